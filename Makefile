@@ -1,0 +1,55 @@
+# Two commands on a fresh machine: `make serve` and `make test`. Everything they need, they create.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint types policies openapi check bench e2e lock clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements/runtime.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime requirements/test.txt
+	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
+	@exec $(BIN)/baton serve
+
+test: $(VENV)/.test ## Run the whole suite
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.test ## Check style, shell scripts and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/shellcheck hooks/*.sh .ci/run
+	$(BIN)/lint-imports
+
+types: $(VENV)/.test ## Check types
+	$(BIN)/mypy
+
+policies: $(VENV)/.runtime ## Test and lint the shipped policies
+	$(BIN)/baton policy test
+	$(BIN)/baton policy lint
+
+openapi: $(VENV)/.runtime ## Write openapi/openapi.json anew
+	$(BIN)/python -m app.api.openapi > openapi/openapi.json
+
+bench: $(VENV)/.test ## Measure /pre-tool-use next to its floor and its peers
+	$(BIN)/python -m bench.pre_tool_use
+
+e2e: $(VENV)/.test ## Drive the real Claude Code and Codex (downloads them from the npm registry)
+	$(BIN)/python -m pytest tests/e2e -m e2e
+
+lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group test -c requirements/runtime.txt pyproject.toml -o requirements/test.txt
+
+clean: ## Remove the environment and the caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

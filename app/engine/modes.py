@@ -1,0 +1,82 @@
+"""Which mode holds for a caller: settings at six scopes, the most specific wins. It does not store them."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from app.engine.principal import Principal
+
+Scope = Literal["organisation", "team", "project", "user", "user_project", "session"]
+SCOPES: tuple[Scope, ...] = ("organisation", "team", "project", "user", "user_project", "session")
+"""From wide to narrow."""
+
+
+class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One setting at one scope. Times are timezone-aware.
+
+    `id` names the team, project, user or session; it is "" for organisation and user_project, which has `user` and
+    `project` instead. A session setting keeps the user (and project, where known) that it belongs to.
+    `auto_activated` marks a setting that work items made, not a person.
+    """
+
+    scope: Scope
+    id: str = ""
+    user: str = ""
+    project: str = ""
+    enabled: bool = False
+    level: Literal["strict", "guidance"] = "guidance"
+    reason: str = ""
+    expires_at: datetime | None = None
+    activated_at: datetime | None = None
+    auto_activated: bool = False
+    set_by: str = ""
+    set_at: datetime | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes a setting unique within an organisation."""
+        if self.scope == "user_project":
+            return (self.scope, self.user, self.project)
+        if self.scope == "session":
+            return (self.scope, self.user, self.id)
+        return (self.scope, self.id, "")
+
+
+class Mode(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode that holds, and the settings that were considered, wide to narrow; the last one decided."""
+
+    enabled: bool = False
+    level: Literal["strict", "guidance"] = "guidance"
+    scope: Literal["organisation", "team", "project", "user", "user_project", "session", "default"] = "default"
+    activated_at: datetime | None = None
+    auto_activated: bool = False
+    chain: tuple[ModeSetting, ...] = ()
+
+
+def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple[str, str, str], ...]:
+    """The keys of the settings that concern a caller, wide to narrow."""
+    return (
+        ("organisation", "", ""),
+        ("team", principal.team, ""),
+        ("project", project, ""),
+        ("user", principal.user, ""),
+        ("user_project", principal.user, project),
+        ("session", principal.user, session_id),
+    )
+
+
+def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
+    """Resolve the settings that concern a caller, given wide to narrow; expired ones do not count."""
+    live = tuple(s for s in chain if s.expires_at is None or s.expires_at > now)
+    if not live:
+        return Mode()
+    last = live[-1]
+    return Mode(
+        enabled=last.enabled,
+        level=last.level,
+        scope=last.scope,
+        activated_at=last.activated_at if last.enabled else None,
+        auto_activated=last.auto_activated,
+        chain=live,
+    )

@@ -1,0 +1,19 @@
+"""Who a request speaks for. It does not authenticate: the API layer does that and hands over the result."""
+
+import msgspec
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """The subject of every request, table and key: one user of one team of one organisation.
+
+    `role` is one of developer, lead, admin, runner, auditor.
+    """
+
+    organisation: str = "default"
+    team: str = "default"
+    user: str = "local"
+    role: str = "developer"
+
+    def sees_all(self) -> bool:
+        """Tell whether records of other users are visible to this principal."""
+        return self.role in {"lead", "admin", "auditor"}

@@ -1,0 +1,54 @@
+"""What the engine says of a call. It does not render: each client has its own renderer in `app.clients`."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from app.engine.call import ToolCall
+from app.engine.shell.model import Shell
+
+Level = Literal["off", "guidance", "strict"]
+Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a decision depends on; the engine reads nothing else.
+
+    `history` holds the tool names of this session and agent before this call, oldest first; None when it could not
+    be read. `background_running` counts the session's background tasks, `other_editor` is the id of another live
+    session that has just edited the call's file ("" for none); both are None when they could not be read.
+    """
+
+    call: ToolCall
+    level: Level = "off"
+    history: tuple[str, ...] | None = ()
+    background_running: int | None = 0
+    other_editor: str | None = ""
+
+
+class RuleHit(msgspec.Struct, frozen=True):
+    """A rule that matched, with the effect that it had: `guidance` is a deny that the guidance level softened."""
+
+    id: str
+    effect: Effect
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The engine's answer. Effect `abstain` means that no rule spoke: no opinion.
+
+    `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
+    `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
+    input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `blind` names the
+    facts that a rule needed and that were missing.
+    """
+
+    effect: Literal["deny", "ask", "rewrite", "allow", "abstain"] = "abstain"
+    rule: str = ""
+    hits: tuple[RuleHit, ...] = ()
+    reason: str = ""
+    guidance: str = ""
+    suggestion: str = ""
+    updated_input: dict[str, Any] | None = None
+    message: str = ""
+    shell: Shell | None = None
+    blind: tuple[str, ...] = ()
