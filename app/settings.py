@@ -1,0 +1,103 @@
+"""The settings of a server, and the only reader of its environment. It starts nothing and creates no folder."""
+
+import getpass
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ELSEWHERE = frozenset(
+    {
+        "BATON_CA_FILE",
+        "BATON_DEBUG",
+        "BATON_DISABLED",
+        "BATON_PROJECT",
+        "BATON_ROOT",
+        "BATON_TOKEN",
+        "BATON_URL",
+        "BATON_USER",
+        "BATON_WORK_ITEMS",
+        "BATON_WORK_ITEMS_COMMAND",
+    },
+)
+"""Variables of the hooks and the command line, which the server does not read."""
+
+
+def _person() -> str:
+    """Name the operating system's user, or `local` where it cannot be told."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "local"
+
+
+class Settings(BaseSettings):
+    """What an operator may set, each as `BATON_` and its name in capitals; `PORT` works for the port too."""
+
+    model_config = SettingsConfigDict(env_prefix="BATON_", frozen=True, extra="forbid", env_ignore_empty=True)
+
+    home: Path = Field(
+        Path(".baton"), description="Folder of all state: database, Valkey's files, the team's policies."
+    )
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(
+        8080,
+        ge=0,
+        le=65_535,
+        validation_alias=AliasChoices("PORT", "BATON_PORT", "port"),
+        description="Port to listen on; 0 takes a free one.",
+    )
+    redis_url: str = Field("", description="`redis://`, `rediss://` or `unix://`; empty starts the bundled Valkey.")
+    database_url: str = Field("", description="`postgresql://` or `sqlite://`; empty takes SQLite in the home folder.")
+    policies: Path = Field(
+        default_factory=lambda data: data["home"] / "policies",
+        description="Folder of the team's own policies; `policies` in the home folder.",
+    )
+    on_failure: Literal["allow", "block"] = Field(
+        "allow",
+        description="Answer of the hook endpoints when no decision can be made and the hook does not say.",
+    )
+    default_user: str = Field(
+        default_factory=_person,
+        max_length=200,
+        description="User of requests that name none; the operating system's user.",
+    )
+    organisation: str = Field("default", max_length=200, description="Organisation that this server serves.")
+    team: str = Field("default", max_length=200, description="Team of requests that name none.")
+    auto_level: Literal["strict", "guidance"] = Field(
+        "strict",
+        description="Level that work items switch the mode on with; `guidance` for a soft launch.",
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Names in the Host header that are answered besides loopback's, separated by commas.",
+    )
+    redis_timeout_ms: int = Field(50, ge=5, le=10_000, description="Longest wait for Redis within a decision, in ms.")
+    hook_budget_ms: int = Field(250, ge=50, le=10_000, description="Longest a decision may take, in ms.")
+    history_ttl_s: int = Field(86_400, ge=60, description="How long an idle session's history is kept, in seconds.")
+    records_queue: int = Field(10_000, ge=1, description="Records held in memory while Redis is away.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(v.strip() for v in value.split(",") if v.strip()) if isinstance(value, str) else value
+
+
+def known_variables() -> frozenset[str]:
+    """Name every variable that Baton's server, hooks or command line reads."""
+    return ELSEWHERE | {f"BATON_{name.upper()}" for name in Settings.model_fields}
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Describe each `BATON_` variable that nothing reads, with the spelling that was likely meant."""
+    known = known_variables()
+    problems = []
+    for name in sorted(environ):
+        if name.startswith("BATON_") and name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.75)
+            problems.append(f"unknown variable `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+    return problems
