@@ -1,0 +1,95 @@
+"""Where the command line and the hooks find url, user and token. It does not check that the server answers.
+
+The file is `${XDG_CONFIG_HOME:-~/.config}/baton/config`: lines `NAME=value`, the first of a name counts, no quoting.
+The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules.
+"""
+
+import contextlib
+import os
+import pwd
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+NAMES = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "BATON_WORK_ITEMS_COMMAND")
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for this person: `url` has no slash at its end, `token` and the others are "" where unset."""
+
+    url: str
+    user: str
+    token: str = ""
+    ca_file: str = ""
+    work_items_command: str = ""
+
+
+def config_path(env: Mapping[str, str] = os.environ) -> Path:
+    """Tell where the file is, whether it exists or not."""
+    return Path(env.get("XDG_CONFIG_HOME") or home(env) / ".config") / "baton" / "config"
+
+
+def home(env: Mapping[str, str] = os.environ) -> Path:
+    """Tell the person's home folder, as a shell would."""
+    return Path(env.get("HOME") or Path.home())
+
+
+def load(env: Mapping[str, str] = os.environ) -> Config:
+    """Read the environment, then the file, then the defaults."""
+    values = _read(config_path(env)) | {name: env[name] for name in NAMES if env.get(name)}
+    return Config(
+        url=values.get("BATON_URL", DEFAULT_URL).removesuffix("/"),
+        user=values.get("BATON_USER") or pwd.getpwuid(os.geteuid()).pw_name,
+        token=values.get("BATON_TOKEN", ""),
+        ca_file=values.get("BATON_CA_FILE", ""),
+        work_items_command=values.get("BATON_WORK_ITEMS_COMMAND", ""),
+    )
+
+
+def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path:
+    """Put values into the file and keep its other lines; mode 0600. Raises ValueError on a line break in a value."""
+    path = config_path(env)
+    for name, value in values.items():
+        if set(value) & {"\n", "\r", "\0"}:
+            raise ValueError(f"`{name}` holds a line break, which the file `{path}` cannot keep")
+    old = path.read_bytes().decode("utf-8", "surrogateescape").split("\n") if path.exists() else []
+    kept = [line for line in old if line and line.partition("=")[0] not in values]
+    text = "".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in values.items())])
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(path, text.encode("utf-8", "surrogateescape"), mode=0o600)
+    return path
+
+
+def replace_file(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a file whole or not at all; a symbolic link stays one, and what it points to is replaced."""
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise SystemExit(f"baton: cannot read `{path}`: {error.strerror}") from error
+    values: dict[str, str] = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if equals and value and name in NAMES:
+            values.setdefault(name, value)
+    return values
