@@ -55,13 +55,17 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple[str, str, str], ...]:
-    """The keys of the settings that concern a caller, wide to narrow."""
+    """The keys of the settings that concern a caller, wide to narrow.
+
+    A session setting without a user was made by somebody who may act for all, for whoever runs that session.
+    """
     return (
         ("organisation", "", ""),
         ("team", principal.team, ""),
         ("project", project, ""),
         ("user", principal.user, ""),
         ("user_project", principal.user, project),
+        ("session", "", session_id),
         ("session", principal.user, session_id),
     )
 

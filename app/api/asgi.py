@@ -1,0 +1,97 @@
+"""The plumbing of an ASGI endpoint that stands ahead of the router: body in, bytes out. It knows no endpoint."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+
+from app.errors import BatonError, TooLarge
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+_JSON = (b"content-type", b"application/json")
+_PROBLEM = (b"content-type", b"application/problem+json")
+_encode = msgspec.json.Encoder().encode
+
+
+class Disconnected(Exception):  # noqa: N818 - an event, not an error
+    """The client went away before its body was complete; nobody waits for an answer."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What an endpoint sees of a request. Header names are lower case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: dict[bytes, bytes]
+    body: bytes
+
+    def parameter(self, name: str) -> str:
+        """Read one query parameter; "" where it is absent."""
+        return parse_qs(self.query.decode("latin-1")).get(name, [""])[0] if self.query else ""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """What an endpoint answers."""
+
+    body: bytes
+    status: int = 200
+    headers: Headers = []
+
+
+def problem_response(error: BatonError, headers: Headers | None = None) -> Response:
+    """Give an error in the one documented shape."""
+    return Response(_encode(error.problem()), error.status, [_PROBLEM, *(headers or [])])
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """Read a request's body of at most `limit` bytes.
+
+    Raises:
+        TooLarge: as soon as the body is known to be larger; what is left of it is read and dropped, so that the
+            client gets to see the answer.
+    """
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    if not message.get("more_body", False):
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+    chunks, size = [body], len(body)
+    while message.get("more_body", False):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            chunks.clear()
+            if size > 2 * limit:
+                break
+        else:
+            chunks.append(chunk)
+    if size > limit:
+        raise _too_large(limit)
+    return b"".join(chunks)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit // (1 << 20)} MiB, the most that this endpoint takes")
+
+
+async def respond(send: Send, response: Response) -> None:
+    """Send a response; JSON unless its headers say otherwise."""
+    headers = response.headers
+    if not any(name == b"content-type" for name, _ in headers):
+        headers = [_JSON, *headers]
+    length = (b"content-length", str(len(response.body)).encode())
+    await send({"type": "http.response.start", "status": response.status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": response.body})

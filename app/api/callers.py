@@ -1,0 +1,54 @@
+"""Reads who asks, and from where, out of a request's headers. On loopback they are trusted as they are."""
+
+from typing import Literal
+
+from app.engine.principal import Principal
+from app.services.caller import Caller
+from app.settings import Settings
+
+LONGEST_HEADER = 1024
+"""Bytes of a header's value that are looked at."""
+PROTOCOL = "1"
+"""The version of the headers between shim and server."""
+
+_TRUE = {"1", "true", "yes", "on"}
+
+
+def header(headers: dict[bytes, bytes], name: bytes) -> str:
+    """Read a header as UTF-8 text without control characters; "" where it is absent."""
+    raw = headers.get(name)
+    if not raw:
+        return ""
+    text = raw[:LONGEST_HEADER].decode("utf-8", "replace").strip()
+    return text if text.isprintable() else "".join(c for c in text if c.isprintable())
+
+
+class CallerReader:
+    """Turns headers into a caller; what they leave open comes from the settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._organisation = settings.organisation
+        self._team = settings.team
+        self._user = settings.default_user
+        self._on_failure: Literal["allow", "block"] = settings.on_failure
+
+    def read(self, headers: dict[bytes, bytes]) -> Caller:
+        """Read a caller; the machine's own person, who sends no `Baton-User`, sees everything."""
+        user = header(headers, b"baton-user")
+        count = header(headers, b"baton-work-items")
+        failure = header(headers, b"baton-on-failure")
+        return Caller(
+            principal=Principal(
+                organisation=self._organisation,
+                team=header(headers, b"baton-team") or self._team,
+                user=user or self._user,
+                role="developer" if user else "admin",
+            ),
+            project=header(headers, b"baton-project"),
+            root=header(headers, b"baton-root"),
+            work_items=int(count) if count.isascii() and count.isdigit() else None,
+            disabled=header(headers, b"baton-disabled").lower() in _TRUE,
+            on_failure="block" if failure == "block" else "allow" if failure == "allow" else self._on_failure,
+            debug=header(headers, b"baton-debug").lower() in _TRUE,
+            protocol=header(headers, b"baton-protocol"),
+        )

@@ -1,0 +1,22 @@
+"""What FastAPI's routes are handed: the services and the caller. It holds no state of its own."""
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from app.api.callers import CallerReader
+from app.services.caller import Caller
+from app.services.registry import Services
+
+
+def _services(request: Request) -> Services:
+    return cast("Services", request.app.state.services)
+
+
+def _caller(request: Request) -> Caller:
+    reader = cast("CallerReader", request.app.state.callers)
+    return reader.read(dict(request.scope["headers"]))
+
+
+ServicesOf = Annotated[Services, Depends(_services)]
+CallerOf = Annotated[Caller, Depends(_caller)]

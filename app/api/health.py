@@ -1,0 +1,104 @@
+"""`GET /healthz`, `/readyz` and `/status`: for load balancers and for people. They decide nothing."""
+
+from datetime import datetime
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from app.api.dependencies import CallerOf, ServicesOf
+from app.api.models import PolicyProblemModel
+
+router = APIRouter(tags=["health"])
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(BaseModel):
+    """Whether the server takes calls; a dependency that is away degrades it, it does not make it unready."""
+
+    status: Literal["ready", "starting", "draining"]
+    redis: Literal["up", "down"]
+    database: Literal["up", "down"]
+    policy_revision: str
+    policy_problems: list[PolicyProblemModel]
+
+
+class ClientModel(BaseModel):
+    """A client, and when it was last heard of."""
+
+    user: str
+    client: str
+    last_seen: datetime
+    protocol: str | None = None
+
+
+class StatusModel(BaseModel):
+    """The server at a glance. Counts of failures are since the server started; decisions are all that are kept."""
+
+    version: str
+    started_at: datetime
+    status: Literal["ready", "starting", "draining"]
+    redis: Literal["up", "down"]
+    database: Literal["up", "down"]
+    policy_revision: str
+    policy_loaded_at: datetime
+    policy_problems: list[PolicyProblemModel]
+    decisions: dict[str, int]
+    degraded: dict[str, int]
+    hook_failures: dict[str, int]
+    records: dict[str, int]
+    clients: list[ClientModel]
+
+
+@router.get("/healthz", operation_id="get_healthz")
+async def healthz() -> Alive:
+    """Tell that the process answers; checks nothing else."""
+    return Alive()
+
+
+@router.get("/readyz", operation_id="get_readyz", responses={503: {"model": Ready}})
+async def readyz(services: ServicesOf, response: Response) -> Ready:
+    """Tell whether the server takes calls, and the state of what it depends on."""
+    health = await services.health.check()
+    response.status_code = 200 if health.phase == "ready" else 503
+    return Ready(
+        status=health.phase,
+        redis=health.redis,
+        database=health.database,
+        policy_revision=services.policies.active.revision,
+        policy_problems=_problems(services),
+    )
+
+
+@router.get("/status", operation_id="get_status", response_model_exclude_none=True)
+async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
+    """Show counts, dependencies, and each client's last word."""
+    health = await services.health.check()
+    policies = services.policies.status
+    return StatusModel(
+        version=services.health.version,
+        started_at=services.health.started_at,
+        status=health.phase,
+        redis=health.redis,
+        database=health.database,
+        policy_revision=policies.revision,
+        policy_loaded_at=policies.loaded_at,
+        policy_problems=_problems(services),
+        decisions=await services.decisions.counts(caller.principal),
+        degraded=dict(services.counters.degraded),
+        hook_failures=dict(services.counters.failures),
+        records=services.recorder.stats(),
+        clients=[
+            ClientModel(user=c.user, client=c.client, last_seen=c.last_seen, protocol=c.protocol or None)
+            for c in await services.health.clients(caller.principal)
+        ],
+    )
+
+
+def _problems(services: ServicesOf) -> list[PolicyProblemModel]:
+    return [PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in services.policies.problems]

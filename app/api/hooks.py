@@ -1,0 +1,99 @@
+"""`POST /hooks/{client}`: any event of a client in, that client's own dialect out. It never answers an error.
+
+To a client, anything but a 2xx means that the tool runs; so a body that cannot be read gets the answer which the
+caller configured for failures, and is counted.
+"""
+
+import logging
+
+from app.api.asgi import Headers, Request, Response
+from app.api.callers import PROTOCOL, CallerReader
+from app.api.json_io import decode_object, encode
+from app.api.pre_tool_use import decision_headers
+from app.clients import CLIENTS
+from app.clients.base import Client, HookAnswer
+from app.errors import BatonError, UnknownClient
+from app.services.caller import Caller
+from app.services.counters import Counters
+from app.services.hooks import Hooks, HookOutcome
+
+MAX_BODY = 64 << 20
+PATH = "/hooks/"
+
+log = logging.getLogger(__name__)
+
+
+class HooksEndpoint:
+    """Reads a client's event, has it served, renders the answer in the client's dialect."""
+
+    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters) -> None:
+        self._callers = callers
+        self._service = service
+        self._counters = counters
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one event."""
+        client = _client(request)
+        caller = self._callers.read(request.headers)
+        event = client.read(decode_object(request.body), request.parameter("event"))
+        self._counters.seen(caller.principal, client.name, caller.protocol)
+        outcome = await self._service.handle(caller, event)
+        body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
+        return Response(encode(body), 200, _headers(outcome, caller))
+
+    def failed(self, request: Request, error: BatonError) -> Response:
+        """Answer an event that could not be served: allow, or block what is about to run."""
+        if isinstance(error, UnknownClient):
+            return Response(b"{}", 200, [(b"baton-error", error.detail.encode())])
+        client = _client(request)
+        caller = self._callers.read(request.headers)
+        self._counters.failed(client.name, caller.on_failure, error.code)
+        log.warning("hook of %s answered with `%s`: %s", client.name, caller.on_failure, error.detail)
+        event = request.parameter("event")
+        answer = HookAnswer()
+        if caller.on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
+            answer = HookAnswer(effect="deny", reason=_refusal(error))
+        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", b"request")]
+        return Response(encode(client.render(event, answer)), 200, headers)
+
+
+def _client(request: Request) -> Client:
+    name = request.path.removeprefix(PATH)
+    client = CLIENTS.get(name)
+    if client is None:
+        raise UnknownClient(f"`{name}` is not a client that Baton speaks to; allowed: {', '.join(sorted(CLIENTS))}")
+    return client
+
+
+def _refusal(error: BatonError) -> str:
+    return (
+        f"Baton refused this call because it could not read it: {error.detail}. This project asks to block when no"
+        " decision can be made (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to look at"
+        " `baton status`."
+    )
+
+
+def _with_protocol(answer: HookAnswer, caller: Caller, event: str) -> HookAnswer:
+    if event != "SessionStart" or caller.protocol in {"", PROTOCOL}:
+        return answer
+    older = "hooks" if caller.protocol < PROTOCOL else "server"
+    notice = (
+        f"Baton's {older} should be updated: the hooks speak protocol {caller.protocol}, the server {PROTOCOL}. "
+        + ("Run `baton hooks install`." if older == "hooks" else "Decisions are made all the same.")
+    )
+    return HookAnswer(
+        effect=answer.effect,
+        reason=answer.reason,
+        updated_input=answer.updated_input,
+        context=answer.context,
+        system_message=" ".join(filter(None, (answer.system_message, notice))),
+    )
+
+
+def _headers(outcome: HookOutcome, caller: Caller) -> Headers:
+    if outcome.decision is not None:
+        return decision_headers(outcome.decision, debug=caller.debug)
+    headers: Headers = [(b"baton-protocol", PROTOCOL.encode())]
+    if outcome.degraded:
+        headers.append((b"baton-degraded", ",".join(outcome.degraded).encode()))
+    return headers

@@ -1,0 +1,92 @@
+"""The endpoints that agents wait for, dispatched ahead of FastAPI's router. It knows their paths, not their work."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from fastapi import FastAPI
+
+from app.api.asgi import (
+    Disconnected,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    problem_response,
+    read_body,
+    respond,
+)
+from app.api.guards import Guard
+from app.errors import BatonError, MethodNotAllowed
+
+log = logging.getLogger(__name__)
+
+
+class InternalError(BatonError):
+    """Something broke that the caller cannot mend; the log has it, the answer does not."""
+
+    status = 500
+    code = "internal"
+    title = "internal error"
+
+
+class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
+    """One POST endpoint. `path` ends in `/` when the rest of the path is the endpoint's to read.
+
+    `answer` gets the whole request. `failed` answers when the body could not be read or the endpoint broke: for hooks
+    even then a decision; None sends the problem.
+    """
+
+    path: str
+    max_body: int
+    answer: Callable[[Request], Awaitable[Response]]
+    failed: Callable[[Request, BatonError], Response] | None = None
+
+
+class HotFastAPI(FastAPI):
+    """FastAPI with the agents' endpoints in front of its router and its middleware."""
+
+    guard: Guard
+    hot: dict[str, HotRoute]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection's request, or hand it to FastAPI."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        refusal = self.guard.refusal(headers)
+        if refusal is not None:
+            await respond(send, problem_response(refusal))
+            return
+        path: str = scope["path"]
+        route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
+        if route is None:
+            await super().__call__(scope, receive, send)
+            return
+        try:
+            await _serve(route, scope, headers, receive, send)
+        except Disconnected:
+            return
+
+
+async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    request = Request(scope["method"], scope["path"], scope["query_string"], headers, b"")
+    if request.method != "POST":
+        error = MethodNotAllowed(f"`{request.method}` is not allowed here; allowed: `POST`")
+        await respond(send, problem_response(error, [(b"allow", b"POST")]))
+        return
+    try:
+        body = await read_body(scope, receive, route.max_body)
+        request = msgspec.structs.replace(request, body=body)
+        response = await route.answer(request)
+    except BatonError as error:
+        response = route.failed(request, error) if route.failed else problem_response(error)
+    except Disconnected:
+        raise
+    except Exception:
+        log.exception("`%s` failed", request.path)
+        error = InternalError("the server could not serve this request; its log says why")
+        response = route.failed(request, error) if route.failed else problem_response(error)
+    await respond(send, response)

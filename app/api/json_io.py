@@ -1,0 +1,59 @@
+"""JSON in and out of the hot paths. It does not validate fields: the readers of each payload do."""
+
+import json
+from typing import Any, NoReturn
+
+import msgspec
+
+from app.api.fields import kind
+from app.errors import BadJSON
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_BOM = b"\xef\xbb\xbf"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"`{constant}` is not JSON")
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    r"""Decode a body into an object.
+
+    A client that escapes half a surrogate pair (`\ud800`) sends valid JSON, though not text that can be encoded:
+    such a body is read too, since what it carries must still be judged.
+
+    Raises:
+        BadJSON: with what was wrong and where.
+    """
+    if body.startswith(_BOM):
+        body = body[len(_BOM) :]
+    try:
+        value = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _decode_slowly(body)
+    if not isinstance(value, dict):
+        raise BadJSON(f"the body must be a JSON object, not {kind(value)}")
+    return value
+
+
+def _decode_slowly(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode(), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise BadJSON(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+    except RecursionError:
+        raise BadJSON("the body is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise BadJSON(f"the body is not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}") from None
+    except ValueError as error:
+        raise BadJSON(f"the body is not JSON: {error}") from None
+
+
+
+def encode(value: Any) -> bytes:
+    """Encode an answer; text that holds half a surrogate pair leaves as it came, escaped."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()

@@ -1,0 +1,53 @@
+"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes. It neither resolves nor stores: the service does."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.api.dependencies import CallerOf, ServicesOf
+from app.api.models import ModeBody, ModeModel, ModeSettingModel
+from app.engine.modes import ModeSetting, Scope
+from app.services.mode_request import target
+
+router = APIRouter(tags=["mode"])
+Text = Annotated[str, Query(max_length=1_024)]
+
+
+@router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
+async def get_mode(
+    caller: CallerOf, services: ServicesOf, session_id: Text = "", project: Text = "", user: Text = ""
+) -> ModeModel:
+    """Tell the mode in force for a session, a project and a user, and the whole chain of settings that led to it."""
+    mode = services.modes.effective_for(caller, user=user, project=project, session_id=session_id)
+    return ModeModel.of(mode)
+
+
+@router.put("/mode", operation_id="put_mode", response_model_exclude_none=True)
+async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> ModeSettingModel:
+    """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings."""
+    where = target(caller, body.scope, body.id, body.user, body.project)
+    setting = ModeSetting(
+        scope=where.scope,
+        id=where.id,
+        user=where.user,
+        project=where.project,
+        enabled=body.enabled,
+        level=body.level,
+        reason=body.reason,
+        expires_at=body.expires_at,
+    )
+    return ModeSettingModel.of(await services.modes.put(caller, setting))
+
+
+@router.delete("/mode", operation_id="delete_mode", status_code=204)
+async def delete_mode(  # noqa: PLR0913 - the parts of one key
+    caller: CallerOf,
+    services: ServicesOf,
+    scope: Scope,
+    id: Text = "",  # noqa: A002 - the field's name in the API
+    user: Text = "",
+    project: Text = "",
+) -> Response:
+    """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
+    await services.modes.delete(caller, target(caller, scope, id, user, project))
+    return Response(status_code=204)

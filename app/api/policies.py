@@ -1,0 +1,29 @@
+"""`GET /policies`: the active policy set, and what keeps a newer one from becoming active. It changes nothing."""
+
+from fastapi import APIRouter
+
+from app.api.dependencies import ServicesOf
+from app.api.models import PoliciesModel, PolicyProblemModel, RuleModel
+
+router = APIRouter(tags=["policies"])
+
+
+@router.get("/policies", operation_id="get_policies")
+async def get_policies(services: ServicesOf) -> PoliciesModel:
+    """Show the active revision and its rules."""
+    status = services.policies.status
+    return PoliciesModel(
+        revision=status.revision,
+        loaded_at=status.loaded_at,
+        rules=[
+            RuleModel(
+                id=rule.id,
+                description=rule.description,
+                decision=rule.decision,
+                modes=sorted(rule.modes),
+                enabled=rule.enabled,
+            )
+            for rule in services.policies.active.rules
+        ],
+        problems=[PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in status.problems],
+    )

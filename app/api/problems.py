@@ -1,0 +1,89 @@
+"""The one mapper from errors to answers, for everything that FastAPI serves. It invents no text of its own."""
+
+import logging
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from app.api.fields import kind
+from app.errors import BadJSON, BatonError, FieldError, Invalid, MethodNotAllowed, NotFound, Problem
+
+log = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the app's routes leave in the documented shape."""
+    app.add_exception_handler(BatonError, _baton_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _response(problem: Problem) -> Response:
+    return Response(msgspec.json.encode(problem), problem.status, media_type=MEDIA_TYPE)
+
+
+async def _baton_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
+    return _response(error.problem())
+
+
+async def _validation_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
+    found = [_field_error(one) for one in error.errors()]
+    if any(one["type"] == "json_invalid" for one in error.errors()):
+        return _response(BadJSON(f"the body is not JSON: {error.errors()[0]['ctx']['error'].lower()}").problem())
+    problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
+    return _response(msgspec.structs.replace(problem, errors=found))
+
+
+def _field_error(error: dict[str, Any]) -> FieldError:
+    where = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
+    field = ".".join(where) or "body"
+    context: dict[str, Any] = error.get("ctx") or {}
+    if error["type"] == "missing":
+        return FieldError(field, "is missing")
+    if error["type"] == "extra_forbidden":
+        return FieldError(field, "is not a field of this request")
+    given = error.get("input")
+    shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
+    if error["type"] == "literal_error":
+        return FieldError(field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")])
+    return FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
+    if error.status_code == MethodNotAllowed.status:
+        response = _response(MethodNotAllowed(f"`{request.method}` is not allowed on `{request.url.path}`").problem())
+        response.headers.update(error.headers or {})
+        return response
+    if error.status_code == NotFound.status:
+        return _response(NotFound(f"there is nothing at `{request.url.path}`").problem())
+    return _response(
+        Problem(
+            type="urn:baton:problem:bad_request",
+            title="the request cannot be served",
+            status=error.status_code,
+            code="bad_request",
+            detail=str(error.detail),
+        )
+    )
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.exception("`%s` failed", request.url.path, exc_info=error)
+    return _response(
+        Problem(
+            type="urn:baton:problem:internal",
+            title="internal error",
+            status=500,
+            code="internal",
+            detail="the server could not serve this request; its log says why",
+        )
+    )

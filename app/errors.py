@@ -1,0 +1,138 @@
+"""What can go wrong for a caller, with its status and stable code. It does not render: `app.api.problems` does."""
+
+from typing import Literal
+
+import msgspec
+
+
+class FieldError(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One field that was wrong: its name as a path, what was wrong, and what is allowed."""
+
+    field: str
+    message: str
+    allowed: list[str] = []
+
+
+Code = Literal[
+    "bad_json",
+    "bad_request",
+    "body_too_large",
+    "forbidden_host",
+    "forbidden_origin",
+    "internal",
+    "method_not_allowed",
+    "not_found",
+    "store_unavailable",
+    "unknown_client",
+    "validation",
+]
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The one shape of every error answer (RFC 9457, `application/problem+json`)."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    errors: list[FieldError] = []
+
+
+class BatonError(Exception):
+    """An error that a caller can understand and mend."""
+
+    status = 400
+    code: Code = "bad_request"
+    title = "the request cannot be served"
+
+    def __init__(self, detail: str, *errors: FieldError) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = list(errors)
+
+    def problem(self) -> Problem:
+        """Give the error in the shape that is sent."""
+        return Problem(
+            type=f"urn:baton:problem:{self.code}",
+            title=self.title,
+            status=self.status,
+            code=self.code,
+            detail=self.detail,
+            errors=self.errors,
+        )
+
+
+class BadJSON(BatonError):
+    """The body is not JSON, or not an object."""
+
+    code = "bad_json"
+    title = "the body is not a JSON object"
+
+
+class Invalid(BatonError):
+    """A field is missing, of a wrong type, or holds a value that is not allowed."""
+
+    status = 422
+    code = "validation"
+    title = "a field is not valid"
+
+    def __init__(self, field: str, message: str, allowed: list[str] | None = None) -> None:
+        hint = f"; allowed: {', '.join(f'`{a}`' for a in allowed)}" if allowed else ""
+        super().__init__(f"`{field}` {message}{hint}", FieldError(field, message, allowed or []))
+
+
+class TooLarge(BatonError):
+    """The body is larger than the endpoint takes."""
+
+    status = 413
+    code = "body_too_large"
+    title = "the body is too large"
+
+
+class NotFound(BatonError):
+    """There is no such thing, or it is not the caller's."""
+
+    status = 404
+    code = "not_found"
+    title = "not found"
+
+
+class UnknownClient(BatonError):
+    """No renderer speaks this client's dialect."""
+
+    status = 404
+    code = "unknown_client"
+    title = "unknown client"
+
+
+class MethodNotAllowed(BatonError):
+    """The path exists, the method does not."""
+
+    status = 405
+    code = "method_not_allowed"
+    title = "method not allowed"
+
+
+class ForbiddenHost(BatonError):
+    """The Host header names a host that this server does not answer for (DNS rebinding)."""
+
+    status = 403
+    code = "forbidden_host"
+    title = "this server does not answer for that host"
+
+
+class ForbiddenOrigin(BatonError):
+    """A page of another site posted this."""
+
+    status = 403
+    code = "forbidden_origin"
+    title = "cross-site requests are refused"
+
+
+class StoreUnavailable(BatonError):
+    """The database did not answer in time; nothing was changed."""
+
+    status = 503
+    code = "store_unavailable"
+    title = "the database is not available"

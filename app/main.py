@@ -1,0 +1,144 @@
+"""The composition root: builds every part once, wires it, and takes it down in order. Nothing imports it but `serve`."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from app.api import decisions, health, mode, openapi, policies, problems
+from app.api.callers import CallerReader
+from app.api.evaluate import EvaluateEndpoint
+from app.api.guards import Guard
+from app.api.hooks import MAX_BODY as MAX_HOOK_BODY
+from app.api.hooks import PATH as HOOKS_PATH
+from app.api.hooks import HooksEndpoint
+from app.api.hot import HotFastAPI, HotRoute
+from app.api.pre_tool_use import MAX_BODY, PreToolUseEndpoint
+from app.api.session_events import SessionEventsEndpoint
+from app.services.counters import Counters
+from app.services.decisions import Decisions
+from app.services.health import Health
+from app.services.hooks import Hooks
+from app.services.modes import Modes
+from app.services.policies import Policies
+from app.services.pre_tool_use import PreToolUse
+from app.services.recorder import Recorder
+from app.services.registry import Services
+from app.services.sessions import Sessions
+from app.settings import Settings
+from app.store import migrate, policy_files
+from app.store.history import History
+from app.store.redis import Redis
+from app.store.sql import Database
+from app.store.valkey import Valkey
+
+_DESCRIPTION = "One server that a team shares, and that every coding agent asks before it acts."
+_GC_THRESHOLDS = (10_000, 20, 100)
+"""What start-up built stays; with these thresholds the collector costs a quarter less CPU and no 30 ms pauses."""
+
+
+def create_app(settings: Settings) -> HotFastAPI:
+    """Build the application; its lifespan starts and stops everything that it needs."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            services = await _start(settings, stack)
+            app.state.services = services
+            _mount(app, services)  # type: ignore[arg-type] - it is the one built below
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(*_GC_THRESHOLDS)
+            services.health.phase = "ready"
+            yield
+            services.health.phase = "draining"
+
+    app = HotFastAPI(
+        title="Baton", version=version("baton"), description=_DESCRIPTION, lifespan=lifespan, redoc_url=None
+    )
+    app.guard = Guard(settings.allowed_hosts)
+    app.hot = {}
+    app.state.callers = CallerReader(settings)
+    problems.install(app)
+    for module in (health, mode, decisions, policies):
+        app.include_router(module.router)
+    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
+    return app
+
+
+async def _start(settings: Settings, stack: AsyncExitStack) -> Services:
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    await migrate.upgrade(settings)
+    redis_url = settings.redis_url
+    if not redis_url:
+        valkey = Valkey(settings.home)
+        await valkey.start()
+        stack.push_async_callback(valkey.stop)
+        redis_url = valkey.url
+    redis = Redis(redis_url, timeout_s=settings.redis_timeout_ms / 1000)
+    await redis.start()
+    stack.push_async_callback(redis.close)
+    database = Database(settings)
+    stack.push_async_callback(database.close)
+
+    counters = Counters()
+    recorder = Recorder(settings, redis_url, database)
+    await recorder.start()
+    stack.push_async_callback(recorder.stop)
+    modes = Modes(database, organisation=settings.organisation, auto_level=settings.auto_level)
+    await modes.load()
+    loaded = Policies(policy_files.shipped(), settings.policies)
+    await _watch(loaded, stack)
+    history = History(redis, ttl_s=settings.history_ttl_s)
+    sessions = Sessions(modes=modes, history=history, recorder=recorder)
+    pre_tool_use = PreToolUse(
+        policies=loaded, modes=modes, sessions=sessions, history=history, recorder=recorder, counters=counters
+    )
+    return Services(
+        counters=counters,
+        decisions=Decisions(database),
+        health=Health(redis, database, counters),
+        hooks=Hooks(pre_tool_use=pre_tool_use, sessions=sessions),
+        modes=modes,
+        policies=loaded,
+        pre_tool_use=pre_tool_use,
+        recorder=recorder,
+        sessions=sessions,
+    )
+
+
+async def _watch(loaded: Policies, stack: AsyncExitStack) -> None:
+    stop = asyncio.Event()
+    task = asyncio.create_task(loaded.watch(stop))
+
+    async def end() -> None:
+        stop.set()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    stack.push_async_callback(end)
+
+
+def _mount(app: HotFastAPI, services: Services) -> None:
+    callers: CallerReader = app.state.callers
+    hooks = HooksEndpoint(callers, services.hooks, services.counters)
+    events = SessionEventsEndpoint(callers, services.sessions)
+    evaluate = EvaluateEndpoint(callers, services.pre_tool_use, services.policies)
+    app.hot = {
+        route.path: route
+        for route in (
+            HotRoute(path=HOOKS_PATH, max_body=MAX_HOOK_BODY, answer=hooks.answer, failed=hooks.failed),
+            HotRoute(
+                path="/pre-tool-use",
+                max_body=MAX_BODY,
+                answer=PreToolUseEndpoint(callers, services.pre_tool_use).answer,
+            ),
+            HotRoute(path="/policies/evaluate", max_body=MAX_BODY, answer=evaluate.answer),
+            HotRoute(path="/session-start", max_body=MAX_BODY, answer=events.start),
+            HotRoute(path="/session-end", max_body=MAX_BODY, answer=events.end),
+            HotRoute(path="/post-tool-use", max_body=MAX_BODY, answer=events.tool_used),
+        )
+    }

@@ -1,0 +1,24 @@
+"""Who asks, and from where. It does not parse headers: `app.api.callers` does."""
+
+from typing import Literal
+
+import msgspec
+
+from app.engine.principal import Principal
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """One request's subject and surroundings.
+
+    `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
+    `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
+    """
+
+    principal: Principal
+    project: str = ""
+    root: str = ""
+    work_items: int | None = None
+    disabled: bool = False
+    on_failure: Literal["allow", "block"] = "allow"
+    debug: bool = False
+    protocol: str = ""

@@ -1,0 +1,66 @@
+"""One native hook event: which use case it is for, and what comes of it. It speaks no client's dialect."""
+
+import msgspec
+
+from app.clients.base import HookAnswer, HookEvent
+from app.engine.verdict import Verdict
+from app.services.caller import Caller
+from app.services.decision import Decision
+from app.services.pre_tool_use import PreToolUse
+from app.services.sessions import Sessions, as_call
+
+
+class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer, the decision behind it if there was one, and what was unavailable."""
+
+    answer: HookAnswer = HookAnswer()
+    decision: Decision | None = None
+    degraded: tuple[str, ...] = ()
+
+
+class Hooks:
+    """Leads each event to its use case; an event without one gets no opinion."""
+
+    def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions) -> None:
+        self._pre_tool_use = pre_tool_use
+        self._sessions = sessions
+
+    async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Serve one event."""
+        match event.name:
+            case "PreToolUse":
+                decision = await self._pre_tool_use.decide(caller, as_call(caller, event))
+                return HookOutcome(answer=answer_of(decision.verdict), decision=decision, degraded=decision.degraded)
+            case "PermissionRequest":
+                return self._permission(caller, event)
+            case "SessionStart":
+                started = await self._sessions.start(caller, event)
+                answer = HookAnswer(context=started.context, system_message=started.notice)
+                return HookOutcome(answer=answer, degraded=started.degraded)
+            case "SessionEnd":
+                return HookOutcome(degraded=await self._sessions.end(caller, event))
+            case "PostToolUse":
+                return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
+            case "SubagentStop":
+                return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
+            case _:
+                return HookOutcome()
+
+    def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Answer a permission dialog: what the rules deny is denied here too; the rest is the person's to say."""
+        if caller.disabled:
+            return HookOutcome()
+        verdict = self._pre_tool_use.preview(caller, as_call(caller, event))
+        return HookOutcome(answer=answer_of(verdict) if verdict.effect == "deny" else HookAnswer())
+
+
+def answer_of(verdict: Verdict) -> HookAnswer:
+    """Give a verdict as a hook's answer: an allow is no opinion, since it must not skip the person's own prompt."""
+    softened = any(hit.effect == "guidance" for hit in verdict.hits)
+    context = "\n".join(filter(None, (verdict.guidance, verdict.suggestion))) if softened else ""
+    return HookAnswer(
+        effect=verdict.effect if verdict.effect in {"deny", "ask"} else "none",  # type: ignore[arg-type]
+        reason=verdict.reason,
+        updated_input=verdict.updated_input,
+        context=context,
+    )

@@ -1,0 +1,76 @@
+"""Keeps the active policy set: loads, watches, swaps whole revisions, keeps the last good one. It judges nothing."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from watchfiles import awatch
+
+from app.engine.policy.load import PolicyProblems, PolicySet, load, overlay
+from app.engine.problem import Problem
+from app.store import policy_files
+
+log = logging.getLogger(__name__)
+
+
+class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The active revision, since when, and what keeps a newer one from becoming active."""
+
+    revision: str
+    rules: int
+    loaded_at: datetime
+    problems: tuple[Problem, ...] = ()
+
+
+class Policies:
+    """The policy set in force. A reload is one assignment: a decision sees one whole revision, never a mixture."""
+
+    def __init__(self, shipped: Path, team: Path) -> None:
+        self._shipped = shipped
+        self._team = team
+        self.active: PolicySet = load(overlay(policy_files.read(shipped), {}))
+        self._loaded_at = datetime.now(UTC)
+        self.problems: tuple[Problem, ...] = ()
+        self.reload()
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Name what a decision must own up to: that a newer policy set was refused."""
+        return ("policies",) if self.problems else ()
+
+    @property
+    def status(self) -> PoliciesStatus:
+        """Tell people what is active and what is not."""
+        return PoliciesStatus(
+            revision=self.active.revision,
+            rules=len(self.active.rules),
+            loaded_at=self._loaded_at,
+            problems=self.problems,
+        )
+
+    def reload(self) -> bool:
+        """Load what the folders hold now; on any problem the last good set stays. Tell whether it was accepted."""
+        try:
+            fresh = load(overlay(policy_files.read(self._shipped), policy_files.read(self._team)))
+        except PolicyProblems as refused:
+            self.problems = tuple(refused.problems)
+            for problem in self.problems:
+                log.error("policies refused, revision %s stays: %s", self.active.revision, problem)
+            return False
+        except OSError as error:
+            self.problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
+            return False
+        self.problems = ()
+        if fresh.revision != self.active.revision:
+            log.info("policy revision %s is active, %s was", fresh.revision, self.active.revision)
+            self.active = fresh
+            self._loaded_at = datetime.now(UTC)
+        return True
+
+    async def watch(self, stop: asyncio.Event) -> None:
+        """Reload whenever a file of the folders changes, until told to stop."""
+        self._team.mkdir(parents=True, exist_ok=True)
+        async for _ in awatch(self._shipped, self._team, stop_event=stop, debounce=200, step=50):
+            await asyncio.to_thread(self.reload)

@@ -1,0 +1,128 @@
+"""Decides one tool call: mode, history, rules, record. It renders nothing and never touches SQL."""
+
+from collections import OrderedDict
+from time import perf_counter_ns
+
+import msgspec
+from uuid_utils import uuid7
+
+from app.engine.call import ToolCall
+from app.engine.policy.evaluate import evaluate
+from app.engine.verdict import Facts, Verdict
+from app.services.caller import Caller
+from app.services.counters import Counters
+from app.services.decision import Decision, ModeInForce
+from app.services.modes import Modes
+from app.services.policies import Policies
+from app.services.recording import decision_record
+from app.services.recorder import Recorder
+from app.services.sessions import Sessions
+from app.store.history import History, Prior
+from app.store.redis import RedisUnavailable
+
+REMEMBERED = 2_048
+"""Decisions that a process keeps to answer retries with, even while Redis is away."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Decision).decode
+_Key = tuple[str, str, str, str]
+
+
+class PreToolUse:
+    """The use case behind `/pre-tool-use` and each client's own PreToolUse event."""
+
+    def __init__(  # noqa: PLR0913 - the parts that a decision takes
+        self,
+        *,
+        policies: Policies,
+        modes: Modes,
+        sessions: Sessions,
+        history: History,
+        recorder: Recorder,
+        counters: Counters,
+    ) -> None:
+        self._counters = counters
+        self._policies = policies
+        self._modes = modes
+        self._sessions = sessions
+        self._history = history
+        self._recorder = recorder
+        self._answered: OrderedDict[_Key, Decision] = OrderedDict()
+
+    async def decide(self, caller: Caller, call: ToolCall) -> Decision:
+        """Decide a call and record it; a retry (same `tool_use_id`) gets the answer that the first one got."""
+        started = perf_counter_ns()
+        principal = caller.principal
+        key = (principal.organisation, principal.user, call.session_id, call.tool_use_id)
+        known = self._answered.get(key) if call.tool_use_id else None
+        if known is not None:
+            return known
+        degraded: tuple[str, ...] = ()
+        prior: Prior | None = None
+        decision_id = str(uuid7())
+        if call.session_id:
+            try:
+                prior = await self._history.begin(principal, call, decision_id)
+            except RedisUnavailable:
+                degraded = ("history",)
+        if prior is not None:
+            if prior.answer is not None:
+                return _decode(prior.answer)
+            decision_id = prior.decision_id
+        call = self._sessions.place(principal, call, prior.place if prior is not None else ("", ""))
+        decision = self._judge(caller, call, decision_id, prior, degraded, started)
+        if call.tool_use_id:
+            self._remember(key, decision)
+            if prior is not None:
+                self._history.keep_answer(principal, call, _encode(decision))
+        self._counters.answered(decision.degraded)
+        self._recorder.put(decision_record(caller, call, decision))
+        return decision
+
+    def _judge(  # noqa: PLR0913 - the parts of one decision
+        self,
+        caller: Caller,
+        call: ToolCall,
+        decision_id: str,
+        prior: Prior | None,
+        degraded: tuple[str, ...],
+        started: int,
+    ) -> Decision:
+        mode = self._modes.effective(caller.principal, call.project, call.session_id)
+        policies = self._policies.active
+        if caller.disabled:
+            verdict = Verdict()
+        else:
+            known = not degraded
+            facts = Facts(
+                call=call,
+                level=mode.level if mode.enabled else "off",
+                history=prior.prior if prior is not None else () if known else None,
+                background_running=prior.background_running if prior is not None else 0 if known else None,
+                other_editor=prior.other_editor if prior is not None else "" if known else None,
+            )
+            verdict = evaluate(policies, facts)
+        return Decision(
+            id=decision_id,
+            verdict=verdict,
+            mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
+            revision=policies.revision,
+            degraded=degraded + self._policies.degraded,
+            elapsed_us=(perf_counter_ns() - started) // 1000,
+            overridden=caller.disabled,
+        )
+
+    def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
+        """Gather the facts about a call as if it were the session's first; Redis is neither read nor written."""
+        call = self._sessions.place(caller.principal, call)
+        mode = self._modes.effective(caller.principal, call.project, call.session_id)
+        return Facts(call=call, level=mode.level if mode.enabled else "off")
+
+    def preview(self, caller: Caller, call: ToolCall) -> Verdict:
+        """Judge a call without recording it."""
+        return evaluate(self._policies.active, self.facts_without_history(caller, call))
+
+    def _remember(self, key: _Key, decision: Decision) -> None:
+        self._answered[key] = decision
+        if len(self._answered) > REMEMBERED:
+            self._answered.popitem(last=False)

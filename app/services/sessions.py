@@ -1,0 +1,149 @@
+"""The life of an agent's session: its start, its tool calls' ends, its end. It does not decide calls."""
+
+from collections import OrderedDict
+
+import msgspec
+
+from app.clients.base import HookEvent
+from app.engine.call import ToolCall
+from app.engine.modes import Mode
+from app.engine.places import edited_paths
+from app.engine.principal import Principal
+from app.services.caller import Caller
+from app.services.directives import directives
+from app.services.modes import Modes
+from app.services.recorder import Recorder
+from app.services.recording import override_record
+from app.store.history import History
+from app.store.redis import RedisUnavailable
+
+REMEMBERED = 20_000
+"""Sessions whose project a process remembers for calls that do not say it."""
+
+_FORGETTING_SOURCES = {"clear", "compact"}
+_STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
+_Key = tuple[str, str, str]
+
+
+class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a starting session is told: the mode, the directives while it is on, a word to the person."""
+
+    mode: Mode
+    context: str = ""
+    notice: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+class Sessions:
+    """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
+
+    def __init__(self, *, modes: Modes, history: History, recorder: Recorder) -> None:
+        self._modes = modes
+        self._history = history
+        self._recorder = recorder
+        self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
+
+    async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
+        """Begin (or go on with) a session: note its project, let work items switch the mode, give the directives."""
+        project = caller.project or event.cwd
+        degraded: list[str] = []
+        try:
+            await self._remember(caller.principal, event.session_id, project, caller.root or event.cwd)
+            if event.source in _FORGETTING_SOURCES:
+                await self._history.reset(caller.principal, event.session_id)
+        except RedisUnavailable:
+            degraded.append("history")
+        if caller.work_items is not None and not caller.disabled:
+            degraded += await self._modes.follow_work_items(caller.principal, project, caller.work_items)
+        mode = self._modes.effective(caller.principal, project, event.session_id)
+        if caller.disabled:
+            self._recorder.put(override_record(caller, event, project, mode))
+            notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
+            return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
+        return SessionStarted(mode=mode, context=directives(mode), degraded=tuple(degraded))
+
+    async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Forget a session's state; its decisions stay. Tell what was unavailable."""
+        self._places.pop(_key(caller.principal, event.session_id), None)
+        try:
+            await self._history.end(caller.principal, event.session_id)
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    async def tool_used(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Note what a finished call changed: edited files, background tasks. Tell what was unavailable."""
+        principal, session_id = caller.principal, event.session_id
+        if not session_id:
+            return ()
+        call = self.place(principal, as_call(caller, event))
+        try:
+            for path in edited_paths(call):
+                await self._history.note_edit(principal, call.project, path, session_id)
+            task = _background_task(event)
+            if task:
+                await self._history.started(principal, session_id, task)
+            if event.tool_name in _STOPPING_TOOLS:
+                for name in ("shell_id", "task_id", "bash_id"):
+                    if isinstance(event.tool_input.get(name), str):
+                        await self._history.ended(principal, session_id, event.tool_input[name])
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Note that a background agent has ended. Tell what was unavailable."""
+        try:
+            await self._history.ended(caller.principal, event.session_id, event.agent_id)
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    def place(self, principal: Principal, call: ToolCall, stored: tuple[str, str] = ("", "")) -> ToolCall:
+        """Fill in a call's project and root from its session's start (`stored` is what Redis knows), else from its cwd."""
+        if call.project and call.project_root:
+            return call
+        project, root = self._places.get(_key(principal, call.session_id), stored)
+        return msgspec.structs.replace(
+            call,
+            project=call.project or project or call.cwd,
+            project_root=call.project_root or root,
+        )
+
+    async def _remember(self, principal: Principal, session_id: str, project: str, root: str) -> None:
+        self._places[_key(principal, session_id)] = (project, root)
+        if len(self._places) > REMEMBERED:
+            self._places.popitem(last=False)
+        await self._history.note_place(principal, session_id, project, root)
+
+
+def _key(principal: Principal, session_id: str) -> _Key:
+    return (principal.organisation, principal.user, session_id)
+
+
+def as_call(caller: Caller, event: HookEvent) -> ToolCall:
+    """See a hook event about a tool as a call."""
+    return ToolCall(
+        client=event.client,
+        session_id=event.session_id,
+        tool_name=event.tool_name,
+        tool_input=event.tool_input,
+        tool_use_id=event.tool_use_id,
+        agent_id=event.agent_id,
+        agent_type=event.agent_type,
+        cwd=event.cwd,
+        project=caller.project,
+        project_root=caller.root,
+        permission_mode=event.permission_mode,
+    )
+
+
+def _background_task(event: HookEvent) -> str:
+    """Name the task that this call left running in the background, or ""."""
+    if event.tool_input.get("run_in_background") is not True:
+        return ""
+    response = event.tool_response if isinstance(event.tool_response, dict) else {}
+    for name in ("agentId", "agent_id", "backgroundTaskId", "shellId", "bash_id"):
+        if isinstance(response.get(name), str):
+            return str(response[name])
+    return event.tool_use_id
