@@ -1,0 +1,140 @@
+"""The real clients: installing them from the npm registry and driving them headless. It knows nothing of Baton.
+
+Each run has a private home, its own process group and a time limit; at the end only that group is killed.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+INSTALLED = HERE / ".clients"
+LIMIT_S = 60.0
+BINARIES = {
+    "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
+    "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a run ended: exit code, both outputs, and the events of its JSON stream."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+
+def install() -> None:
+    """Install the locked clients into `.clients`, unless that is done; no install script runs."""
+    locked = HERE / "package-lock.json"
+    done = INSTALLED / "package-lock.json"
+    if done.exists() and done.read_bytes() == locked.read_bytes() and all(_found(n) for n in BINARIES):
+        return
+    INSTALLED.mkdir(exist_ok=True)
+    shutil.copy(HERE / "package.json", INSTALLED)
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    shutil.copy(locked, INSTALLED / "package-lock.json.new")
+    (INSTALLED / "package-lock.json.new").replace(done)
+    try:
+        subprocess.run(npm, cwd=INSTALLED, check=True, timeout=600)
+    except BaseException:
+        done.unlink()
+        raise
+
+
+def binary(name: str) -> Path:
+    """The native program of an installed client: `claude` or `codex`."""
+    found = _found(name)
+    if not found:
+        raise FileNotFoundError(f"`{name}` is not installed under {INSTALLED}")
+    return found[0]
+
+
+def _found(name: str) -> list[Path]:
+    return sorted(INSTALLED.glob(BINARIES[name]))
+
+
+def run(command: list[str], *, cwd: Path, env: Mapping[str, str], limit_s: float = LIMIT_S) -> Ran:
+    """Run a client to its end in a process group of its own, which is killed at the end or at the limit."""
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return Ran(process.returncode, out, err)
+
+
+def clean_env(home: Path) -> dict[str, str]:
+    """An environment with a private home that names no real account, key, proxy or endpoint."""
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
+
+
+def claude(
+    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+) -> Ran:
+    """Run Claude Code on one prompt. It reads the settings of `home` and of the project folder `cwd`."""
+    quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
+    whole = clean_env(home) | dict.fromkeys((*quiet, "DISABLE_ERROR_REPORTING"), "1")
+    whole |= {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "dummy", **env}
+    command = [str(binary("claude")), "-p", prompt, "--output-format", "stream-json", "--verbose"]
+    command += ["--include-hook-events", "--model", "opus", "--permission-mode", "acceptEdits"]
+    return run([*command, *args], cwd=cwd, env=whole)
+
+
+CODEX_CONFIG = """\
+model = "{model}"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+[analytics]
+enabled = false
+"""
+
+
+def codex(
+    prompt: str,
+    *,
+    home: Path,
+    cwd: Path,
+    model_url: str,
+    env: Mapping[str, str] = {},
+    args: tuple[str, ...] = (),
+    model: str = "gpt-6.1-sol",
+) -> Ran:
+    """Run Codex on one prompt. Its CODEX_HOME is `home/.codex`, whose config.toml is written anew; hooks.json stays."""
+    codex_home = home / ".codex"
+    codex_home.mkdir(parents=True, exist_ok=True)
+    (codex_home / "config.toml").write_text(CODEX_CONFIG.format(url=model_url, model=model))
+    whole = clean_env(home) | {"CODEX_HOME": str(codex_home), "SCRIPTED_KEY": "dummy", **env}
+    command = [str(binary("codex")), "exec", "--json", "--skip-git-repo-check"]
+    command += ["-s", "danger-full-access", "--dangerously-bypass-hook-trust"]
+    return run([*command, *args, prompt], cwd=cwd, env=whole)
