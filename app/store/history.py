@@ -1,0 +1,160 @@
+"""What a session has done so far, in Redis: look-ups, retries, background tasks, recent edits. It judges nothing."""
+
+import time
+from hashlib import blake2b
+
+import msgspec
+
+from app.engine.call import ToolCall
+from app.engine.edits import edited_paths
+from app.engine.principal import Principal
+from app.store.redis import Redis, Script
+
+KEPT = 50
+"""Tool names kept per session and agent."""
+LONGEST_NAME = 256
+"""Characters of a tool's name that are kept."""
+RETRY_S = 600
+"""How long a tool_use_id is remembered, in seconds."""
+LARGEST_ANSWER = 65_536
+"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
+EDIT_S = 600
+"""How long an edit counts as recent, in seconds."""
+
+_BEGIN = Script.packaged("history.lua")
+_encode = msgspec.json.Encoder().encode
+
+
+class Prior(msgspec.Struct, frozen=True, kw_only=True):
+    """What stood before a call.
+
+    `prior` holds the tool names of this session and agent, oldest first. `decision_id` is the first one that this
+    call was given; with `retry` it came before, and `answer` is what it got then, where that was kept.
+    `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
+    session's project and root as noted at its start, "" where unknown.
+    """
+
+    prior: tuple[str, ...]
+    decision_id: str
+    answer: bytes | None = None
+    retry: bool = False
+    background_running: int = 0
+    other_editor: str = ""
+    place: tuple[str, str] = ("", "")
+
+
+def digest(*parts: str) -> bytes:
+    """Name what belongs to these parts, whatever characters and lengths they have: 32 hexadecimal digits."""
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return blake2b(text.encode(), digest_size=16).hexdigest().encode()
+
+
+class History:
+    """Each session's recent past. Every key carries organisation, user and session, and has a lifetime.
+
+    All methods but `keep_answer` raise `RedisUnavailable`.
+    """
+
+    def __init__(self, redis: Redis, ttl_s: int) -> None:
+        self._redis = redis
+        self._ttl_s = ttl_s
+
+    async def begin(self, principal: Principal, call: ToolCall, decision_id: str) -> Prior:
+        """Read what stood before the call and append the call, in one trip; a retry appends nothing."""
+        session = _session(principal, call.session_id)
+        keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
+        if call.tool_use_id:
+            keys.append(_retry_key(session, call))
+        name = call.tool_name[:LONGEST_NAME].replace("\n", " ")
+        agent = digest(call.agent_id) if call.agent_id else b"main"
+        # Queued ahead of the script: all leave in one write.
+        editors = [
+            self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path)) for path in edited_paths(call)
+        ]
+        begun = await self._redis.script(_BEGIN, keys, [agent, name, decision_id, KEPT, self._ttl_s, RETRY_S])
+        names, first_id, answer, retry, background, project, root = begun
+        return Prior(
+            prior=tuple(names.decode().split("\n")[:-1]),
+            decision_id=first_id.decode(),
+            answer=answer,
+            retry=bool(retry),
+            background_running=background,
+            other_editor=_other_editor([await editor for editor in editors], session) if editors else "",
+            place=((project or b"").decode(), (root or b"").decode()),
+        )
+
+    def keep_answer(self, principal: Principal, call: ToolCall, answer: bytes) -> None:
+        """Keep the answer for retries of the call; sent, not awaited, and never an error."""
+        if call.tool_use_id and len(answer) <= LARGEST_ANSWER:
+            key = _retry_key(_session(principal, call.session_id), call)
+            self._redis.send(b"HSET", key, b"answer", answer)
+            self._redis.send(b"EXPIRE", key, RETRY_S)
+
+    async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
+        """Note the session's project and root, for calls that do not say them."""
+        key = b"baton:place:" + _session(principal, session_id)
+        await self._redis.pipeline([(b"HSET", key, "project", project, "root", root), (b"EXPIRE", key, self._ttl_s)])
+
+    async def started(self, principal: Principal, session_id: str, task: str) -> None:
+        """Note that a background task of the session runs; noting it twice counts once."""
+        key = b"baton:background:" + _session(principal, session_id)
+        await self._redis.pipeline([(b"SADD", key, digest(task)), (b"EXPIRE", key, self._ttl_s)])
+
+    async def ended(self, principal: Principal, session_id: str, task: str) -> None:
+        """Note that a background task of the session ended."""
+        await self._redis.call(b"SREM", b"baton:background:" + _session(principal, session_id), digest(task))
+
+    async def note_edit(self, principal: Principal, project: str, path: str, session_id: str) -> None:
+        """Note that the session has edited a file of the project, for ten minutes."""
+        session = _session(principal, session_id)
+        edits, edited = _edits_key(principal, project, path), b"baton:edited:" + session
+        await self._redis.pipeline(
+            [
+                (b"HSET", edits, session, f"{time.time():.3f} {session_id[:LONGEST_NAME]}"),
+                (b"EXPIRE", edits, EDIT_S),
+                (b"SADD", edited, edits),
+                (b"EXPIRE", edited, EDIT_S),
+            ],
+        )
+
+    async def reset(self, principal: Principal, session_id: str) -> None:
+        """Forget the session's calls, all agents' (its context was cleared or compacted)."""
+        await self._redis.call(b"DEL", b"baton:calls:" + _session(principal, session_id))
+
+    async def end(self, principal: Principal, session_id: str) -> None:
+        """Forget the session: its calls, its background tasks, and that it edits anything."""
+        session = _session(principal, session_id)
+        edited = b"baton:edited:" + session
+        edits = await self._redis.call(b"SMEMBERS", edited)
+        await self._redis.pipeline(
+            [
+                (b"DEL", edited, *(b"baton:%b:%b" % (kind, session) for kind in (b"calls", b"background", b"place"))),
+                *((b"HDEL", key, session) for key in edits),
+            ],
+        )
+
+
+def _session(principal: Principal, session_id: str) -> bytes:
+    """Name a session of one user of one organisation, as a hash tag: its keys lie together in a cluster."""
+    return b"{%b}" % digest(principal.organisation, principal.user, session_id)
+
+
+def _retry_key(session: bytes, call: ToolCall) -> bytes:
+    """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
+    content = _encode(call.tool_input).decode()
+    return b"baton:call:%b:%b" % (session, digest(call.agent_id, call.tool_use_id, call.tool_name, content))
+
+
+def _edits_key(principal: Principal, project: str, path: str) -> bytes:
+    return b"baton:edits:{%b}" % digest(principal.organisation, project, path)
+
+
+def _other_editor(replies: list[list[bytes]], session: bytes) -> str:
+    """Find the latest recent edit by another session; Redis gives each file's editors as a flat list."""
+    latest, editor = time.time() - EDIT_S, ""
+    for flat in replies:
+        for member, note in zip(flat[::2], flat[1::2], strict=True):
+            at, _, session_id = note.partition(b" ")
+            if member != session and float(at) > latest:
+                latest, editor = float(at), session_id.decode()
+    return editor
