@@ -1,0 +1,123 @@
+"""Rosters: which agents there are, and what model each one runs on. It does not decide about a call."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
+"""The only values that a client's agent call accepts."""
+
+_TIERS = {"low": "haiku", "high": "opus"}
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Row(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """One agent. `model` is what an agent call gets; a missing one or `inherit` is the roster's `default_model`."""
+
+    model: str = ""
+    tier: str = ""
+    display_model: str = ""
+    cli_model: str = ""
+    tools: list[str] = msgspec.field(default_factory=list)
+    role: str = ""
+    prompt: str = ""
+    delegation_target: str = ""
+    description: str = ""
+    triggers: list[str] = msgspec.field(default_factory=list)
+
+
+class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """One file under `policies/agents/`. `namespaces` are stripped for the look-up (`ultrapower:explore`)."""
+
+    id: str
+    description: Annotated[str, msgspec.Meta(min_length=1)]
+    namespaces: list[str] = msgspec.field(default_factory=list)
+    default_model: Literal["haiku", "sonnet", "opus", "fable"] = "sonnet"
+    tiers: bool = False
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    skills: list[str] = msgspec.field(default_factory=list)
+    agents: dict[str, Row | None]
+
+
+class AgentMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A name found in a roster. `name` is the row's; `model` is None for a skill, which is no agent."""
+
+    roster: str
+    name: str
+    row: Row
+    model: str | None
+    skill: bool = False
+
+
+class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that starts a sub-agent."""
+
+    agent: str
+    prompt: str
+    description: str
+    model: str = ""
+
+
+def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
+    """Read an agent call's input: three texts, and a model, where `""` and null count as absent; None if it is none."""
+    agent, prompt, description = (tool_input.get(key) for key in ("subagent_type", "prompt", "description"))
+    if not (isinstance(agent, str) and isinstance(prompt, str) and isinstance(description, str)):
+        return None
+    model = tool_input.get("model")
+    if model is None or model == "":
+        return AgentCall(agent=agent, prompt=prompt, description=description)
+    return AgentCall(agent=agent, prompt=prompt, description=description, model=str(model))
+
+
+class Rosters:
+    """The rosters of a policy set in the team's order, with the team's own aliases; the first that knows a name wins."""
+
+    def __init__(self, rosters: dict[str, Roster], order: list[str], aliases: dict[str, str]) -> None:
+        self.by_id = rosters
+        self.order = tuple(name for name in order if name in rosters)
+        self._aliases = aliases
+        self._found: dict[str, AgentMatch | None] = {}
+
+    def resolve(self, name: str) -> AgentMatch | None:
+        """Find the agent, or the skill, that a call's `subagent_type` names; None for an unknown one."""
+        if name in self._found:
+            return self._found[name]
+        found = resolve(self.by_id, self.order, self._aliases.get(name, name))
+        if len(self._found) < 4096:  # noqa: PLR2004
+            self._found[name] = found
+        return found
+
+
+def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> AgentMatch | None:
+    """Find a name in the first roster of the order that knows it."""
+    for roster_id in order:
+        found = _in_roster(rosters[roster_id], name)
+        if found:
+            return found
+    return None
+
+
+def _in_roster(roster: Roster, full: str) -> AgentMatch | None:
+    namespace, colon, rest = full.partition(":")
+    name = rest if colon and namespace in roster.namespaces else full
+    name = roster.aliases.get(name, name)
+    if name in roster.agents:
+        row = roster.agents[name] or Row()
+        return AgentMatch(roster=roster.id, name=name, row=row, model=_model(roster, row))
+    if name in roster.skills:
+        return AgentMatch(roster=roster.id, name=name, row=Row(), model=None, skill=True)
+    base, dash, tier = name.rpartition("-")
+    if not (roster.tiers and dash and tier in ("low", "medium", "high")):
+        return None
+    base = roster.aliases.get(base, base)
+    if base not in roster.agents:
+        return None
+    row = roster.agents[base] or Row()
+    return AgentMatch(roster=roster.id, name=base, row=row, model=_TIERS.get(tier) or _model(roster, row))
+
+
+def _model(roster: Roster, row: Row) -> str:
+    return roster.default_model if row.model in ("", "inherit") else row.model

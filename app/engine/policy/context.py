@@ -1,0 +1,128 @@
+"""What the rules ask of one call, worked out once and only when asked. It decides nothing."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from app.engine.agents import AgentCall, AgentMatch, agent_call
+from app.engine.places import Place, Reach, normal, resolve, within
+from app.engine.shell.model import Program, Shell, Write
+from app.engine.verdict import Facts
+
+if TYPE_CHECKING:
+    from app.engine.policy.policy_set import PolicySet
+
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+_INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
+_MAX_PATHS = 100
+_UNREAD = object()
+
+
+class Context:
+    """One call's facts and what was derived from them. `blind` collects the facts that were needed and missing."""
+
+    __slots__ = ("_agent", "_match", "_paths", "_places", "_shell", "blind", "call", "facts", "found", "policies")
+
+    def __init__(self, policies: "PolicySet", facts: Facts) -> None:
+        self.policies = policies
+        self.facts = facts
+        self.call = facts.call
+        self.blind: set[str] = set()
+        self.found: dict[str, str] = {}
+        self._shell: Any = _UNREAD
+        self._agent: Any = _UNREAD
+        self._match: Any = _UNREAD
+        self._paths: tuple[str, ...] | None = None
+        self._places: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
+
+    @property
+    def shell(self) -> Shell | None:
+        """The call's shell line, read; None for a tool without one."""
+        if self._shell is _UNREAD:
+            self._shell = self.policies.shell(self.call)
+        return self._shell  # type: ignore[no-any-return]
+
+    @property
+    def agent(self) -> AgentCall | None:
+        """The call as one that starts a sub-agent; None if it is none."""
+        if self._agent is _UNREAD:
+            is_agent = self.call.tool_name in self.policies.agent_tools
+            self._agent = agent_call(self.call.tool_input) if is_agent else None
+        return self._agent  # type: ignore[no-any-return]
+
+    @property
+    def agent_match(self) -> AgentMatch | None:
+        """What the rosters know of the agent that the call starts."""
+        if self._match is _UNREAD:
+            self._match = self.policies.rosters.resolve(self.agent.agent) if self.agent else None
+        return self._match  # type: ignore[no-any-return]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that the tool's input names, as written, at most a hundred."""
+        if self._paths is None:
+            self._paths = tuple(_input_paths(self.policies, self.call.tool_name, self.call.tool_input))
+        return self._paths
+
+    def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
+        """The places of a path as written."""
+        key = (target, base, reach)
+        found = self._places.get(key)
+        if found is None:
+            call = self.call
+            found = self.policies.locator.places(target, base=base, cwd=call.cwd, root=self.root, reach=reach)
+            self._places[key] = found
+        return found
+
+    @property
+    def root(self) -> str:
+        """The project's root folder, where it is known."""
+        call = self.call
+        return call.project_root or (call.project if call.project.startswith("/") else "")
+
+    def write_places(self, write: Write) -> frozenset[Place]:
+        """The places of a shell line's write, with the reach of the program that makes it."""
+        shell = self.shell
+        reach: Reach = "file"
+        if shell is not None and 0 <= write.by < len(shell.programs):
+            program = shell.programs[write.by]
+            if "destructive" in program.categories:
+                reach = "tree"
+            elif program.name in _INTO:
+                reach = "into"
+        return self.places(write.target, write.base, reach)
+
+    def argument_places(self, program: Program) -> frozenset[Place]:
+        """The places of all arguments of a program that look like paths, and of the values of `--key=value`."""
+        found: set[Place] = set()
+        for word in program.argv[1:]:
+            for text in (word, word.partition("=")[2]):
+                if text and not text.startswith("-"):
+                    found |= self.places(text, "", "tree")
+        return frozenset(found)
+
+    def relative(self, path: str) -> str:
+        """A path as rules' globs see it: relative to the project where it lies in it, otherwise absolute."""
+        whole = resolve(path, "", self.call.cwd).whole
+        for folder in (normal(self.root), normal(self.call.cwd)):
+            if within(whole, folder):
+                return whole[len(folder.rstrip("/")) + 1 :]
+        return whole
+
+
+def _input_paths(policies: "PolicySet", tool: str, tool_input: dict[str, Any]) -> Iterator[str]:
+    count = 0
+    patch = policies.config.patch_tools.get(tool)
+    if patch is not None:
+        text = tool_input.get(patch)
+        for found in _PATCHED.finditer(text) if isinstance(text, str) else ():
+            yield found.group(1).strip()
+            count += 1
+            if count >= _MAX_PATHS:
+                return
+    for key in policies.config.path_keys:
+        value = tool_input.get(key)
+        for item in value[:_MAX_PATHS] if isinstance(value, list) else (value,):
+            if isinstance(item, str) and item and count < _MAX_PATHS:
+                yield item
+                count += 1

@@ -1,0 +1,84 @@
+"""Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
+
+from typing import Any
+
+from app.engine.policy import texts
+from app.engine.policy.context import Context
+from app.engine.policy.explain import RuleTrace, explain
+from app.engine.policy.policy_set import PolicySet
+from app.engine.policy.rule import Rule
+from app.engine.verdict import Effect, Facts, RuleHit, Verdict
+
+__all__ = ["RuleTrace", "evaluate", "explain"]
+
+_RANK: dict[Effect, int] = {"deny": 4, "ask": 3, "rewrite": 2, "allow": 1, "guidance": 1}
+
+
+def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
+    """Decide a call by all rules that concern it."""
+    context = Context(policies, facts)
+    call = facts.call
+    hits: list[tuple[Rule, Effect, dict[str, str]]] = []
+    for candidate in policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent):
+        context.found = {"tool": call.tool_name}
+        if candidate.matches(context):
+            hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
+    shell = context.shell
+    blind = tuple(sorted(context.blind))
+    if not hits:
+        return Verdict(shell=shell, blind=blind)
+    return _verdict(context, hits, blind)
+
+
+def _effect(rule: Rule, facts: Facts) -> Effect:
+    if rule.modes and facts.level == "guidance" and rule.decision in ("deny", "ask"):
+        return "guidance"
+    return rule.decision
+
+
+def _verdict(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]], blind: tuple[str, ...]) -> Verdict:
+    best = max(_RANK[effect] for _, effect, _ in hits)
+    rule, effect, found = next(hit for hit in hits if _RANK[hit[1]] == best)
+    softened = next((hit for hit in hits if hit[1] == "guidance"), None)
+    if effect == "allow" and softened:
+        rule, effect, found = softened
+    context.found = found
+    reason, suggestion = texts.fill(rule.reason, found), rule.suggestion(context)
+    text = guidance = ""
+    if effect == "deny":
+        write = texts.orchestrator_deny if rule.modes else texts.deny
+        text = write(rule.id, reason, suggestion, context.call)
+    elif effect == "ask":
+        text = texts.ask(rule.id, reason, suggestion, context.call)
+    elif effect == "allow":
+        guidance = texts.allowed(reason)
+    if softened and effect != "deny":
+        context.found = softened[2]
+        guidance = texts.softened(texts.fill(softened[0].reason, softened[2]))
+        suggestion = suggestion if effect == "ask" else softened[0].suggestion(context)
+    updated, message = (None, "") if effect == "deny" else _rewrite(context, hits)
+    return Verdict(
+        effect="allow" if effect == "guidance" else effect,
+        rule=rule.id,
+        hits=tuple(RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits),
+        reason=text,
+        guidance=guidance,
+        suggestion=suggestion,
+        updated_input=updated,
+        message=message,
+        shell=context.shell,
+        blind=blind,
+    )
+
+
+def _rewrite(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]]) -> tuple[dict[str, Any] | None, str]:
+    changes: dict[str, Any] = {}
+    messages: list[str] = []
+    for rule, effect, found in hits:
+        if effect == "rewrite":
+            context.found = found
+            changes = rule.changes(context) | changes
+            messages.append(texts.fill(rule.reason, found))
+    if not changes:
+        return None, ""
+    return context.call.tool_input | changes, "\n".join(messages)

@@ -1,0 +1,46 @@
+"""Says of every rule whether it matched, and if not, what failed first. It decides nothing: it asks the same conditions."""
+
+import msgspec
+
+from app.engine.policy.context import Context
+from app.engine.policy.policy_set import PolicySet
+from app.engine.policy.rule import Rule, candidate
+from app.engine.verdict import Facts
+
+
+class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule said of a call. `why` is "" for a rule that matched."""
+
+    id: str
+    decision: str
+    matched: bool
+    why: str = ""
+
+
+def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
+    """Trace every rule of the set, in the order of their ids."""
+    context = Context(policies, facts)
+    return [trace(policies, rule, context) for rule in policies.rules]
+
+
+def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: bool = False) -> RuleTrace:
+    """Trace one rule; `count_disabled` asks a rule that is off, too."""
+    call, level = context.call, context.facts.level
+    why = policies.concerns(rule, call.tool_name, level, subagent=call.is_subagent, count_disabled=count_disabled)
+    if not why:
+        context.found = {"tool": call.tool_name}
+        why = _why_not(rule, context)
+    return RuleTrace(id=rule.id, decision=rule.decision, matched=why == "", why=why)
+
+
+def _why_not(rule: Rule, context: Context) -> str:
+    tool = context.call.tool_name
+    asked = candidate(rule, tool)
+    if asked is None:
+        return rule.given[0].why_not_applies
+    if asked.matches(context):
+        return ""
+    fails = [condition.failing(context) for condition in asked.given]
+    if any(why == "" for _, why in fails):
+        return "`unless`: the call is an exception"
+    return max(fails, key=lambda fail: fail[0])[1]

@@ -1,0 +1,92 @@
+"""A policy set: rules, rosters, configuration and shell tables that were accepted together. It is never changed."""
+
+import shlex
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from app.engine.agents import Roster, Rosters
+from app.engine.call import ToolCall
+from app.engine.places import Locator
+from app.engine.policy.globs import any_of
+from app.engine.policy.model import Config
+from app.engine.policy.rule import Candidate, Rule, candidate
+from app.engine.shell.model import Shell
+from app.engine.shell.tables import ShellTables
+from app.engine.verdict import Level
+
+_CACHED_TEXT = 4096
+_CACHED_TOOLS = 1024
+
+
+class PolicySet:
+    """What the engine decides by. `revision` names its texts; `warnings` are what lint found without refusing it."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        revision: str,
+        rules: tuple[Rule, ...],
+        config: Config,
+        rosters: Mapping[str, Roster],
+        tables: ShellTables,
+    ) -> None:
+        self.revision = revision
+        self.rules = rules
+        self.config = config
+        self.rosters = Rosters(dict(rosters), config.rosters, config.aliases)
+        self.tables = tables
+        self.locator = Locator(config.baton_home, config.hook_settings)
+        self.agent_tools = frozenset(config.agent_tools)
+        self._never_block = any_of(config.never_block)
+        self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
+        self._read = lru_cache(maxsize=4096)(self._analyse)
+
+    def shell(self, call: ToolCall) -> Shell | None:
+        """Read the shell line that a tool carries; None for a tool without one."""
+        key = self.config.shell_tools.get(call.tool_name)
+        if key is None:
+            return None
+        text = _line(call.tool_input.get(key))
+        if text is None:
+            return None
+        return self._read(text) if len(text) <= _CACHED_TEXT else self._analyse(text)
+
+    def _analyse(self, text: str) -> Shell:
+        from app.engine.shell.read import read
+
+        return read(self.tables, text)
+
+    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
+        """The enabled rules that may speak about a tool at a level, in the order of their ids."""
+        key = (tool, level, subagent)
+        found = self._candidates.get(key)
+        if found is None:
+            rules = (rule for rule in self.rules if not self.concerns(rule, tool, level, subagent=subagent))
+            found = tuple(c for rule in rules if (c := candidate(rule, tool)))
+            if len(self._candidates) < _CACHED_TOOLS:
+                self._candidates[key] = found
+        return found
+
+    def concerns(  # noqa: PLR0913
+        self, rule: Rule, tool: str, level: Level, *, subagent: bool, count_disabled: bool = False
+    ) -> str:
+        """Why a rule does not concern such calls at all; "" if it does."""
+        if not (rule.enabled or count_disabled):
+            return "the rule is off"
+        if rule.who == ("orchestrator" if subagent else "subagent"):
+            return f"the rule is for the {rule.who}"
+        if rule.modes and level not in rule.modes:
+            return f"the mode is {level}; the rule runs in {', '.join(rule.modes)}"
+        if rule.modes and self._never_block(tool):
+            return f"`never_block` in config.yaml has `{tool}`"
+        return ""
+
+
+def _line(value: Any) -> str | None:
+    """A tool's command as one text: as given, or its list of arguments quoted."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return shlex.join(value)
+    return None

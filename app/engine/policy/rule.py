@@ -1,0 +1,78 @@
+"""A rule in the form that decides: compiled, immutable. It knows nothing of files."""
+
+from typing import Any
+
+import msgspec
+
+from app.engine.policy.conditions import Compiled
+from app.engine.policy.context import Context
+from app.engine.policy.model import Decision, RuleTests, Who
+from app.engine.policy.texts import fill, task
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """What to do instead, if one of `conditions` holds (or there are none)."""
+
+    agent: str
+    prompt: str
+    text: str
+    conditions: tuple[Compiled, ...]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold."""
+
+    id: str
+    description: str
+    decision: Decision
+    who: Who
+    modes: tuple[str, ...]
+    enabled: bool
+    given: tuple[Compiled, ...]
+    unless: tuple[Compiled, ...]
+    reason: str
+    set: dict[str, str]
+    suggestions: tuple[Suggestion, ...]
+    tests: RuleTests
+    source: str
+
+    @property
+    def mode_bound(self) -> bool:
+        """Tell whether the rule runs only while a mode is on."""
+        return bool(self.modes)
+
+    def suggestion(self, context: Context) -> str:
+        """The first suggestion whose condition holds, as text."""
+        tool = context.call.tool_name
+        for one in self.suggestions:
+            if not one.conditions or any(c.applies(tool) and c.holds(context) for c in one.conditions):
+                return fill(one.text, context.found) if one.text else task(one.agent, fill(one.prompt, context.found))
+        return ""
+
+    def changes(self, context: Context) -> dict[str, Any]:
+        """The input keys that the rewrite sets."""
+        return {key: fill(text, context.found) for key, text in self.set.items()}
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A rule that may speak about a tool, with those of its conditions that apply to the tool."""
+
+    rule: Rule
+    given: tuple[Compiled, ...]
+    unless: tuple[Compiled, ...]
+
+    def matches(self, context: Context) -> bool:
+        """Tell whether the rule matches the call."""
+        for condition in self.given:
+            if condition.holds(context):
+                for exception in self.unless:  # noqa: SIM110
+                    if exception.holds(context):
+                        return False
+                return True
+        return False
+
+
+def candidate(rule: Rule, tool: str) -> Candidate | None:
+    """The rule's part that concerns a tool, if any."""
+    given = tuple(c for c in rule.given if c.applies(tool))
+    return Candidate(rule, given, tuple(c for c in rule.unless if c.applies(tool))) if given else None
