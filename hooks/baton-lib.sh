@@ -7,8 +7,9 @@ line_end='
 read_settings() { # EVENT [block]: from the environment, else the config file, else the defaults
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
-    case $name in
-      BATON_URL | BATON_USER | BATON_TOKEN | BATON_CA_FILE | BATON_WORK_ITEMS_COMMAND) eval ": \"\${$name:=\$value}\"" ;;
+    case $line in
+      BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=* | BATON_WORK_ITEMS_COMMAND=*)
+        eval ": \"\${$name:=\$value}\"" ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
   : "${BATON_URL:=http://127.0.0.1:8080}" "${BATON_USER:=$(id -un)}"
@@ -16,12 +17,12 @@ read_settings() { # EVENT [block]: from the environment, else the config file, e
   direct="localhost,127.0.0.1,::1,[::1],${no_proxy:-${NO_PROXY-}}"
   case ${BATON_DISABLED-} in 1 | true | yes | on) disabled=1 ;; *) disabled= ;; esac
   case ${BATON_DEBUG-}/${OMC_DEBUG-} in 1/* | true/* | */1 | */true) debug=1 ;; *) debug= ;; esac
-  case $event in UserPromptSubmit) seconds=14 ;; SessionStart) seconds=4 ;; SessionEnd) seconds=2.5 ;; *) seconds=1.8 ;; esac
+  case $event in UserPromptSubmit) seconds=14 ;; SessionStart) seconds=4 ;; SessionEnd) seconds=2.5 ;; *) seconds=1.5 ;; esac
   [ "$debug" ] || [ "$on_failure" = block ] || exec 2>/dev/null
 }
 
 find_project() { # sets root and project; app/cli/project.py does the same
-  cd -P -- "${CLAUDE_PROJECT_DIR:-.}" || :
+  cd -P -- "${CLAUDE_PROJECT_DIR:-.}" >/dev/null || :
   root=$PWD
   until [ -z "$root" ] || [ -e "$root/.git" ]; do root=${root%/*}; done
   git=$root/.git section='' remote=''
@@ -41,15 +42,15 @@ find_project() { # sets root and project; app/cli/project.py does the same
     esac
   done <"$git/config"
   plain_remote
-  project=${BATON_PROJECT:-${remote:-${root:=/}}}
+  project=${BATON_PROJECT:-${remote:-${root:=/}}} root=${root:-/}
 }
 
 plain_remote() { # https://user:secret@host/team/repo.git and git@host:team/repo become host/team/repo
-  remote=${remote#"${remote%%[![:blank:]]*}"}
+  remote=${remote#"${remote%%[![:blank:]]*}"} && host=${remote%%:*}
   case $remote in
-    *://*) remote=${remote#*://} host=${remote%%/*} && remote=${host##*@}${remote#"$host"} ;;
+    *://*) remote=${remote#*://} && host=${remote%%/*} && remote=${host##*@}${remote#"$host"} ;;
     .*) remote='' ;;
-    [!/]*:*) host=${remote%%:*} path=${remote#*:} && remote=${host##*@}/${path#/} ;;
+    *:*) case $host in */*) ;; *) path=${remote#*:} && remote=${host##*@}/${path#/} ;; esac ;;
   esac
   remote=${remote%/} && remote=${remote%.git}
 }
@@ -72,10 +73,11 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
     case $rest in [\\\"]*) text=$text$plain\\${rest%"${rest#?}"} ;; *) text=$text$plain ;; esac
     rest=${rest#?}
   done
-  request="${request-}$1 = \"$text$rest\"$line_end"
+  request="$request$1 = \"$text$rest\"$line_end"
 }
 
 write_request() { # CLIENT EVENT: sets request, which curl reads from a descriptor, so that no secret is on a command line
+  request=''
   option url "${BATON_URL%/}/hooks/$1?event=$2"
   [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
   [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"

@@ -1,0 +1,108 @@
+"""Baton's own entries in a client's hook settings: what they say, and how they are told from others'.
+
+It knows no files: `hook_settings` puts the entries into a text.
+"""
+
+import re
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+ClientName = Literal["claude-code", "codex"]
+Transport = Literal["http", "curl"]
+PROTOCOL = "1"
+
+TIMEOUTS: dict[str, int] = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 15,
+    "PreToolUse": 2,
+    "PostToolUse": 2,
+    "PostToolUseFailure": 2,
+    "SubagentStart": 2,
+    "SubagentStop": 2,
+    "Stop": 2,
+    "SessionEnd": 3,
+}
+"""Seconds that a client waits for each event; `hooks/baton-lib.sh` gives up earlier."""
+EVENTS: dict[ClientName, tuple[str, ...]] = {
+    "claude-code": tuple(TIMEOUTS),
+    "codex": tuple(event for event in TIMEOUTS if event != "PostToolUseFailure"),
+}
+DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
+"""Events that a hook can refuse. With `--fail-closed` these do so even when the shim itself is gone."""
+
+_SHIM = re.compile(r"""(?:^|[/"'\s])baton-hook\.sh(?=["'\s]|$)""")
+_URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What to install: `shim` is its path as a shell word, `headers` those whose values are known now."""
+
+    client: ClientName
+    transport: Transport
+    shim: str
+    url: str
+    fail_closed: bool = False
+    headers: dict[str, str] = {}
+
+
+def groups(wanted: Wanted) -> dict[str, dict[str, Any]]:
+    """Render one group for each event. SessionStart is always a command: Claude Code never sends it over http."""
+    return {
+        event: {
+            "hooks": [
+                _http(wanted, event)
+                if wanted.transport == "http" and event != "SessionStart"
+                else {"type": "command", "command": _command(wanted, event), "timeout": TIMEOUTS[event]},
+            ],
+        }
+        for event in EVENTS[wanted.client]
+    }
+
+
+def is_ours(hook: Any) -> bool:
+    """Tell whether an entry was written by Baton: it runs the shim, or posts to a native endpoint with its header."""
+    if not isinstance(hook, dict):
+        return False
+    if isinstance(hook.get("command"), str):
+        return _SHIM.search(hook["command"]) is not None
+    if not (isinstance(hook.get("url"), str) and isinstance(hook.get("headers"), dict)):
+        return False
+    return "Baton-Protocol" in hook["headers"] and _URL_PATH.search(hook["url"].partition("?")[0]) is not None
+
+
+def describe(hook: dict[str, Any]) -> tuple[Transport, bool, str]:
+    """Tell of one of our entries: transport, whether it fails closed, and the server for http ("" for the shim)."""
+    if "url" in hook:
+        parts = urlsplit(hook["url"])
+        return "http", hook.get("onFailure") == "block", f"{parts.scheme}://{parts.netloc}"
+    return "curl", re.search(r"\sblock\b", hook["command"]) is not None, ""
+
+
+def _command(wanted: Wanted, event: str) -> str:
+    call = f"sh {wanted.shim} {wanted.client} {event}"
+    if wanted.fail_closed and event in DECIDING:
+        return f"{call} block || exit 2"
+    return f"test ! -f {wanted.shim} || {call}" + (" block" if wanted.fail_closed else "")
+
+
+def _http(wanted: Wanted, event: str) -> dict[str, Any]:
+    headers = {
+        "Authorization": "Bearer $BATON_TOKEN",
+        "Baton-User": "$BATON_USER",
+        "Baton-Project": "$BATON_PROJECT",
+        "Baton-Disabled": "$BATON_DISABLED",
+        "Baton-On-Failure": "block" if wanted.fail_closed else "$BATON_ON_FAILURE",
+        "Baton-Debug": "$BATON_DEBUG",
+        "Baton-Protocol": PROTOCOL,
+        **wanted.headers,
+    }
+    return {
+        "type": "http",
+        "url": f"{wanted.url}/hooks/{wanted.client}?event={event}",
+        "timeout": TIMEOUTS[event],
+        "headers": headers,
+        "allowedEnvVars": sorted({part[1:] for value in headers.values() for part in value.split() if part[:1] == "$"}),
+        **({"onFailure": "block"} if wanted.fail_closed and event in DECIDING else {}),
+    }
