@@ -44,11 +44,11 @@ def create_app(settings: Settings) -> HotFastAPI:
     """Build the application; its lifespan starts and stops everything that it needs."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             services = await _start(settings, stack)
             app.state.services = services
-            _mount(app, services)  # type: ignore[arg-type] - it is the one built below
+            _mount(app, services)
             gc.collect()
             gc.freeze()
             gc.set_threshold(*_GC_THRESHOLDS)
@@ -93,7 +93,7 @@ async def _start(settings: Settings, stack: AsyncExitStack) -> Services:
     loaded = Policies(policy_files.shipped(), settings.policies)
     await _watch(loaded, stack)
     history = History(redis, ttl_s=settings.history_ttl_s)
-    sessions = Sessions(modes=modes, history=history, recorder=recorder)
+    sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded)
     pre_tool_use = PreToolUse(
         policies=loaded, modes=modes, sessions=sessions, history=history, recorder=recorder, counters=counters
     )

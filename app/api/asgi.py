@@ -19,7 +19,7 @@ _PROBLEM = (b"content-type", b"application/problem+json")
 _encode = msgspec.json.Encoder().encode
 
 
-class Disconnected(Exception):  # noqa: N818 - an event, not an error
+class Disconnected(Exception):
     """The client went away before its body was complete; nobody waits for an answer."""
 
 
@@ -50,7 +50,7 @@ def problem_response(error: BatonError, headers: Headers | None = None) -> Respo
     return Response(_encode(error.problem()), error.status, [_PROBLEM, *(headers or [])])
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+async def read_body(receive: Receive, limit: int) -> bytes:
     """Read a request's body of at most `limit` bytes.
 
     Raises:

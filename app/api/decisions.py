@@ -15,7 +15,7 @@ Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
 
 
 @router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True)
-async def list_decisions(  # noqa: PLR0913 - one parameter a filter
+async def list_decisions(
     caller: CallerOf,
     services: ServicesOf,
     user: Text = "",

@@ -9,8 +9,8 @@ from app.api.callers import CallerReader
 from app.api.fields import optional_text
 from app.api.json_io import decode_object, encode
 from app.api.pre_tool_use import Judgement, judgement_fields, read_call
-from app.engine.policy.evaluate import evaluate, explain
-from app.engine.policy.explain import RuleTrace
+from app.engine.policy.evaluate import evaluate
+from app.engine.policy.explain import RuleTrace, explain
 from app.engine.verdict import Facts, Level
 from app.errors import Invalid
 from app.services.decision import ModeInForce

@@ -6,6 +6,7 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
+from app.api.callers import PROTOCOL
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PolicyProblemModel
 
@@ -41,6 +42,8 @@ class StatusModel(BaseModel):
     """The server at a glance. Counts of failures are since the server started; decisions are all that are kept."""
 
     version: str
+    protocol: str
+    """The version of the headers between hooks and server."""
     started_at: datetime
     status: Literal["ready", "starting", "draining"]
     redis: Literal["up", "down"]
@@ -82,6 +85,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
     policies = services.policies.status
     return StatusModel(
         version=services.health.version,
+        protocol=PROTOCOL,
         started_at=services.health.started_at,
         status=health.phase,
         redis=health.redis,

@@ -15,7 +15,7 @@ from app.clients.base import Client, HookAnswer
 from app.errors import BatonError, UnknownClient
 from app.services.caller import Caller
 from app.services.counters import Counters
-from app.services.hooks import Hooks, HookOutcome
+from app.services.hooks import HookOutcome, Hooks
 
 MAX_BODY = 64 << 20
 PATH = "/hooks/"

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from app.api.asgi import (
     Disconnected,
+    Message,
     Receive,
     Request,
     Response,
@@ -18,7 +19,10 @@ from app.api.asgi import (
     respond,
 )
 from app.api.guards import Guard
-from app.errors import BatonError, MethodNotAllowed
+from app.errors import BatonError, MethodNotAllowed, TooLarge
+
+MAX_ADMIN_BODY = 1 << 20
+"""Bytes of a body that FastAPI's routes take."""
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +66,29 @@ class HotFastAPI(FastAPI):
             return
         path: str = scope["path"]
         route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
-        if route is None:
-            await super().__call__(scope, receive, send)
-            return
         try:
-            await _serve(route, scope, headers, receive, send)
+            if route is not None:
+                await _serve(route, scope, headers, receive, send)
+            else:
+                await super().__call__(scope, await _limited(receive, scope["method"]), send)
         except Disconnected:
             return
+        except TooLarge as error:
+            await respond(send, problem_response(error))
+
+
+async def _limited(receive: Receive, method: str) -> Receive:
+    """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
+    if method in {"GET", "HEAD", "OPTIONS"}:
+        return receive
+    body = await read_body(receive, MAX_ADMIN_BODY)
+    parts = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def again() -> Message:
+        part = next(parts, None)
+        return await receive() if part is None else part
+
+    return again
 
 
 async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
@@ -78,15 +98,18 @@ async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], rec
         await respond(send, problem_response(error, [(b"allow", b"POST")]))
         return
     try:
-        body = await read_body(scope, receive, route.max_body)
+        body = await read_body(receive, route.max_body)
         request = msgspec.structs.replace(request, body=body)
         response = await route.answer(request)
-    except BatonError as error:
-        response = route.failed(request, error) if route.failed else problem_response(error)
     except Disconnected:
         raise
+    except BatonError as error:
+        response = _failed(route, request, error)
     except Exception:
         log.exception("`%s` failed", request.path)
-        error = InternalError("the server could not serve this request; its log says why")
-        response = route.failed(request, error) if route.failed else problem_response(error)
+        response = _failed(route, request, InternalError("the server could not serve this; its log says why"))
     await respond(send, response)
+
+
+def _failed(route: HotRoute, request: Request, error: BatonError) -> Response:
+    return route.failed(request, error) if route.failed else problem_response(error)

@@ -26,8 +26,7 @@ def decode_object(body: bytes) -> dict[str, Any]:
     Raises:
         BadJSON: with what was wrong and where.
     """
-    if body.startswith(_BOM):
-        body = body[len(_BOM) :]
+    body = body.removeprefix(_BOM)
     try:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -45,10 +44,11 @@ def _decode_slowly(body: bytes) -> Any:
     except RecursionError:
         raise BadJSON("the body is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise BadJSON(f"the body is not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}") from None
+        raise BadJSON(
+            f"the body is not JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}"
+        ) from None
     except ValueError as error:
         raise BadJSON(f"the body is not JSON: {error}") from None
-
 
 
 def encode(value: Any) -> bytes:

@@ -40,7 +40,7 @@ async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> Mo
 
 
 @router.delete("/mode", operation_id="delete_mode", status_code=204)
-async def delete_mode(  # noqa: PLR0913 - the parts of one key
+async def delete_mode(
     caller: CallerOf,
     services: ServicesOf,
     scope: Scope,

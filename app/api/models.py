@@ -3,9 +3,11 @@
 from datetime import datetime
 from typing import Literal
 
+from msgspec.structs import asdict
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.engine.modes import Mode, ModeSetting, Scope
+from app.engine.record import Record
 
 Level = Literal["strict", "guidance"]
 
@@ -129,15 +131,23 @@ class DecisionModel(BaseModel):
     decision: Literal["allow", "ask", "block"]
     rules: list[RuleHitModel]
     mode_enabled: bool
-    mode_level: str
-    mode_scope: str
-    revision: str
+    mode_level: str = ""
+    mode_scope: str = ""
+    revision: str = ""
     elapsed_ms: float
     degraded: list[str]
     command: str | None = None
     paths: list[str]
     model_injected: str | None = None
     overridden: bool
+
+    @classmethod
+    def of(cls, record: Record) -> "DecisionModel":
+        """Show a record as the API does."""
+        fields = {name: value for name, value in asdict(record).items() if value != ""}
+        fields["rules"] = [RuleHitModel(id=hit.id, effect=hit.effect) for hit in record.rules]
+        fields["elapsed_ms"] = fields.pop("elapsed_us") / 1000
+        return cls(**fields)
 
 
 class DecisionPage(BaseModel):

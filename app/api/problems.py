@@ -53,7 +53,9 @@ def _field_error(error: dict[str, Any]) -> FieldError:
     given = error.get("input")
     shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
     if error["type"] == "literal_error":
-        return FieldError(field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")])
+        return FieldError(
+            field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")]
+        )
     return FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
 
 
@@ -77,7 +79,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    log.exception("`%s` failed", request.url.path, exc_info=error)
+    log.error("`%s` failed", request.url.path, exc_info=error)
     return _response(
         Problem(
             type="urn:baton:problem:internal",

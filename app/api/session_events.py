@@ -86,7 +86,9 @@ class SessionEventsEndpoint:
     async def end(self, request: Request) -> Response:
         """Answer a session's end."""
         payload, caller = self._read(request)
-        return Response(encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd")))))
+        return Response(
+            encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd"))))
+        )
 
     async def tool_used(self, request: Request) -> Response:
         """Answer the end of a tool call."""

@@ -46,7 +46,8 @@ def serve() -> None:
     print(f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project.")
     server = uvicorn.Server(config)
     try:
-        asyncio.run(server.serve(sockets=[listener]), loop_factory=config.get_loop_factory())
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(server.serve(sockets=[listener]))
     except KeyboardInterrupt:
         print("Baton has stopped; every record is kept.")
     finally:

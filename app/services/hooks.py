@@ -59,7 +59,7 @@ def answer_of(verdict: Verdict) -> HookAnswer:
     softened = any(hit.effect == "guidance" for hit in verdict.hits)
     context = "\n".join(filter(None, (verdict.guidance, verdict.suggestion))) if softened else ""
     return HookAnswer(
-        effect=verdict.effect if verdict.effect in {"deny", "ask"} else "none",  # type: ignore[arg-type]
+        effect=verdict.effect if verdict.effect in ("deny", "ask") else "none",
         reason=verdict.reason,
         updated_input=verdict.updated_input,
         context=context,

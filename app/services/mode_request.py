@@ -23,12 +23,7 @@ def target(caller: Caller, scope: Scope, id: str, user: str, project: str) -> Ta
         Invalid: naming the field that the scope needs or does not take.
     """
     own = caller.principal
-    if scope in {"organisation", "user_project"} and id:
-        raise Invalid("id", f"is not used with scope `{scope}`")
-    if scope not in {"user_project", "session"} and user:
-        raise Invalid("user", f"is not used with scope `{scope}`; the scope's name goes into `id`")
-    if scope != "user_project" and project:
-        raise Invalid("project", f"is not used with scope `{scope}`; the scope's name goes into `id`")
+    _refuse_unused(scope, id, user, project)
     match scope:
         case "organisation":
             return Target(scope=scope)
@@ -39,7 +34,8 @@ def target(caller: Caller, scope: Scope, id: str, user: str, project: str) -> Ta
         case "session":
             if not id:
                 raise Invalid("id", "is missing; scope `session` needs the session's id")
-            return Target(scope=scope, id=id, user=_user(caller, user) if own.sees_all() else own.user)
+            user = _user(caller, user) if own.sees_all() else own.user
+            return Target(scope=scope, id=id, user=user, project=caller.project)
         case "user":
             return Target(scope=scope, id=_user(caller, id or own.user))
         case "team":
@@ -48,6 +44,15 @@ def target(caller: Caller, scope: Scope, id: str, user: str, project: str) -> Ta
             if not (id or caller.project):
                 raise Invalid("id", "is missing; scope `project` needs the project")
             return Target(scope=scope, id=id or caller.project)
+
+
+def _refuse_unused(scope: Scope, id: str, user: str, project: str) -> None:  # noqa: A002 - the field's name
+    if scope in {"organisation", "user_project"} and id:
+        raise Invalid("id", f"is not used with scope `{scope}`")
+    if scope not in {"user_project", "session"} and user:
+        raise Invalid("user", f"is not used with scope `{scope}`; the scope's name goes into `id`")
+    if scope != "user_project" and project:
+        raise Invalid("project", f"is not used with scope `{scope}`; the scope's name goes into `id`")
 
 
 def _user(caller: Caller, user: str) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 from watchfiles import awatch
 
-from app.engine.policy.load import PolicyProblems, PolicySet, load, overlay
-from app.engine.problem import Problem
+from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load, overlay
 from app.store import policy_files
 
 log = logging.getLogger(__name__)
@@ -57,7 +56,7 @@ class Policies:
         except PolicyProblems as refused:
             self.problems = tuple(refused.problems)
             for problem in self.problems:
-                log.error("policies refused, revision %s stays: %s", self.active.revision, problem)
+                log.warning("policies refused, revision %s stays: %s", self.active.revision, problem)
             return False
         except OSError as error:
             self.problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)

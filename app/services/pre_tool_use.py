@@ -14,8 +14,8 @@ from app.services.counters import Counters
 from app.services.decision import Decision, ModeInForce
 from app.services.modes import Modes
 from app.services.policies import Policies
-from app.services.recording import decision_record
 from app.services.recorder import Recorder
+from app.services.recording import decision_record
 from app.services.sessions import Sessions
 from app.store.history import History, Prior
 from app.store.redis import RedisUnavailable
@@ -31,7 +31,7 @@ _Key = tuple[str, str, str, str]
 class PreToolUse:
     """The use case behind `/pre-tool-use` and each client's own PreToolUse event."""
 
-    def __init__(  # noqa: PLR0913 - the parts that a decision takes
+    def __init__(
         self,
         *,
         policies: Policies,
@@ -60,6 +60,7 @@ class PreToolUse:
         degraded: tuple[str, ...] = ()
         prior: Prior | None = None
         decision_id = str(uuid7())
+        call = self._sessions.place(principal, call)
         if call.session_id:
             try:
                 prior = await self._history.begin(principal, call, decision_id)
@@ -69,7 +70,8 @@ class PreToolUse:
             if prior.answer is not None:
                 return _decode(prior.answer)
             decision_id = prior.decision_id
-        call = self._sessions.place(principal, call, prior.place if prior is not None else ("", ""))
+            call = self._sessions.learn(principal, call, prior.place)
+        call = self._sessions.settle(call)
         decision = self._judge(caller, call, decision_id, prior, degraded, started)
         if call.tool_use_id:
             self._remember(key, decision)
@@ -79,7 +81,7 @@ class PreToolUse:
         self._recorder.put(decision_record(caller, call, decision))
         return decision
 
-    def _judge(  # noqa: PLR0913 - the parts of one decision
+    def _judge(
         self,
         caller: Caller,
         call: ToolCall,
@@ -114,7 +116,7 @@ class PreToolUse:
 
     def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
         """Gather the facts about a call as if it were the session's first; Redis is neither read nor written."""
-        call = self._sessions.place(caller.principal, call)
+        call = self._sessions.settle(self._sessions.place(caller.principal, call))
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
         return Facts(call=call, level=mode.level if mode.enabled else "off")
 

@@ -6,12 +6,13 @@ import msgspec
 
 from app.clients.base import HookEvent
 from app.engine.call import ToolCall
+from app.engine.edits import edited_paths
 from app.engine.modes import Mode
-from app.engine.places import edited_paths
 from app.engine.principal import Principal
 from app.services.caller import Caller
 from app.services.directives import directives
 from app.services.modes import Modes
+from app.services.policies import Policies
 from app.services.recorder import Recorder
 from app.services.recording import override_record
 from app.store.history import History
@@ -21,7 +22,9 @@ REMEMBERED = 20_000
 """Sessions whose project a process remembers for calls that do not say it."""
 
 _FORGETTING_SOURCES = {"clear", "compact"}
+_EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
 _STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
+_TASK_NAMES = ("shell_id", "task_id", "bash_id")
 _Key = tuple[str, str, str]
 
 
@@ -37,15 +40,16 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
 class Sessions:
     """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
 
-    def __init__(self, *, modes: Modes, history: History, recorder: Recorder) -> None:
+    def __init__(self, *, modes: Modes, history: History, recorder: Recorder, policies: Policies) -> None:
         self._modes = modes
         self._history = history
         self._recorder = recorder
+        self._policies = policies
         self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
         """Begin (or go on with) a session: note its project, let work items switch the mode, give the directives."""
-        project = caller.project or event.cwd
+        project = caller.project or caller.root or event.cwd
         degraded: list[str] = []
         try:
             await self._remember(caller.principal, event.session_id, project, caller.root or event.cwd)
@@ -57,7 +61,8 @@ class Sessions:
             degraded += await self._modes.follow_work_items(caller.principal, project, caller.work_items)
         mode = self._modes.effective(caller.principal, project, event.session_id)
         if caller.disabled:
-            self._recorder.put(override_record(caller, event, project, mode))
+            revision = self._policies.active.revision
+            self._recorder.put(override_record(caller, event, project, mode, revision))
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
             return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
         return SessionStarted(mode=mode, context=directives(mode), degraded=tuple(degraded))
@@ -76,15 +81,15 @@ class Sessions:
         principal, session_id = caller.principal, event.session_id
         if not session_id:
             return ()
-        call = self.place(principal, as_call(caller, event))
+        call = self.settle(self.place(principal, as_call(caller, event)))
         try:
-            for path in edited_paths(call):
+            for path in edited_paths(call) if event.tool_name in _EDITING_TOOLS else ():
                 await self._history.note_edit(principal, call.project, path, session_id)
             task = _background_task(event)
             if task:
                 await self._history.started(principal, session_id, task)
             if event.tool_name in _STOPPING_TOOLS:
-                for name in ("shell_id", "task_id", "bash_id"):
+                for name in _TASK_NAMES:
                     if isinstance(event.tool_input.get(name), str):
                         await self._history.ended(principal, session_id, event.tool_input[name])
         except RedisUnavailable:
@@ -99,22 +104,39 @@ class Sessions:
             return ("history",)
         return ()
 
-    def place(self, principal: Principal, call: ToolCall, stored: tuple[str, str] = ("", "")) -> ToolCall:
-        """Fill in a call's project and root from its session's start (`stored` is what Redis knows), else from its cwd."""
+    def place(self, principal: Principal, call: ToolCall) -> ToolCall:
+        """Fill in the project and root that a call does not say, from what its session's start said."""
         if call.project and call.project_root:
             return call
-        project, root = self._places.get(_key(principal, call.session_id), stored)
-        return msgspec.structs.replace(
-            call,
-            project=call.project or project or call.cwd,
-            project_root=call.project_root or root,
-        )
+        project, root = self._places.get(_key(principal, call.session_id), ("", ""))
+        return _placed(call, project, root)
+
+    def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
+        """Take over what Redis knows of a session that this process has not seen start."""
+        if not place[0] or _key(principal, call.session_id) in self._places:
+            return call
+        self._keep(principal, call.session_id, place)
+        return _placed(call, *place)
+
+    @staticmethod
+    def settle(call: ToolCall) -> ToolCall:
+        """Take the root or the session's folder for the project of a call that nobody has named one for."""
+        if call.project:
+            return call
+        return msgspec.structs.replace(call, project=call.project_root or call.cwd)
 
     async def _remember(self, principal: Principal, session_id: str, project: str, root: str) -> None:
-        self._places[_key(principal, session_id)] = (project, root)
+        self._keep(principal, session_id, (project, root))
+        await self._history.note_place(principal, session_id, project, root)
+
+    def _keep(self, principal: Principal, session_id: str, place: tuple[str, str]) -> None:
+        self._places[_key(principal, session_id)] = place
         if len(self._places) > REMEMBERED:
             self._places.popitem(last=False)
-        await self._history.note_place(principal, session_id, project, root)
+
+
+def _placed(call: ToolCall, project: str, root: str) -> ToolCall:
+    return msgspec.structs.replace(call, project=call.project or project, project_root=call.project_root or root)
 
 
 def _key(principal: Principal, session_id: str) -> _Key:
@@ -139,10 +161,13 @@ def as_call(caller: Caller, event: HookEvent) -> ToolCall:
 
 
 def _background_task(event: HookEvent) -> str:
-    """Name the task that this call left running in the background, or ""."""
-    if event.tool_input.get("run_in_background") is not True:
-        return ""
+    """Name the task that this call left running in the background, or "".
+
+    Claude Code runs agents in the background unless told otherwise; only its response says so.
+    """
     response = event.tool_response if isinstance(event.tool_response, dict) else {}
+    if event.tool_input.get("run_in_background") is not True and response.get("status") != "async_launched":
+        return ""
     for name in ("agentId", "agent_id", "backgroundTaskId", "shellId", "bash_id"):
         if isinstance(response.get(name), str):
             return str(response[name])

@@ -1,0 +1,34 @@
+"""`baton`: the command line. Each command is a file beside this one; this one only puts them together."""
+
+import sys
+
+import typer
+
+from app.cli import doctor, explain, hooks, mode, policy, serve, status
+from app.cli.api import ApiError
+
+app = typer.Typer(
+    name="baton",
+    help="One server that a team shares, and that every coding agent asks before it acts.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("serve")(serve.serve)
+app.add_typer(mode.app, name="mode")
+app.add_typer(hooks.app, name="hooks")
+app.add_typer(policy.app, name="policy")
+app.command("explain")(explain.explain)
+app.command("status")(status.status)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Run the command line; what went wrong is told in one line, with 1 as the exit status."""
+    try:
+        app()
+    except ApiError as error:
+        print(f"baton: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)

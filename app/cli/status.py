@@ -1,0 +1,43 @@
+"""`baton status`: the server at a glance. It changes nothing."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.api import Api, show_json
+
+
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
+    """Show the server, its dependencies, what it decided, and when each client was last heard of."""
+    api = Api()
+    answer = api.request("GET", "/status")
+    if as_json:
+        show_json(answer)
+        return
+    print(f"Baton {answer['version']} at {api.config.url}: {answer['status']}, for {_ago(answer['started_at'])}")
+    print(f"  redis {answer['redis']}, database {answer['database']}")
+    print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
+    for problem in answer["policy_problems"]:
+        print(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}")
+    _counts("decisions", answer["decisions"], "none yet")
+    _counts("records", answer["records"], "none")
+    _counts("decided without", answer["degraded"], "nothing was missing")
+    _counts("hook calls answered without a decision", answer["hook_failures"], "none")
+    if not answer["clients"]:
+        print("  clients: none heard of yet; `baton hooks install` connects one")
+    for client in answer["clients"]:
+        print(f"  client {client['client']} of {client['user']}: last heard of {_ago(client['last_seen'])} ago")
+
+
+def _counts(title: str, counts: dict[str, Any], none: str) -> None:
+    text = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    print(f"  {title}: {text or none}")
+
+
+def _ago(moment: str) -> str:
+    seconds = int((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"

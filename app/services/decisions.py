@@ -1,0 +1,65 @@
+"""Who may see which recorded decisions. It does not decide calls and holds no query: `app.store.decisions` does."""
+
+import msgspec
+
+from app.engine.principal import Principal
+from app.engine.record import Record
+from app.errors import Invalid, NotFound, StoreUnavailable
+from app.store import decisions as store
+from app.store.decisions import BadCursorError
+from app.store.decisions import Filters as DecisionFilter
+from app.store.sql import Database, DatabaseUnavailable
+
+__all__ = ["DecisionFilter", "Decisions"]
+
+_AWAY = "the decisions cannot be read now; try again"
+
+
+class Decisions:
+    """A principal's view of the records: their own, or all for who may see all."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(
+        self, principal: Principal, wanted: DecisionFilter, cursor: str, limit: int
+    ) -> tuple[list[Record], str]:
+        """Find decisions, newest first, and the cursor of the next page ("" on the last).
+
+        Raises:
+            Invalid: the cursor is not one of ours.
+            StoreUnavailable: the database is away.
+        """
+        if not principal.sees_all():
+            if wanted.user not in {"", principal.user}:
+                return [], ""
+            wanted = msgspec.structs.replace(wanted, user=principal.user)
+        try:
+            return await store.find(self._database, principal.organisation, wanted, cursor, limit)
+        except BadCursorError as error:
+            raise Invalid("cursor", str(error)) from None
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+    async def get(self, principal: Principal, decision_id: str) -> Record:
+        """Find one decision; another's is as if it were not there.
+
+        Raises:
+            NotFound: there is none with that id that the principal may see.
+            StoreUnavailable: the database is away.
+        """
+        try:
+            record = await store.get(self._database, principal.organisation, decision_id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if record is None or not (principal.sees_all() or record.user == principal.user):
+            raise NotFound(f"there is no decision `{decision_id}`; one that was just made may take a second to appear")
+        return record
+
+    async def counts(self, principal: Principal) -> dict[str, int]:
+        """Count the decisions that a principal may see, by effect; nothing while the database is away."""
+        wanted = DecisionFilter(user="" if principal.sees_all() else principal.user)
+        try:
+            return await store.counts(self._database, principal.organisation, wanted)
+        except DatabaseUnavailable:
+            return {}

@@ -1,0 +1,149 @@
+"""The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `app.engine.modes`."""
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from app.engine.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
+from app.engine.principal import Principal
+from app.errors import NotFound, StoreUnavailable
+from app.services.caller import Caller
+from app.services.mode_request import Target
+from app.store import modes as store
+from app.store.modes import Key
+from app.store.sql import Database, DatabaseUnavailable
+
+log = logging.getLogger(__name__)
+_AWAY = "the mode cannot be changed now; nothing was changed, try again"
+_OFF = Mode()
+
+
+class Modes:
+    """All settings of the organisation in memory; every change goes to SQL first."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        organisation: str,
+        auto_level: Literal["strict", "guidance"],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._auto_level = auto_level
+        self._now = now
+        self._settings: dict[Key, ModeSetting] = {}
+
+    async def load(self) -> None:
+        """Read all settings from SQL."""
+        settings = await store.load_all(self._database, self._organisation)
+        self._settings = {setting.key: setting for setting in settings}
+
+    def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
+        """Resolve the mode for a user, a project and a session."""
+        if not self._settings:
+            return _OFF
+        settings = self._settings
+        chain = tuple(s for key in keys_for(principal, project, session_id) if (s := settings.get(key)) is not None)
+        return resolve(chain, self._now()) if chain else _OFF
+
+    def effective_for(self, caller: Caller, *, user: str, project: str, session_id: str) -> Mode:
+        """Resolve the mode that a request asks about; what it leaves out is the caller's own.
+
+        Raises:
+            NotFound: the request is about another user, whom the caller may not see.
+        """
+        principal = caller.principal
+        if user not in {"", principal.user}:
+            if not principal.sees_all():
+                raise NotFound(f"there is no mode of `{user}` that you may see")
+            principal = msgspec.structs.replace(principal, user=user)
+        return self.effective(principal, project or caller.project, session_id)
+
+    async def put(self, caller: Caller, setting: ModeSetting) -> ModeSetting:
+        """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
+
+        Raises:
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        now = self._now()
+        before = self._settings.get(setting.key)
+        since = before.activated_at if before is not None and before.enabled else None
+        setting = msgspec.structs.replace(
+            setting,
+            activated_at=(since or now) if setting.enabled else None,
+            set_by=caller.principal.user,
+            set_at=now,
+        )
+        cleared = [] if setting.enabled else self._narrower(caller, setting)
+        await self._change(put=[setting], remove=cleared)
+        return setting
+
+    async def delete(self, caller: Caller, where: Target) -> None:
+        """Remove a setting; one that is not there is no error.
+
+        Raises:
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
+        log.info("mode of %s removed by %s", key, caller.principal.user)
+        await self._change(remove=[key])
+
+    async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
+        """Switch the mode of this user in this project on with open work items, and off again without any.
+
+        A person's own word stands: what they set, at whatever scope, is never overridden. Returns what was missing.
+        """
+        key: Key = ("user_project", principal.user, project)
+        own = self._settings.get(key)
+        if own is not None and not own.auto_activated:
+            return []
+        on = own is not None and own.enabled
+        if on == (count > 0) or (own is None and self.effective(principal, project, "").chain):
+            return []
+        now = self._now()
+        setting = ModeSetting(
+            scope="user_project",
+            user=principal.user,
+            project=project,
+            enabled=not on,
+            level=self._auto_level,
+            reason=f"{count} open work items",
+            activated_at=None if on else now,
+            auto_activated=True,
+            set_by=principal.user,
+            set_at=now,
+        )
+        try:
+            await self._change(put=[setting])
+        except StoreUnavailable:
+            return ["mode"]
+        return []
+
+    def _narrower(self, caller: Caller, disabled: ModeSetting) -> list[Key]:
+        """Find the settings below a scope that belong to whom the disabling is for."""
+        rank = SCOPES.index(disabled.scope)
+        user = {"user": disabled.id, "user_project": disabled.user, "session": disabled.user}.get(
+            disabled.scope, caller.principal.user
+        )
+        project = {"project": disabled.id, "user_project": disabled.project}.get(disabled.scope, "")
+        return [
+            setting.key
+            for setting in self._settings.values()
+            if SCOPES.index(setting.scope) > rank
+            and user in {setting.user or setting.set_by, setting.id if setting.scope == "user" else ""}
+            and (not project or setting.project in {"", project})
+        ]
+
+    async def _change(self, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()) -> None:
+        put, remove = list(put), list(remove)
+        try:
+            await store.change(self._database, self._organisation, put=put, remove=remove)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        changed = {key: setting for key, setting in self._settings.items() if key not in set(remove)}
+        self._settings = changed | {setting.key: setting for setting in put}

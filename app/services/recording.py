@@ -1,0 +1,86 @@
+"""Makes records of what was decided. It neither masks nor stores them: the recorder does, after the answer."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from uuid_utils import uuid7
+
+from app.clients.base import HookEvent
+from app.engine.call import ToolCall
+from app.engine.edits import edited_paths
+from app.engine.modes import Mode
+from app.engine.record import Record
+from app.services.caller import Caller
+from app.services.decision import Decision
+
+_WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
+
+
+def decision_record(caller: Caller, call: ToolCall, decision: Decision) -> Record:
+    """Make the record of a decided call."""
+    principal, verdict = caller.principal, decision.verdict
+    command = call.tool_input.get("command")
+    return Record(
+        id=decision.id,
+        at=datetime.now(UTC),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        project=call.project,
+        session_id=call.session_id,
+        agent_id=call.agent_id,
+        agent_type=call.agent_type,
+        client=call.client,
+        event="PreToolUse",
+        tool=call.tool_name,
+        tool_use_id=call.tool_use_id,
+        effect=verdict.effect,
+        decision=_WORDS.get(verdict.effect, "allow"),
+        rules=verdict.hits,
+        mode_enabled=decision.mode.enabled,
+        mode_level=decision.mode.level,
+        mode_scope=decision.mode.scope,
+        revision=decision.revision,
+        elapsed_us=decision.elapsed_us,
+        degraded=decision.degraded,
+        command=_command(call.tool_name, command),
+        paths=edited_paths(call),
+        model_injected=_injected(call, decision),
+        overridden=decision.overridden,
+    )
+
+
+def override_record(caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str) -> Record:
+    """Make the record of a session that starts with Baton switched off by its person."""
+    principal = caller.principal
+    return Record(
+        id=str(uuid7()),
+        at=datetime.now(UTC),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        project=project,
+        session_id=event.session_id,
+        client=event.client,
+        event="SessionStart",
+        mode_enabled=mode.enabled,
+        mode_level=mode.level,
+        mode_scope=mode.scope,
+        revision=revision,
+        overridden=True,
+    )
+
+
+def _command(tool: str, command: object) -> str:
+    """Give a call's command; a patch is file content, of which nothing is kept."""
+    if isinstance(command, list):
+        command = " ".join(str(word) for word in command)
+    if not isinstance(command, str) or tool == "apply_patch":
+        return ""
+    return command.partition("*** Begin Patch")[0]
+
+
+def _injected(call: ToolCall, decision: Decision) -> str:
+    updated = decision.verdict.updated_input or {}
+    model = updated.get("model")
+    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""
