@@ -16,7 +16,7 @@ MAX_WAITING = 10_000
 """Calls that may wait for their answers at once."""
 
 
-class RedisUnavailable(Exception):  # noqa: N818 - reads as what it says
+class RedisUnavailable(Exception):
     """Redis gave no answer: away, hung, or its answer was an error. Whether the command ran is not known."""
 
 

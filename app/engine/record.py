@@ -1,0 +1,44 @@
+"""What is kept of a decision. It holds no tool input but a command and paths, and never a file's content."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from app.engine.verdict import RuleHit
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision as people find it again. `at` is timezone-aware; "" means that there was none.
+
+    `effect` is the engine's word, `decision` the answer's. `elapsed_us` is in microseconds. `command` and `paths` may
+    hold secrets until they are masked, which happens before a record leaves the process. `model_injected` names the
+    model that a rewrite put in; `overridden` marks that the person had switched Baton off for their session.
+    """
+
+    id: str
+    at: datetime
+    organisation: str
+    team: str
+    user: str
+    client: str
+    event: str
+    project: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    agent_type: str = ""
+    tool: str = ""
+    tool_use_id: str = ""
+    effect: Literal["deny", "ask", "rewrite", "allow", "abstain"] = "abstain"
+    decision: Literal["allow", "ask", "block"] = "allow"
+    rules: tuple[RuleHit, ...] = ()
+    mode_enabled: bool = False
+    mode_level: str = ""
+    mode_scope: str = ""
+    revision: str = ""
+    elapsed_us: int = 0
+    degraded: tuple[str, ...] = ()
+    command: str = ""
+    paths: tuple[str, ...] = ()
+    model_injected: str = ""
+    overridden: bool = False

@@ -1,0 +1,192 @@
+"""The table of decisions, and its queries. It does not say who may see which: `app.services.decisions` does."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import JSON, Column, Index, Insert, Row, Select, Table, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Field, SQLModel
+
+from app.engine.record import Record
+from app.store.sql import Database, UTCDateTime, storable
+
+LARGEST_BATCH = 200
+"""Rows of one statement: more would hold up the loop."""
+LARGEST_PAGE = 200
+
+
+class DecisionRow(SQLModel, table=True):
+    """One decision, as `engine.record.Record` describes it."""
+
+    __tablename__ = "decisions"
+    __table_args__ = (
+        Index("ix_decisions_user", "organisation", "user", "id"),
+        Index("ix_decisions_session", "organisation", "session_id", "id"),
+        Index("ix_decisions_at", "organisation", "at"),
+    )
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    at: datetime = Field(sa_type=UTCDateTime)
+    organisation: str
+    team: str
+    user: str
+    project: str
+    session_id: str
+    agent_id: str
+    agent_type: str
+    client: str
+    event: str
+    tool: str
+    tool_use_id: str
+    effect: str
+    decision: str
+    rules: list[dict[str, str]] = Field(sa_column=Column(JSON, nullable=False))
+    mode_enabled: bool
+    mode_level: str
+    mode_scope: str
+    revision: str
+    elapsed_us: int
+    degraded: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    command: str
+    paths: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    model_injected: str
+    overridden: bool
+
+
+class DecisionRuleRow(SQLModel, table=True):
+    """One rule that matched in a decision; its purpose is to find decisions by rule."""
+
+    __tablename__ = "decision_rules"
+    __table__: ClassVar[Table]
+
+    rule: str = Field(primary_key=True)
+    decision_id: str = Field(primary_key=True)
+    effect: str
+
+
+_decisions = DecisionRow.__table__
+_rules = DecisionRuleRow.__table__
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to find; all that are set must hold. `since` is included, `until` is not."""
+
+    user: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    client: str = ""
+    event: str = ""
+    tool: str = ""
+    effect: str = ""
+    decision: str = ""
+    rule: str = ""
+    project: str = ""
+    overridden: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class BadCursor(ValueError):
+    """The cursor was not made by this server."""
+
+
+async def add(database: Database, records: Sequence[Record]) -> None:
+    """Store at most 200 records in one transaction; one that is stored already is left as it is.
+
+    Raises:
+        DatabaseUnavailable: nothing was stored.
+    """
+    if len(records) > LARGEST_BATCH:
+        raise ValueError(f"{len(records)} records in one batch; at most {LARGEST_BATCH}")
+    rules = [
+        {"rule": hit.id, "decision_id": record.id, "effect": hit.effect} for record in records for hit in record.rules
+    ]
+    async with database.transaction() as connection:
+        await connection.execute(_insert(database, _decisions), [_row(record) for record in records])
+        if rules:
+            await connection.execute(_insert(database, _rules), rules)
+
+
+async def find(
+    database: Database, organisation: str, wanted: Filters, cursor: str = "", limit: int = 50
+) -> tuple[list[Record], str]:
+    """Find decisions, newest first, at most `limit` (200), and the cursor of the next page ("" on the last).
+
+    Raises:
+        BadCursor: the cursor is not one of ours.
+        DatabaseUnavailable: the database is away.
+    """
+    limit = max(1, min(limit, LARGEST_PAGE))
+    query = _where(select(_decisions), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
+    if cursor:
+        query = query.where(_decisions.c.id < _before(cursor))
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    more = len(rows) > limit
+    records = [_record(row) for row in rows[:limit]]
+    return records, base64.urlsafe_b64encode(UUID(records[-1].id).bytes).decode() if more else ""
+
+
+async def get(database: Database, organisation: str, decision_id: str) -> Record | None:
+    """Find one decision by its id."""
+    query = select(_decisions).where(
+        _decisions.c.id == storable(decision_id), _decisions.c.organisation == organisation
+    )
+    async with database.transaction() as connection:
+        row = (await connection.execute(query)).first()
+    return None if row is None else _record(row)
+
+
+async def counts(database: Database, organisation: str, wanted: Filters) -> dict[str, int]:
+    """Count decisions by effect."""
+    query = _where(select(_decisions.c.effect, func.count()), organisation, wanted).group_by(_decisions.c.effect)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return dict(sorted((row[0], row[1]) for row in rows))
+
+
+def _insert(database: Database, table: Table) -> Insert:
+    make = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
+    return make(table).on_conflict_do_nothing()
+
+
+def _row(record: Record) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.structs.asdict(record)
+    row["rules"] = [{"id": hit.id, "effect": hit.effect} for hit in record.rules]
+    row["degraded"], row["paths"] = list(record.degraded), list(record.paths)
+    return row
+
+
+def _record(row: Row[Any]) -> Record:
+    return msgspec.convert(row._asdict(), Record)
+
+
+def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
+    query = query.where(_decisions.c.organisation == organisation)
+    for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
+        if value := getattr(wanted, name):
+            query = query.where(_decisions.c[name] == storable(value))
+    if wanted.rule:
+        query = query.where(
+            _decisions.c.id.in_(select(_rules.c.decision_id).where(_rules.c.rule == storable(wanted.rule)))
+        )
+    if wanted.overridden is not None:
+        query = query.where(_decisions.c.overridden == wanted.overridden)
+    if wanted.since is not None:
+        query = query.where(_decisions.c.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(_decisions.c.at < wanted.until)
+    return query
+
+
+def _before(cursor: str) -> str:
+    try:
+        return str(UUID(bytes=base64.urlsafe_b64decode(cursor.encode())))
+    except (binascii.Error, ValueError) as error:
+        raise BadCursor(f"`{cursor}` is not a cursor; take `next_cursor` of the page before") from error

@@ -1,0 +1,66 @@
+"""Brings a database to the newest schema, in this process, before anything else uses it. It never goes back."""
+
+import asyncio
+import fcntl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from alembic.config import Config
+from sqlalchemy import Connection, text
+
+from alembic import command
+from app.settings import Settings
+from app.store.sql import Database, database_url
+
+_LOCK = 0x6261746F6E
+"""Postgres's advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
+
+
+def scripts() -> Path:
+    """Find the migrations: beside the package in a checkout, inside it when installed."""
+    inside = Path(__file__).parents[1] / "_share" / "alembic"
+    return inside if inside.is_dir() else Path(__file__).parents[2] / "alembic"
+
+
+def config(connection: Connection | None = None) -> Config:
+    """Configure alembic, to run on a connection that is open already."""
+    made = Config(attributes={"connection": connection})
+    made.set_main_option("script_location", str(scripts()).replace("%", "%%"))
+    return made
+
+
+async def upgrade(settings: Settings) -> None:
+    """Bring the settings' database to the newest schema; a second process that does the same waits.
+
+    Raises:
+        DatabaseUnavailable: the database is away.
+    """
+    database = Database(settings)
+    try:
+        async with _alone(settings, database), database.transaction() as connection:
+            if database.dialect == "sqlite":  # Python's driver begins no transaction for DDL by itself
+                await connection.exec_driver_sql("BEGIN IMMEDIATE")
+            await connection.run_sync(lambda sync: command.upgrade(config(sync), "head"))
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def _alone(settings: Settings, database: Database) -> AsyncIterator[None]:
+    """Keep other processes from migrating this database meanwhile."""
+    if database.dialect == "sqlite":
+        path = database_url(settings).database
+        if not path or path == ":memory:":
+            yield
+            return
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(f"{path}.migrating").open("w") as lock:  # noqa: ASYNC230 - an empty local file
+            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+            yield
+    else:
+        # A lock of a second session: it outlives the transaction that migrates, and ends with the connection.
+        async with database.transaction() as connection:
+            await connection.execute(text("SET LOCAL statement_timeout = 0"))
+            await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            yield

@@ -1,0 +1,81 @@
+"""The table of mode settings, and its queries. It does not resolve them: `app.engine.modes` does."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import Table, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Field, SQLModel
+
+from app.engine.modes import ModeSetting
+from app.store.sql import Database, UTCDateTime, storable
+
+Key = tuple[str, str, str]
+
+
+class ModeSettingRow(SQLModel, table=True):
+    """One setting at one scope, as `engine.modes.ModeSetting` describes it; `key` is a digest of its own key."""
+
+    __tablename__ = "mode_settings"
+    __table__: ClassVar[Table]
+
+    key: str = Field(primary_key=True)
+    organisation: str = Field(index=True)
+    scope: str
+    id: str
+    user: str
+    project: str
+    enabled: bool
+    level: str
+    reason: str
+    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    activated_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    auto_activated: bool
+    set_by: str
+    set_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+
+
+_modes = ModeSettingRow.__table__
+
+
+async def load_all(database: Database, organisation: str) -> list[ModeSetting]:
+    """Read every setting of an organisation."""
+    query = select(_modes).where(_modes.c.organisation == organisation).order_by(_modes.c.key)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), ModeSetting) for row in rows]
+
+
+async def change(
+    database: Database, organisation: str, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()
+) -> None:
+    """Remove settings by their keys, then put others in the place of those with their keys, all or nothing.
+
+    Removing one that is not there is no error.
+    """
+    rows = [_row(organisation, setting) for setting in put]
+    gone = [_digest(organisation, key) for key in remove]
+    make = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
+    async with database.transaction() as connection:
+        if gone:
+            await connection.execute(delete(_modes).where(_modes.c.key.in_(gone)))
+        for row in rows:
+            insert = make(_modes).values(row)
+            await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
+
+
+def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:
+    row = {
+        name: storable(value) if isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(setting).items()
+    }
+    return row | {"key": _digest(organisation, setting.key), "organisation": organisation}
+
+
+def _digest(organisation: str, key: Key) -> str:
+    """Name a setting whatever the length of its project: an index of Postgres takes no text above 2.7 KB."""
+    text = "".join(f"{len(part)}:{part}" for part in (organisation, *key))
+    return sha256(storable(text).encode()).hexdigest()

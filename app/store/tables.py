@@ -1,0 +1,12 @@
+"""Every table in one place, for migrations to compare with. It holds none itself."""
+
+from sqlalchemy import Table
+
+from app.store.clients_seen import ClientSeenRow
+from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.modes import ModeSettingRow
+from app.store.revisions import PolicyRevisionRow
+
+ALL: tuple[Table, ...] = tuple(
+    row.__table__ for row in (ClientSeenRow, DecisionRow, DecisionRuleRow, ModeSettingRow, PolicyRevisionRow)
+)
