@@ -104,6 +104,8 @@ def claude(
     return run([*command, *args], cwd=cwd, env=whole)
 
 
+CODEX_MODEL = "gpt-6.1-sol"
+"""A model that Codex knows, so that it offers its whole set of tools."""
 CODEX_CONFIG = """\
 model = "{model}"
 model_provider = "scripted"
@@ -128,7 +130,7 @@ def codex(
     model_url: str,
     env: Mapping[str, str] = {},
     args: tuple[str, ...] = (),
-    model: str = "gpt-6.1-sol",
+    model: str = CODEX_MODEL,
 ) -> Ran:
     """Run Codex on one prompt. Its CODEX_HOME is `home/.codex`, whose config.toml is written anew; hooks.json stays."""
     codex_home = home / ".codex"

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -30,7 +30,8 @@ class Use:
 Step = str | Use | tuple[Use, ...]
 """What the model says in one turn: a text, which ends the turn, or one or more tool calls."""
 
-Script = Mapping[str, Sequence[Step]]
+Script = Mapping[str, Sequence[Step | Callable[[], Step]]]
+"""A function as a step does something in the test's world first, such as ending a server."""
 
 
 @dataclass
@@ -92,7 +93,8 @@ class ModelEndpoint:
             return "ok"
         tools = [str(t.get("name") or t.get("type")) for t in body.get("tools") or []]
         self.asked.append(Asked(marker, turn, str(body.get("model")), body, tools))
-        return steps[turn] if turn < len(steps) else "done"
+        step = steps[turn] if turn < len(steps) else "done"
+        return step() if callable(step) else step
 
 
 def _position(body: dict[str, Any]) -> tuple[str, int]:

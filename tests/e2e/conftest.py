@@ -1,0 +1,217 @@
+"""A real server, a private home with Baton's hooks, and a project: the stage on which the real clients are driven."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+import pytest
+
+from tests.e2e import clients
+from tests.e2e.model_endpoint import ModelEndpoint, Script
+
+BATON = Path(sys.executable).parent / "baton"
+START_S = 30.0
+SETTLE_S = 10.0
+
+TEAM_RULE = """\
+id: team/say-it-politely
+description: A rewrite of a shell line, which the shipped rules do not have.
+match: {tools: [Bash], input: {command: echo rude}}
+decision: rewrite
+set: {command: echo polite}
+reason: said politely
+tests:
+  match: [echo rude]
+  not_match: [echo polite]
+"""
+
+Client = Literal["claude-code", "codex"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed_clients() -> None:
+    clients.install()
+
+
+@dataclass
+class Server:
+    """A `baton serve` in a process group of its own, on a port and in a home of its own."""
+
+    home: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it and wait until it is ready; its log is `server.log` in its home."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        env = clients.clean_env(self.home) | {"PORT": str(self.port), "BATON_HOME": str(self.home / "state")}
+        with (self.home / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [BATON, "serve"], env=env, cwd=self.home, stdout=log, stderr=log, start_new_session=True
+            )
+        note, end = self.home / "state" / "server.json", time.monotonic() + START_S
+        while not note.exists() or not self.is_ready(json.loads(note.read_text())["url"]):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"`baton serve` did not start:\n{(self.home / 'server.log').read_text()[-4000:]}")
+            time.sleep(0.05)
+        self.port = int(json.loads(note.read_text())["url"].rpartition(":")[2])
+
+    def is_ready(self, url: str) -> bool:
+        try:
+            return httpx2.get(f"{url}/readyz", timeout=2).is_success
+        except httpx2.TransportError:
+            return False
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does; the rest of its group is killed if it does not go."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+
+    def get(self, path: str, **query: str) -> Any:
+        return httpx2.get(f"{self.url}{path}", params=query, timeout=5).raise_for_status().json()
+
+
+@dataclass
+class Played:
+    """A run of a client that is over, and what the model was asked during it."""
+
+    ran: clients.Ran
+    model: ModelEndpoint
+    session_id: str
+
+    def results(self, thread: str = "main") -> list[str]:
+        """What the tool calls of a thread told the model, in order."""
+        return self.model.results(thread)
+
+    def told(self, thread: str = "main") -> str:
+        """All that a thread's model had been told by its last request."""
+        asked = self.model.thread(thread)
+        return asked[-1].text() if asked else ""
+
+
+@dataclass
+class Stage:
+    """One developer's home and project, and the server that their hooks ask."""
+
+    server: Server
+    home: Path
+    project: Path
+
+    def baton(self, *args: str, url: str = "") -> str:
+        """Run the command line in the project, as the developer would; it must succeed."""
+        env = clients.clean_env(self.home) | ({"BATON_URL": url} if url else {})
+        done = subprocess.run(
+            [BATON, *args], cwd=self.project, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def install(self, client: Client, *flags: str) -> None:
+        self.baton("hooks", "install", "--client", client, *flags, url=self.server.url)
+
+    def claude(
+        self,
+        script: Script,
+        prompt: str = "[[main]] go",
+        args: tuple[str, ...] = ("--allowedTools", "Bash"),
+        env: Mapping[str, str] = {},
+    ) -> Played:
+        """Play a script with Claude Code in the project."""
+        with ModelEndpoint(script) as model:
+            ran = clients.claude(prompt, home=self.home, cwd=self.project, model_url=model.url, args=args, env=env)
+        start = next((e for e in ran.events if e.get("subtype") == "init"), {})
+        return Played(ran, model, str(start.get("session_id", "")))
+
+    def codex(
+        self, script: Script, prompt: str = "[[main]] go", env: Mapping[str, str] = {}, model: str = clients.CODEX_MODEL
+    ) -> Played:
+        """Play a script with Codex in the project."""
+        with ModelEndpoint(script) as endpoint:
+            ran = clients.codex(prompt, home=self.home, cwd=self.project, model_url=endpoint.url, model=model, env=env)
+        start = next((e for e in ran.events if e.get("type") == "thread.started"), {})
+        return Played(ran, endpoint, str(start.get("thread_id", "")))
+
+    def decisions(self, played: Played, *, at_least: int = 1, **query: str) -> list[dict[str, Any]]:
+        """A session's records, oldest first, once so many have reached the database."""
+        end = time.monotonic() + SETTLE_S
+        while True:
+            found: list[dict[str, Any]] = self.server.get("/decisions", session_id=played.session_id, **query)["items"]
+            if len(found) >= at_least or time.monotonic() > end:
+                assert len(found) >= at_least, found
+                return found[::-1]
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The server of all tests that do not end it. It has one rule of the team's own."""
+    served = Server(tmp_path_factory.mktemp("server"))
+    rule = served.home / "state" / "policies" / "team" / "say-it-politely.yaml"
+    rule.parent.mkdir(parents=True)
+    rule.write_text(TEAM_RULE)
+    served.start()
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    """A server that a test may end."""
+    served = Server(tmp_path / "server")
+    served.start()
+    yield served
+    served.stop()
+
+
+def made(server: Server, folder: Path) -> Stage:
+    """Make a home and a project with two files."""
+    stage = Stage(server, folder / "home", folder / "home" / "project")
+    stage.project.mkdir(parents=True)
+    for name in ("a.py", "b.py"):
+        (stage.project / name).write_text("x = 1\n")
+    return stage
+
+
+@pytest.fixture
+def stage(server: Server, tmp_path: Path) -> Stage:
+    return made(server, tmp_path)
+
+
+@pytest.fixture(params=["http", "curl"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers(tmp_path: Path) -> Iterator[None]:
+    """Clients leave large caches in their homes; keep none."""
+    yield
+    shutil.rmtree(tmp_path, ignore_errors=True)
