@@ -92,7 +92,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
 
 
-class BadCursor(ValueError):
+class BadCursorError(ValueError):
     """The cursor was not made by this server."""
 
 
@@ -119,7 +119,7 @@ async def find(
     """Find decisions, newest first, at most `limit` (200), and the cursor of the next page ("" on the last).
 
     Raises:
-        BadCursor: the cursor is not one of ours.
+        BadCursorError: the cursor is not one of ours.
         DatabaseUnavailable: the database is away.
     """
     limit = max(1, min(limit, LARGEST_PAGE))
@@ -189,4 +189,4 @@ def _before(cursor: str) -> str:
     try:
         return str(UUID(bytes=base64.urlsafe_b64decode(cursor.encode())))
     except (binascii.Error, ValueError) as error:
-        raise BadCursor(f"`{cursor}` is not a cursor; take `next_cursor` of the page before") from error
+        raise BadCursorError(f"`{cursor}` is not a cursor; take `next_cursor` of the page before") from error
