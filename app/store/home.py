@@ -1,0 +1,47 @@
+"""The folder of a server's state, which belongs to one server at a time. It does not say what lies in it."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import TextIO
+
+
+class HomeInUse(Exception):
+    """Another server works on this folder."""
+
+
+class HomeLock:
+    """Holds the folder for this process; the system lets go of it when the process ends, however it ends."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._file: TextIO | None = None
+
+    def take(self) -> None:
+        """Take the folder, and create it where it is missing.
+
+        Raises:
+            HomeInUse: another server has it.
+        """
+        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = (self._home / "lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read(20).strip()
+            file.close()
+            raise HomeInUse(
+                f"another server (process {owner or 'unknown'}) works in `{self._home}`;"
+                " stop it, or give this one a folder of its own with `BATON_HOME`"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Let go of the folder."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
