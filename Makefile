@@ -39,7 +39,7 @@ policies: $(VENV)/.runtime ## Test and lint the shipped policies
 	$(BIN)/baton policy lint
 
 openapi: $(VENV)/.runtime ## Write openapi/openapi.json anew
-	$(BIN)/python -m app.api.openapi > openapi/openapi.json
+	$(BIN)/python -m app.cli.openapi > openapi/openapi.json
 
 bench: $(VENV)/.test ## Measure /pre-tool-use next to its floor and its peers
 	$(BIN)/python -m bench.pre_tool_use

@@ -1,9 +1,8 @@
 """Builds the OpenAPI document: FastAPI's own routes, and the agents' endpoints from the types that answer them.
 
-It serves nothing; `python -m app.api.openapi` prints the document, and a test compares it with the committed one.
+It serves nothing; `python -m app.cli.openapi` prints the document, and a test compares it with the committed one.
 """
 
-import json
 from typing import Any
 
 import msgspec
@@ -196,15 +195,3 @@ def _problem() -> dict[str, Any]:
         "description": "What was wrong, and what is allowed.",
         "content": {"application/problem+json": {"schema": {"$ref": PROBLEM}}},
     }
-
-
-def main() -> None:
-    """Print the document as it is committed."""
-    from app.main import create_app  # noqa: PLC0415 - the composition root is needed by the command only
-    from app.settings import Settings  # noqa: PLC0415
-
-    print(json.dumps(create_app(Settings()).openapi(), indent=2, ensure_ascii=False))  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

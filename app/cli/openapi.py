@@ -1,0 +1,15 @@
+"""`python -m app.cli.openapi`: prints the OpenAPI document as it is committed. It starts no server."""
+
+import json
+
+from app.main import create_app
+from app.settings import Settings
+
+
+def main() -> None:
+    """Print the document."""
+    print(json.dumps(create_app(Settings()).openapi(), indent=2, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
