@@ -1,11 +1,17 @@
 """What is kept of a decision. It holds no tool input but a command and paths, and never a file's content."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from app.engine.verdict import RuleHit
+
+LONGEST_ID = 200
+"""Characters of a name or an id that are kept."""
+LONGEST_PROJECT = 1_000
+"""Characters of a project's name, or of a path, that are kept."""
+MOST_PATHS = 50
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,7 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mode_level: str = ""
     mode_scope: str = ""
     revision: str = ""
-    elapsed_us: int = 0
+    elapsed_us: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
     degraded: tuple[str, ...] = ()
     command: str = ""
     paths: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from sqlalchemy import JSON, Column, Index, Insert, Row, Select, Table, func, se
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
-from app.engine.record import Record
+from app.engine.record import LONGEST_ID, LONGEST_PROJECT, Record
 from app.store.sql import Database, UTCDateTime, storable
 
 LARGEST_BATCH = 200
@@ -170,8 +170,9 @@ def _record(row: Row[Any]) -> Record:
 def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
     query = query.where(_decisions.c.organisation == organisation)
     for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
+        longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
         if value := getattr(wanted, name):
-            query = query.where(_decisions.c[name] == storable(value))
+            query = query.where(_decisions.c[name] == storable(value)[:longest])
     if wanted.rule:
         query = query.where(
             _decisions.c.id.in_(select(_rules.c.decision_id).where(_rules.c.rule == storable(wanted.rule)))

@@ -26,7 +26,7 @@ LONGEST_SOCKET = 100
 """Bytes of a unix socket's path: Linux takes 107, macOS 103."""
 READY_S = 60.0
 """Longest wait for Valkey to have read its file, in seconds."""
-STOP_S = 10.0
+STOP_S = 5.0
 """Longest wait for Valkey to have written its file, in seconds."""
 LOOK_S = 0.1
 """Pause between looks at the child, in seconds."""

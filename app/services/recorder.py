@@ -1,0 +1,157 @@
+"""Takes records off the path of an answer: a bounded queue, masked, into the durable stream. It decides nothing."""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from itertools import islice
+
+import msgspec
+
+from app.engine.masking import mask, mask_and_cut
+from app.engine.record import LONGEST_ID, LONGEST_PROJECT, MOST_PATHS, Record
+from app.engine.verdict import RuleHit
+from app.services.drain import Drain
+from app.settings import Settings
+from app.store import decisions
+from app.store.outbox import Outbox
+from app.store.redis import Redis, RedisUnavailable
+from app.store.sql import Database, DatabaseUnavailable, storable
+
+log = logging.getLogger(__name__)
+
+BATCH = 50
+"""Records that are masked and appended at once: a few milliseconds of work."""
+GATHER_S = 0.002
+"""How long records gather before they leave, in seconds."""
+TIMEOUT_S = 5.0
+"""Longest wait for Redis, in seconds: nobody waits for this connection, so it may be slow."""
+RETRY_S = 0.1
+STOP_S = 5.0
+"""Longest that stopping may take, in seconds."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_IDS = (
+    "organisation",
+    "team",
+    "user",
+    "client",
+    "event",
+    "session_id",
+    "agent_id",
+    "agent_type",
+    "tool",
+    "tool_use_id",
+)
+
+
+class Recorder:
+    """Queue, stream, SQL. What the queue must drop, because Redis is away for long, is counted."""
+
+    def __init__(self, settings: Settings, redis_url: str, database: Database) -> None:
+        self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
+        self._outbox = Outbox(self._redis)
+        self._drain = Drain(self._outbox, database)
+        self._database = database
+        self._limit = settings.records_queue
+        self._queue: deque[Record] = deque()
+        self._arrived = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._appended = 0
+        self._dropped = 0
+
+    def put(self, record: Record) -> None:
+        """Take a record; returns at once, whatever is away."""
+        if len(self._queue) >= self._limit:
+            self._dropped += 1
+            return
+        self._queue.append(record)
+        self._arrived.set()
+
+    def stats(self) -> dict[str, int]:
+        """Count since the start; `queued` and `waiting` (in the stream) are as of now."""
+        return {
+            "queued": len(self._queue),
+            "dropped": self._dropped,
+            "appended": self._appended,
+            "waiting": self._drain.waiting,
+            "stored": self._drain.stored,
+            "set_aside": self._drain.set_aside,
+        }
+
+    async def start(self) -> None:
+        """Connect and begin; Redis may be away."""
+        await self._redis.start()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._append_all()), loop.create_task(self._drain.run())]
+
+    async def stop(self) -> None:
+        """Bring what is queued to the stream and the stream to SQL, for at most five seconds.
+
+        The stream keeps what is left. What never reached the stream goes to SQL directly, or is counted as dropped.
+        """
+        self._stopping.set()
+        self._arrived.set()
+        try:
+            async with asyncio.timeout(STOP_S):
+                await self._tasks[0]
+                self._drain.finish()
+                await self._tasks[1]
+        except TimeoutError:
+            log.warning("stopping before every record is in the database; the rest waits in the stream")
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._store_rest()
+        await self._redis.close()
+
+    async def _append_all(self) -> None:
+        while not self._stopping.is_set() or self._queue:
+            await self._arrived.wait()
+            self._arrived.clear()
+            if not self._stopping.is_set():
+                await asyncio.sleep(GATHER_S)
+            while self._queue:
+                batch = list(islice(self._queue, BATCH if self._redis.up else 1))
+                try:
+                    await self._outbox.append([_encode(masked(record)) for record in batch])
+                except RedisUnavailable:
+                    if self._stopping.is_set():
+                        return
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(RETRY_S):
+                            await self._stopping.wait()
+                    continue
+                for _ in batch:
+                    self._queue.popleft()
+                self._appended += len(batch)
+                self._drain.wake()
+
+    async def _store_rest(self) -> None:
+        while self._queue:
+            batch = [masked(record) for record in islice(self._queue, BATCH)]
+            try:
+                await decisions.add(self._database, batch)
+            except DatabaseUnavailable:
+                self._dropped += len(self._queue)
+                log.error("%d records are lost: neither redis nor the database took them", len(self._queue))  # noqa: TRY400
+                return
+            for _ in batch:
+                self._queue.popleft()
+
+
+def masked(record: Record) -> Record:
+    """Give the record as it may leave the process: secrets masked, every text storable and of bounded length."""
+    texts = {name: storable(getattr(record, name))[:LONGEST_ID] for name in _IDS}
+    return msgspec.structs.replace(
+        record,
+        **texts,
+        project=mask_and_cut(storable(record.project), LONGEST_PROJECT),
+        command=mask_and_cut(storable(record.command)),
+        paths=tuple(mask_and_cut(storable(path), LONGEST_PROJECT) for path in record.paths[:MOST_PATHS]),
+        rules=tuple(RuleHit(storable(hit.id)[:LONGEST_ID], hit.effect) for hit in record.rules),
+        model_injected=mask(storable(record.model_injected))[:LONGEST_ID],
+        elapsed_us=min(record.elapsed_us, 2**31 - 1),
+    )
