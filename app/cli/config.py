@@ -89,7 +89,7 @@ def _read(path: Path) -> dict[str, str]:
         raise SystemExit(f"baton: cannot read `{path}`: {error.strerror}") from error
     values: dict[str, str] = {}
     for line in lines:
-        name, equals, value = line.partition("=")
+        name, equals, value = line.removesuffix("\r").partition("=")
         if equals and value and name in NAMES:
             values.setdefault(name, value)
     return values

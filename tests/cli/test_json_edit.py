@@ -1,0 +1,61 @@
+"""Single values change in a JSON text, and no other byte."""
+
+import json
+
+import pytest
+
+from app.cli.json_edit import UnclearError, check, drop, line_of, put
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "result"),
+    [
+        ("{}", ["a"], 1, '{\n  "a": 1\n}'),
+        ("{ }\n", ["a"], {}, '{\n  "a": {}\n}\n'),
+        ('{"a":1.10}', ["b"], [1], '{"a":1.10,\n  "b": [\n    1\n  ]}'),
+        ('{\n\t"a": {"b" : [ ]}\n}', ["a", "b", 0], "x", '{\n\t"a": {"b" : [\n\t\t\t"x"\n\t\t]}\n}'),
+        ('{\r\n    "a": 1\r\n}', ["b"], [], '{\r\n    "a": 1,\r\n    "b": []\r\n}'),
+        ('{"a": {"x": 1}, "b": 2}', ["a"], 0, '{"a": 0, "b": 2}'),
+        ('{"é\\u00e9": "}]", "b": [1, 2]}', ["b", 0], "é", '{"é\\u00e9": "}]", "b": ["é", 2]}'),
+    ],
+)
+def test_put(text, path, value, result):
+    assert put(text, path, value) == result
+    assert json.loads(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "result"),
+    [
+        ('{ "a": 1 }', ["a"], "{}"),
+        ('{ "a": 1, "b": 2 }', ["a"], '{ "b": 2 }'),
+        ('{ "a": 1,\n "b": 2 , "c": 3}', ["b"], '{ "a": 1 , "c": 3}'),
+        ('{ "a": 1,\n "b": 2\n}', ["b"], '{ "a": 1\n}'),
+        ('{"a": [ [1], {"x": "]"} ]}', ["a", 0], '{"a": [ {"x": "]"} ]}'),
+    ],
+)
+def test_drop(text, path, result):
+    assert drop(text, path) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        ("", 1, "not valid JSON"),
+        ("[]", 1, "not an object"),
+        ('{\n  // mine\n  "a": 1\n}', 2, "not valid JSON"),
+        ('{\n "a": 1,\n}', 3, "not valid JSON"),
+        ('{"a": 1}\n{', 2, "not valid JSON"),
+        ('{\n "a": {"b": 1,\n"b": 2}}', 3, "key `b` stands there twice"),
+        ("\ufeff{}", 1, "not valid JSON"),
+        ("[" * 100_000, 1, "nested too deeply"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_its_line(text, line, why):
+    with pytest.raises(UnclearError, match=why) as caught:
+        check(text)
+    assert caught.value.line == line
+
+
+def test_a_value_has_a_line():
+    assert line_of('{\n "a": [\n  1,\n  {"b": 2}]}', ["a", 1, "b"]) == 4

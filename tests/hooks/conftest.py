@@ -1,0 +1,39 @@
+"""Shells that run the shim, a server for it to ask, and an environment that holds nothing of the developer's."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.shim import SHELLS, Scripted
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    scripted = Scripted()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest) -> list[str]:
+    if shutil.which(SHELLS[request.param][0]) is None:
+        pytest.skip(f"{request.param} is not installed here")
+    return SHELLS[request.param]
+
+
+@pytest.fixture
+def env(tmp_path: Path, server: Scripted) -> dict[str, str]:
+    """An environment with a home of its own and nothing of the developer's, pointing at the server."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "BATON_URL": server.url, "BATON_USER": "ada"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "work place"
+    place.mkdir()
+    return place

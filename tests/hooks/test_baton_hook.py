@@ -1,0 +1,299 @@
+"""The shim against servers that answer, fail, hang and lie."""
+
+import base64
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.shim import ANSWER, HOOKS, answers, run_shim
+
+NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
+
+
+def test_the_answer_is_printed_as_it_came_and_nothing_else(shell, env, folder, server):
+    assert run_shim(shell, env, folder) == (0, ANSWER + b"\n", b"")
+
+
+def test_the_body_goes_through_untouched_whatever_it_holds(shell, env, folder, server):
+    body = bytes(range(256)) * 12_000
+    assert run_shim(shell, env, folder, body=body).code == 0
+    assert server.seen[0].body == body
+
+
+def test_the_request_says_who_where_and_what(shell, env, folder, server):
+    run_shim(shell, env | {"BATON_TOKEN": "s3cret"}, folder, "codex", "PostToolUse")
+    seen = server.seen[0]
+    assert seen.path == "/hooks/codex?event=PostToolUse"
+    baton = {name: value.decode() for name, value in seen.headers.items() if name.startswith("baton-")}
+    assert baton == {
+        "baton-user": "ada",
+        "baton-project": str(folder),
+        "baton-root": str(folder),
+        "baton-on-failure": "allow",
+        "baton-protocol": "1",
+    }
+    assert seen.headers["authorization"] == b"Bearer s3cret"
+    assert seen.headers["content-type"] == b"application/json"
+
+
+def test_values_reach_the_server_as_they_are_and_run_nothing(shell, env, tmp_path, server):
+    place = tmp_path / NASTY.replace("/", "")
+    place.mkdir()
+    run_shim(shell, env | {"BATON_USER": NASTY, "BATON_PROJECT": NASTY, "BATON_TOKEN": NASTY}, place)
+    headers = server.seen[0].headers
+    assert headers["baton-user"].decode() == headers["baton-project"].decode() == NASTY
+    assert headers["authorization"].decode() == f"Bearer {NASTY}"
+    assert headers["baton-root"].decode() == str(place)
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_control_characters_cannot_start_a_header_or_an_option(shell, env, folder, server):
+    evil = 'x"\r\nBaton-Disabled: 1\r\n\r\nGET / HTTP/1.1\t\x07"\nurl = "http://127.0.0.1:1/"'
+    run_shim(shell, env | {"BATON_USER": evil}, folder)
+    (seen,) = server.seen
+    assert seen.headers["baton-user"] == b'x"Baton-Disabled: 1GET / HTTP/1.1"url = "http://127.0.0.1:1/"'
+    assert "baton-disabled" not in seen.headers
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (answers(status="500 Internal Server Error"), "answered 500"),
+        (answers(status="422 2nd thoughts"), "answered 422"),
+        (answers(status="302 Found", headers=b"Location: /elsewhere\r\n"), "answered 302"),
+        (answers(b"<html>log in</html>"), "not JSON"),
+        (answers(b""), "not JSON"),
+        (answers(b'{"cut":'), "not JSON"),
+        (answers(b'{"short":1}', length=400), "curl exit code 18"),
+        (lambda connection: connection.sendall(b"\0\xff garbage\r\n\r\n{}"), "curl exit code"),
+        (lambda connection: None, "curl exit code 52"),
+    ],
+    ids=["500", "422", "redirect", "html", "empty", "half-json", "truncated", "garbage", "hang-up"],
+)
+def test_what_is_no_answer_lets_the_call_go_on_in_silence_or_refuses_it_aloud(shell, env, folder, server, reply, why):
+    server.reply = reply
+    assert run_shim(shell, env, folder) == (0, b"", b"")
+    blocked = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder)
+    assert (blocked.code, blocked.out) == (2, b"")
+    text = blocked.err.decode()
+    assert why in text
+    assert "PreToolUse refused" in text
+    assert server.url in text
+    assert "BATON_ON_FAILURE=allow" in text
+    assert len(server.seen) == 2
+
+
+def test_a_redirect_is_not_followed(shell, env, folder, server):
+    server.reply = answers(status="307 Temporary Redirect", headers=b"Location: /elsewhere\r\n")
+    run_shim(shell, env, folder)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("before", [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a":'], ids=["mute", "half"])
+def test_a_server_that_hangs_is_given_up_before_the_client_gives_up_the_hook(env, folder, server, before):
+    server.reply = server.hangs(before)
+    blocked = run_shim(["sh"], env | {"BATON_ON_FAILURE": "block"}, folder)
+    assert (blocked.code, blocked.out) == (2, b"")
+    assert b"no answer within 1.5 s (curl exit code 28)" in blocked.err
+
+
+def test_a_slow_server_is_waited_for(env, folder, server):
+    server.reply = answers(wait=0.7)
+    assert run_shim(["sh"], env, folder).out == ANSWER + b"\n"
+
+
+def test_a_dead_server_lets_the_call_go_on_in_silence_or_refuses_it_aloud(shell, env, folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        env |= {"BATON_URL": f"http://ada:pass@127.0.0.1:{probe.getsockname()[1]}"}
+        assert run_shim(shell, env, folder) == (0, b"", b"")
+        blocked = run_shim(shell, env, folder, "claude-code", "PreToolUse", "block")
+    assert (blocked.code, blocked.out) == (2, b"")
+    assert b"curl exit code 7" in blocked.err
+    assert b"pass" not in blocked.err
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [("PreToolUse", 2), ("UserPromptSubmit", 2), ("SessionStart", 2), ("Stop", 0), ("SubagentStop", 0)],
+)
+def test_fail_closed_never_keeps_an_agent_from_stopping(env, folder, server, event, code):
+    server.reply = answers(status="500 Oops")
+    assert run_shim(["sh"], env, folder, "claude-code", event, "block").code == code
+
+
+def test_the_environment_overrules_a_fail_closed_installation(env, folder, server):
+    server.reply = answers(status="500 Oops")
+    env |= {"BATON_ON_FAILURE": "allow"}
+    assert run_shim(["sh"], env, folder, "claude-code", "PreToolUse", "block") == (0, b"", b"")
+    assert server.seen[0].headers["baton-on-failure"] == b"allow"
+
+
+def test_without_curl_or_its_library_the_call_goes_on_or_is_refused(env, folder, tmp_path):
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    for name in ("sh", "id", "cat"):
+        (bare / name).symlink_to(str(shutil.which(name)))
+    shell = [str(shutil.which("sh"))]
+    assert run_shim(shell, env | {"PATH": str(bare)}, folder) == (0, b"", b"")
+    assert run_shim(shell, env | {"PATH": str(bare)}, folder, "claude-code", "PreToolUse", "block").code == 2
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(HOOKS / "baton-hook.sh", alone)
+    assert run_shim(shell, env, folder, hooks=alone) == (0, b"", b"")
+    assert run_shim(shell, env, folder, "claude-code", "PreToolUse", "block", hooks=alone).code == 2
+
+
+def test_disabled_skips_at_once_but_announces_the_session(shell, env, folder, server):
+    env |= {"BATON_DISABLED": "1", "BATON_ON_FAILURE": "block"}
+    assert run_shim(shell, env, folder, body=b"x" * 1_000_000) == (0, b"", b"")
+    assert server.seen == []
+    assert run_shim(shell, env, folder, "claude-code", "SessionStart").out == ANSWER + b"\n"
+    assert server.seen[0].headers["baton-disabled"] == b"1"
+
+
+@pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"OMC_DEBUG": "true"}])
+def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, server, switch):
+    told = b"baton-decision: rewrite models/inject\r\nBaton-Message: [OMC] Auto-injecting model: haiku for explore\r\n"
+    server.reply = answers(headers=told)
+    ran = run_shim(shell, env | switch, folder)
+    assert ran.out == ANSWER + b"\n"
+    assert ran.err == b"baton: PreToolUse: rewrite models/inject\n[OMC] Auto-injecting model: haiku for explore\n"
+    assert server.seen[0].headers["baton-debug"] == b"1"
+
+
+def test_debug_tells_why_nothing_was_decided(env, folder, server):
+    server.reply = answers(status="503 Busy")
+    ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
+    assert (ran.code, ran.out) == (0, b"")
+    assert b"baton: PreToolUse: not decided: answered 503" in ran.err
+
+
+@pytest.mark.parametrize("value", ["0", "false", ""])
+def test_switches_that_are_off_change_nothing(env, folder, server, value):
+    env |= {"BATON_DEBUG": value, "OMC_DEBUG": value, "BATON_DISABLED": value}
+    assert run_shim(["sh"], env, folder) == (0, ANSWER + b"\n", b"")
+    assert not {"baton-debug", "baton-disabled"} & set(server.seen[0].headers)
+
+
+def test_the_token_is_on_no_command_line(env, folder, server):
+    server.reply = server.hangs()
+    command = ["sh", str(HOOKS / "baton-hook.sh"), "claude-code", "SessionStart"]
+    token = "tok-" + base64.b32encode(folder.as_posix().encode()).decode()[-12:]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=env | {"BATON_TOKEN": token}, cwd=folder
+    ):
+        while not server.seen:
+            time.sleep(0.01)
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
+        server.leave.set()
+    assert server.seen[0].headers["authorization"].decode() == f"Bearer {token}"
+    assert any(b"baton-hook.sh" in line for line in lines)
+    assert any(b"--data-binary" in line for line in lines)
+    assert not any(token.encode() in line for line in lines)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        path.read_bytes()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "all_proxy"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_no_proxy_stands_before_loopback(env, folder, server, name, host):
+    url = server.url.replace("127.0.0.1", host)
+    run = run_shim(["sh"], env | {name: "http://127.0.0.1:1", "BATON_URL": url, "no_proxy": "corp.example"}, folder)
+    assert run.out == ANSWER + b"\n"
+
+
+def test_a_proxy_stands_before_other_hosts_unless_excepted(env, folder, server):
+    elsewhere = env | {"http_proxy": server.url, "BATON_URL": "http://baton.example"}
+    assert run_shim(["sh"], elsewhere, folder).out == ANSWER + b"\n"
+    assert server.seen[0].path == "http://baton.example/hooks/claude-code?event=PreToolUse"
+    assert run_shim(["sh"], elsewhere | {"NO_PROXY": "baton.example"}, folder).out == b""
+
+
+def test_the_developers_curl_settings_do_not_interfere(env, folder, server):
+    (Path(env["HOME"]) / ".curlrc").write_text("verbose\nproxy = http://127.0.0.1:1\noutput = /dev/null\n")
+    assert run_shim(["sh"], env, folder) == (0, ANSWER + b"\n", b"")
+
+
+def test_a_ca_file_is_used(env, folder, server, tmp_path):
+    missing = tmp_path / "no such ca.pem"
+    https = {"BATON_URL": server.url.replace("http:", "https:"), "BATON_CA_FILE": str(missing)}
+    ran = run_shim(["sh"], env | https, folder, "claude-code", "PreToolUse", "block")
+    assert b"curl exit code 77" in ran.err
+
+
+def test_the_config_file_is_read_and_the_environment_wins(shell, env, folder, server):
+    file = Path(env["HOME"]) / ".config" / "baton" / "config"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"# note\nBATON_URL\nBATON_URL={server.url}/\nBATON_USER=$(touch pwned) x=y\nBATON_TOKEN=abc==\nPATH=/"
+    )
+    env = {key: value for key, value in env.items() if key in {"PATH", "HOME"}}
+    assert run_shim(shell, env | {"BATON_TOKEN": ""}, folder).out == ANSWER + b"\n"
+    assert server.seen[0].headers["baton-user"] == b"$(touch pwned) x=y"
+    assert server.seen[0].headers["authorization"] == b"Bearer abc=="
+    run_shim(shell, env | {"BATON_USER": "bo"}, folder)
+    assert server.seen[1].headers["baton-user"] == b"bo"
+    assert not list(folder.iterdir())
+
+
+def test_without_a_name_the_login_name_is_sent(shell, env, folder, server):
+    del env["BATON_USER"]
+    run_shim(shell, env, folder)
+    login = subprocess.run(["id", "-un"], capture_output=True, check=True).stdout.strip()
+    assert server.seen[0].headers["baton-user"] == login
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "sent"),
+    [
+        ([], "", None),
+        ([".htmlgraph/x"], "", b"0"),
+        ([".htmlgraph/features/a b.html", ".htmlgraph/features/c.html", ".htmlgraph/features/d.txt"], "", b"2"),
+        ([], "printf 'a\\nb\\n' | wc -l", b"2"),
+        ([], "echo '   7'; cat", b"7"),
+        ([".htmlgraph/features/a.html"], "echo no", None),
+        ([], "echo 3; exit 4", None),
+        ([], "echo 'unclosed", None),
+    ],
+)
+def test_work_items_are_counted_when_a_session_starts(shell, env, folder, server, files, command, sent):
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    env |= {"BATON_WORK_ITEMS_COMMAND": command}
+    run_shim(shell, env, folder, "claude-code", "SessionStart", body=b'{"a":1}')
+    run_shim(shell, env, folder, "claude-code", "PreToolUse")
+    assert server.seen[0].headers.get("baton-work-items") == sent
+    assert server.seen[0].body == b'{"a":1}'
+    assert "baton-work-items" not in server.seen[1].headers
+
+
+def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
+    log = tmp_path / "started"
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    for name in ("curl", "id", "git", "cat", "sed", "tr"):
+        script = bin_ / name
+        script.write_text(f'#!/bin/sh\necho {name} >>"{log}"\nexec {shutil.which(name) or "false"} "$@"\n')
+        script.chmod(0o755)
+    run_shim(["sh"], env | {"PATH": f"{bin_}:{env['PATH']}"}, folder)
+    assert log.read_text() == "curl\n"
+
+
+def test_the_shim_is_clean_for_shellcheck():
+    files = sorted(str(path) for path in HOOKS.glob("*.sh"))
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    done = subprocess.run([shellcheck, *files], capture_output=True, text=True, cwd=HOOKS.parent, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
