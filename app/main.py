@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.metadata import version
 
@@ -18,6 +18,7 @@ from app.api.hooks import HooksEndpoint
 from app.api.hot import HotFastAPI, HotRoute
 from app.api.pre_tool_use import MAX_BODY, PreToolUseEndpoint
 from app.api.session_events import SessionEventsEndpoint
+from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
 from app.services.health import Health
@@ -90,17 +91,21 @@ async def _start(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(recorder.stop)
     modes = Modes(database, organisation=settings.organisation, auto_level=settings.auto_level)
     await modes.load()
-    loaded = Policies(policy_files.shipped(), settings.policies)
-    await _watch(loaded, stack)
+    loaded = Policies(policy_files.shipped(), settings.policies, database, settings.organisation)
+    await loaded.note_active()
+    _in_background(loaded.watch, stack)
+    seen = ClientsSeen(database, settings.organisation)
+    _in_background(seen.run, stack)
     history = History(redis, ttl_s=settings.history_ttl_s)
     sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded)
     pre_tool_use = PreToolUse(
         policies=loaded, modes=modes, sessions=sessions, history=history, recorder=recorder, counters=counters
     )
     return Services(
+        clients_seen=seen,
         counters=counters,
         decisions=Decisions(database),
-        health=Health(redis, database, counters),
+        health=Health(redis, database),
         hooks=Hooks(pre_tool_use=pre_tool_use, sessions=sessions),
         modes=modes,
         policies=loaded,
@@ -110,9 +115,9 @@ async def _start(settings: Settings, stack: AsyncExitStack) -> Services:
     )
 
 
-async def _watch(loaded: Policies, stack: AsyncExitStack) -> None:
+def _in_background(work: Callable[[asyncio.Event], Coroutine[None, None, None]], stack: AsyncExitStack) -> None:
     stop = asyncio.Event()
-    task = asyncio.create_task(loaded.watch(stop))
+    task = asyncio.create_task(work(stop))
 
     async def end() -> None:
         stop.set()
@@ -124,7 +129,7 @@ async def _watch(loaded: Policies, stack: AsyncExitStack) -> None:
 
 def _mount(app: HotFastAPI, services: Services) -> None:
     callers: CallerReader = app.state.callers
-    hooks = HooksEndpoint(callers, services.hooks, services.counters)
+    hooks = HooksEndpoint(callers, services.hooks, services.counters, services.clients_seen)
     events = SessionEventsEndpoint(callers, services.sessions)
     evaluate = EvaluateEndpoint(callers, services.pre_tool_use, services.policies)
     app.hot = {
@@ -134,7 +139,7 @@ def _mount(app: HotFastAPI, services: Services) -> None:
             HotRoute(
                 path="/pre-tool-use",
                 max_body=MAX_BODY,
-                answer=PreToolUseEndpoint(callers, services.pre_tool_use).answer,
+                answer=PreToolUseEndpoint(callers, services.pre_tool_use, services.clients_seen).answer,
             ),
             HotRoute(path="/policies/evaluate", max_body=MAX_BODY, answer=evaluate.answer),
             HotRoute(path="/session-start", max_body=MAX_BODY, answer=events.start),

@@ -99,7 +99,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         records=services.recorder.stats(),
         clients=[
             ClientModel(user=c.user, client=c.client, last_seen=c.last_seen, protocol=c.protocol or None)
-            for c in await services.health.clients(caller.principal)
+            for c in await services.clients_seen.find(caller.principal)
         ],
     )
 

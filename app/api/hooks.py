@@ -14,6 +14,7 @@ from app.clients import CLIENTS
 from app.clients.base import Client, HookAnswer
 from app.errors import BatonError, UnknownClient
 from app.services.caller import Caller
+from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.hooks import HookOutcome, Hooks
 
@@ -26,17 +27,18 @@ log = logging.getLogger(__name__)
 class HooksEndpoint:
     """Reads a client's event, has it served, renders the answer in the client's dialect."""
 
-    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters) -> None:
+    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientsSeen) -> None:
         self._callers = callers
         self._service = service
         self._counters = counters
+        self._seen = seen
 
     async def answer(self, request: Request) -> Response:
         """Answer one event."""
         client = _client(request)
         caller = self._callers.read(request.headers)
         event = client.read(decode_object(request.body), request.parameter("event"))
-        self._counters.seen(caller.principal, client.name, caller.protocol)
+        self._seen.note(caller.principal, client.name, caller.protocol)
         outcome = await self._service.handle(caller, event)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))

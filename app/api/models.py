@@ -182,3 +182,11 @@ class PoliciesModel(BaseModel):
     loaded_at: datetime
     rules: list[RuleModel]
     problems: list[PolicyProblemModel]
+
+
+class RevisionModel(BaseModel):
+    """A policy revision that was active."""
+
+    revision: str
+    first_at: datetime
+    activated_at: datetime

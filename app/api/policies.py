@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from app.api.dependencies import ServicesOf
-from app.api.models import PoliciesModel, PolicyProblemModel, RuleModel
+from app.api.models import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 
 router = APIRouter(tags=["policies"])
 
@@ -27,3 +27,18 @@ async def get_policies(services: ServicesOf) -> PoliciesModel:
         ],
         problems=[PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in status.problems],
     )
+
+
+@router.get("/policies/revisions", operation_id="list_policy_revisions")
+async def list_policy_revisions(services: ServicesOf) -> list[RevisionModel]:
+    """List the revisions that were active, the latest first."""
+    return [
+        RevisionModel(revision=one.revision, first_at=one.first_at, activated_at=one.activated_at)
+        for one in await services.policies.history()
+    ]
+
+
+@router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
+async def get_policy_revision(services: ServicesOf, revision: str) -> dict[str, str]:
+    """Give the texts of a revision by path."""
+    return await services.policies.texts(revision)

@@ -13,6 +13,7 @@ from app.engine.call import ToolCall
 from app.engine.shell.model import Category, Shell
 from app.engine.verdict import RuleHit, Verdict
 from app.services.caller import Caller
+from app.services.clients_seen import ClientsSeen
 from app.services.decision import Decision, ModeInForce
 from app.services.pre_tool_use import PreToolUse
 
@@ -151,14 +152,16 @@ def header_text(text: str) -> bytes:
 class PreToolUseEndpoint:
     """Reads, decides, renders."""
 
-    def __init__(self, callers: CallerReader, service: PreToolUse) -> None:
+    def __init__(self, callers: CallerReader, service: PreToolUse, seen: ClientsSeen) -> None:
         self._callers = callers
         self._service = service
+        self._seen = seen
 
     async def answer(self, request: Request) -> Response:
         """Answer one call."""
         caller = self._callers.read(request.headers)
         call = read_call(decode_object(request.body), caller)
+        self._seen.note(caller.principal, call.client, caller.protocol)
         decision = await self._service.decide(caller, call)
         headers = decision_headers(decision, debug=caller.debug)
         return Response(encode(render(decision, call.tool_input)), 200, headers)

@@ -6,8 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.principal import Principal
-from app.services.counters import ClientSeen, Counters
 from app.store.redis import Redis
 from app.store.sql import Database
 
@@ -23,10 +21,9 @@ class HealthState(msgspec.Struct, frozen=True, kw_only=True):
 class Health:
     """Checks dependencies when asked; `phase` is set by the composition root."""
 
-    def __init__(self, redis: Redis, database: Database, counters: Counters) -> None:
+    def __init__(self, redis: Redis, database: Database) -> None:
         self._redis = redis
         self._database = database
-        self._counters = counters
         self.phase: Literal["ready", "starting", "draining"] = "starting"
         self.version = version("baton")
         self.started_at = datetime.now(UTC)
@@ -37,7 +34,3 @@ class Health:
         return HealthState(
             phase=self.phase, redis="up" if self._redis.up else "down", database="up" if database else "down"
         )
-
-    async def clients(self, principal: Principal) -> list[ClientSeen]:
-        """List the clients that a principal may see."""
-        return self._counters.clients(principal)

@@ -9,7 +9,10 @@ import msgspec
 from watchfiles import awatch
 
 from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load, overlay
-from app.store import policy_files
+from app.errors import NotFound, StoreUnavailable
+from app.store import policy_files, revisions
+from app.store.revisions import Revision
+from app.store.sql import Database, DatabaseUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +29,13 @@ class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
 class Policies:
     """The policy set in force. A reload is one assignment: a decision sees one whole revision, never a mixture."""
 
-    def __init__(self, shipped: Path, team: Path) -> None:
+    def __init__(self, shipped: Path, team: Path, database: Database, organisation: str) -> None:
         self._shipped = shipped
         self._team = team
-        self.active: PolicySet = load(overlay(policy_files.read(shipped), {}))
+        self._database = database
+        self._organisation = organisation
+        self._files: dict[str, str] = overlay(policy_files.read(shipped), {})
+        self.active: PolicySet = load(self._files)
         self._loaded_at = datetime.now(UTC)
         self.problems: tuple[Problem, ...] = ()
         self.reload()
@@ -52,7 +58,8 @@ class Policies:
     def reload(self) -> bool:
         """Load what the folders hold now; on any problem the last good set stays. Tell whether it was accepted."""
         try:
-            fresh = load(overlay(policy_files.read(self._shipped), policy_files.read(self._team)))
+            files = overlay(policy_files.read(self._shipped), policy_files.read(self._team))
+            fresh = load(files)
         except PolicyProblems as refused:
             self.problems = tuple(refused.problems)
             for problem in self.problems:
@@ -65,6 +72,7 @@ class Policies:
         if fresh.revision != self.active.revision:
             log.info("policy revision %s is active, %s was", fresh.revision, self.active.revision)
             self.active = fresh
+            self._files = files
             self._loaded_at = datetime.now(UTC)
         return True
 
@@ -72,4 +80,40 @@ class Policies:
         """Reload whenever a file of the folders changes, until told to stop."""
         self._team.mkdir(parents=True, exist_ok=True)
         async for _ in awatch(self._shipped, self._team, stop_event=stop, debounce=200, step=50):
+            before = self.active
             await asyncio.to_thread(self.reload)
+            if self.active is not before:
+                await self.note_active()
+
+    async def note_active(self) -> None:
+        """Keep the texts of the active revision, so that records of it can be understood later."""
+        try:
+            await revisions.note(self._database, self._organisation, self.active.revision, self._files, self._loaded_at)
+        except DatabaseUnavailable:
+            log.warning("the database is away; the texts of revision %s are not kept", self.active.revision)
+
+    async def history(self) -> list[Revision]:
+        """List the revisions that were active, the latest first.
+
+        Raises:
+            StoreUnavailable: the database is away.
+        """
+        try:
+            return await revisions.latest(self._database, self._organisation)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the revisions cannot be read now; try again") from None
+
+    async def texts(self, revision: str) -> dict[str, str]:
+        """Give the texts of a revision by path.
+
+        Raises:
+            NotFound: it was never active here.
+            StoreUnavailable: the database is away.
+        """
+        try:
+            found = await revisions.files(self._database, self._organisation, revision)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the revisions cannot be read now; try again") from None
+        if found is None:
+            raise NotFound(f"there is no policy revision `{revision}`")
+        return found

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
 from app.services.health import Health
@@ -16,6 +17,7 @@ from app.services.sessions import Sessions
 class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What the API calls."""
 
+    clients_seen: ClientsSeen
     counters: Counters
     decisions: Decisions
     health: Health

@@ -1,0 +1,54 @@
+"""Which clients talk to this server, and when each was last heard of. A dead hook shows as silence."""
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+
+from app.engine.principal import Principal
+from app.store import clients_seen as store
+from app.store.clients_seen import Seen
+from app.store.sql import Database, DatabaseUnavailable
+
+FLUSH_S = 5.0
+"""How often what was heard goes to the database, in seconds."""
+MOST = 10_000
+"""Clients that are held between two flushes; more are not noted until the next."""
+
+
+class ClientsSeen:
+    """Notes in memory, flushes to SQL; a process that is killed loses at most the last seconds."""
+
+    def __init__(self, database: Database, organisation: str) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._heard: dict[tuple[str, str], Seen] = {}
+
+    def note(self, principal: Principal, client: str, protocol: str) -> None:
+        """Note that a client has posted just now."""
+        key = (principal.user, client)
+        if key in self._heard or len(self._heard) < MOST:
+            self._heard[key] = Seen(user=principal.user, client=client, last_seen=datetime.now(UTC), protocol=protocol)
+
+    async def find(self, principal: Principal) -> list[Seen]:
+        """List the clients that a principal may see, the last heard of first; [] while the database is away."""
+        await self.flush()
+        try:
+            return await store.load(self._database, self._organisation, "" if principal.sees_all() else principal.user)
+        except DatabaseUnavailable:
+            return []
+
+    async def flush(self) -> None:
+        """Bring what was heard to SQL; while the database is away it stays."""
+        heard, self._heard = self._heard, {}
+        try:
+            await store.note(self._database, self._organisation, list(heard.values()))
+        except DatabaseUnavailable:
+            self._heard = heard | self._heard
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Flush every few seconds, and once more when told to stop."""
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_S):
+                    await stop.wait()
+            await self.flush()

@@ -1,0 +1,92 @@
+"""`GET /decisions` over real HTTP: filters, paging, and who sees what."""
+
+import pytest
+
+from tests.support.server import until
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def made(server, session):
+    """Five decisions of one developer in one session."""
+    with server.client(**{"Baton-User": "dora"}) as dora:
+        dora.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"})
+        for tool, given in (
+            ("Read", {"file_path": "a.py"}),
+            ("Edit", {"file_path": "a.py", "old_string": "secret content", "new_string": "more"}),
+            ("Bash", {"command": f"curl -H 'Authorization: token {SECRET}' https://api.github.com"}),
+            ("Bash", {"command": "pytest -q"}),
+            ("Agent", {"subagent_type": "Explore", "prompt": "p", "description": "d"}),
+        ):
+            dora.post("/pre-tool-use", json=session | {"tool_name": tool, "tool_input": given})
+        yield dora
+
+
+def listed(client, session, **query):
+    response = client.get("/decisions", params={"session_id": session["session_id"]} | query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def all_of(client, session):
+    return until(lambda: (page := listed(client, session)["items"]) and len(page) == 5 and page)
+
+
+FILTERS = [
+    ({}, ["Agent", "Bash", "Bash", "Edit", "Read"]),
+    ({"tool": "Bash"}, ["Bash", "Bash"]),
+    ({"effect": "deny"}, ["Bash", "Edit"]),
+    ({"decision": "block"}, ["Bash", "Edit"]),
+    ({"rule": "orchestrator/direct-edit"}, ["Edit"]),
+    ({"rule": "models/inject"}, ["Agent"]),
+    ({"user": "dora"}, ["Agent", "Bash", "Bash", "Edit", "Read"]),
+    ({"user": "eve"}, []),
+    ({"client": "codex"}, []),
+    ({"since": "2100-01-01T00:00:00Z"}, []),
+]
+
+
+@pytest.mark.parametrize(("query", "tools"), FILTERS, ids=[str(row[0]) for row in FILTERS])
+def test_decisions_are_found_by(made, session, query, tools):
+    all_of(made, session)
+    assert [item["tool"] for item in listed(made, session, **query)["items"]] == tools
+
+
+def test_pages_follow_each_other_without_loss_or_doubling(made, session):
+    whole = [item["id"] for item in all_of(made, session)]
+    found, cursor = [], ""
+    while True:
+        page = listed(made, session, limit=2, cursor=cursor)
+        found += [item["id"] for item in page["items"]]
+        if "next_cursor" not in page:
+            break
+        cursor = page["next_cursor"]
+    assert found == whole
+
+
+def test_secrets_are_masked_and_marked_and_contents_are_never_kept(made, session):
+    all_of(made, session)
+    text = made.get("/decisions", params={"session_id": session["session_id"]}).text
+    assert SECRET not in text
+    assert "[masked:" in text
+    assert "secret content" not in text
+
+
+def test_another_developer_s_decisions_are_not_there(made, server, session):
+    first = all_of(made, session)[0]["id"]
+    with server.client(**{"Baton-User": "eve"}) as eve:
+        assert listed(eve, session)["items"] == []
+        assert eve.get(f"/decisions/{first}").status_code == 404
+    assert made.get(f"/decisions/{first}").json()["id"] == first
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [({"limit": 0}, "limit"), ({"limit": "x"}, "limit"), ({"cursor": "%%"}, "cursor"), ({"effect": "maybe"}, "effect"),
+     ({"since": "yesterday"}, "since")],
+)  # fmt: skip
+def test_bad_filters_get_a_problem_that_names_them(http, query, field):
+    response = http.get("/decisions", params=query)
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"] == field

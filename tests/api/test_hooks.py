@@ -1,0 +1,164 @@
+"""`POST /hooks/{client}` over real HTTP: each client's own dialect, and never an error."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import until
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "clients"
+RECORDED = sorted(FIXTURES.glob("*/*.json"))
+
+
+def post(http, client, payload, event="", **headers):
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    response = http.post(f"/hooks/{client}", params={"event": event} if event else {}, content=body, headers=headers)
+    assert response.status_code == 200
+    return response
+
+
+def pre(session, tool, given, **more):
+    return session | {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given} | more
+
+
+def enable(http, session, level="strict"):
+    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": level}
+    assert http.put("/mode", json=body).status_code == 200
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_recorded_event_is_answered_in_its_client_s_dialect(http, path):
+    found = json.loads(path.read_text())
+    for payload in found if isinstance(found, list) else [found]:
+        answer = post(http, path.parent.name, payload).json()
+        assert set(answer) <= {"hookSpecificOutput", "systemMessage", "decision", "reason"}
+        specific = answer.get("hookSpecificOutput", {"hookEventName": payload["hook_event_name"]})
+        assert specific["hookEventName"] == payload["hook_event_name"]
+        assert "null" not in json.dumps({k: v for k, v in specific.items() if k != "updatedInput"})
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_strict_denies_and_guidance_remarks(http, session, client):
+    call = pre(session, "Write", {"file_path": "a.py", "content": "x"})
+    enable(http, session)
+    specific = post(http, client, call).json()["hookSpecificOutput"]
+    assert specific["permissionDecision"] == "deny"
+    assert "Task(" in specific["permissionDecisionReason"]
+    enable(http, session, "guidance")
+    specific = post(http, client, call).json()["hookSpecificOutput"]
+    assert "permissionDecision" not in specific
+    assert specific["additionalContext"].startswith("⚠️")
+
+
+def test_codex_patches_are_edits(http, session):
+    enable(http, session)
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n-x\n+y\n*** End Patch\n"
+    specific = post(http, "codex", pre(session, "apply_patch", {"command": patch})).json()["hookSpecificOutput"]
+    assert specific["permissionDecision"] == "deny"
+
+
+def test_a_rewrite_leaves_claude_code_s_own_prompt(http, session):
+    given = {"subagent_type": "Explore", "prompt": "p", "description": "d", "extra": None}
+    answer = post(http, "claude-code", pre(session, "Agent", given)).json()
+    assert answer == {
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": given | {"model": "haiku"}}
+    }
+
+
+def test_no_model_is_ever_put_into_a_codex_spawn(http, session):
+    for tool in ("spawn_agent", "collaborationspawn_agent"):
+        given = {"task_name": "t", "message": "m", "agent_type": "explore"}
+        assert post(http, "codex", pre(session, tool, given)).json() == {}
+
+
+def test_a_line_that_cannot_be_read_is_asked_about_and_denied_where_there_is_no_ask(http, session):
+    call = pre(session, "Bash", {"command": "echo 'never closed"})
+    assert post(http, "claude-code", call).json()["hookSpecificOutput"]["permissionDecision"] == "ask"
+    assert post(http, "codex", call).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_allowed_calls_are_no_opinion_natively(http, session):
+    enable(http, session)
+    assert post(http, "claude-code", pre(session, "Bash", {"command": "git status"})).json() == {}
+    assert post(http, "claude-code", pre(session, "Read", {"file_path": "a"})).json() == {}
+
+
+def test_what_was_decided_is_told_in_headers_when_debugging(http, session):
+    call = pre(session, "Task", {"subagent_type": "ultrapower:explore", "prompt": "p", "description": "d"})
+    quiet = post(http, "claude-code", call)
+    assert "baton-decision" not in quiet.headers
+    loud = post(http, "claude-code", call, **{"Baton-Debug": "1"})
+    assert loud.headers["baton-decision"] == "rewrite models/inject"
+    assert loud.headers["baton-message"].startswith("[OMC] Auto-injecting model: haiku for ")
+    assert loud.headers["baton-protocol"] == "1"
+    assert loud.headers["baton-decision-id"]
+
+
+def test_the_project_of_the_session_s_start_holds_for_calls_that_do_not_say_it(http):
+    ids = {"session_id": "placed", "cwd": "/home/dev/placed/sub"}
+    start = ids | {"hook_event_name": "SessionStart", "source": "startup"}
+    headers = {"Baton-User": "paula", "Baton-Project": "acme/placed", "Baton-Root": "/home/dev/placed"}
+    http.put("/mode", json={"scope": "user_project", "user": "paula", "project": "acme/placed", "enabled": True, "level": "strict"})
+    context = post(http, "claude-code", start, **headers).json()["hookSpecificOutput"]["additionalContext"]
+    assert "orchestrator mode is on" in context
+    call = pre(ids, "Edit", {"file_path": "/home/dev/placed/x.py"})
+    assert post(http, "claude-code", call, **{"Baton-User": "paula"}).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+FAILURES = [
+    ("PreToolUse", "block", {"hookSpecificOutput": "deny"}),
+    ("PreToolUse", "allow", {}),
+    ("PreToolUse", "", {}),
+    ("", "block", {"decision": "block"}),
+    ("Stop", "block", {}),
+    ("SessionStart", "block", {}),
+]
+
+
+@pytest.mark.parametrize(("event", "wanted", "expected"), FAILURES)
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff"])
+def test_a_body_that_cannot_be_read_gets_the_configured_answer_and_is_counted(http, event, wanted, expected, body):
+    before = sum(http.get("/status").json()["hook_failures"].values())
+    answer = post(http, "claude-code", body, event, **({"Baton-On-Failure": wanted} if wanted else {})).json()
+    if "hookSpecificOutput" in expected:
+        assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    else:
+        assert {key: answer[key] for key in expected} == expected
+        assert bool(answer) == bool(expected)
+    assert sum(http.get("/status").json()["hook_failures"].values()) == before + 1
+
+
+def test_a_body_of_megabytes_is_decided_on(http, session):
+    enable(http, session)
+    call = pre(session, "Write", {"file_path": "a.py", "content": "x" * (20 << 20)})
+    assert post(http, "claude-code", call).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_an_unknown_client_gets_no_opinion_and_the_clients_that_there_are(http):
+    response = post(http, "emacs", {"hook_event_name": "PreToolUse"})
+    assert response.json() == {}
+    assert "claude-code" in response.headers["baton-error"]
+
+
+def test_an_override_is_announced_once_at_the_session_s_start_and_found_again(http, session):
+    start = session | {"hook_event_name": "SessionStart", "source": "startup"}
+    answer = post(http, "claude-code", start, **{"Baton-Disabled": "1"}).json()
+    assert "recorded" in answer["systemMessage"]
+    enable(http, session)
+    call = pre(session, "Edit", {"file_path": "a.py"})
+    assert post(http, "claude-code", call, **{"Baton-Disabled": "1"}).json() == {}
+    query = {"session_id": session["session_id"], "overridden": True, "event": "SessionStart"}
+    assert len(until(lambda: http.get("/decisions", params=query).json()["items"])) == 1
+
+
+@pytest.mark.parametrize(("protocol", "side"), [("0", "hooks"), ("2", "server")])
+def test_a_shim_of_another_version_is_told_which_side_to_update(http, session, protocol, side):
+    start = session | {"hook_event_name": "SessionStart", "source": "startup"}
+    assert side in post(http, "claude-code", start, **{"Baton-Protocol": protocol}).json()["systemMessage"]
+
+
+def test_a_client_is_shown_with_its_last_word(http, session):
+    post(http, "codex", pre(session, "Bash", {"command": "ls"}), **{"Baton-User": "wanda"})
+    seen = [c for c in http.get("/status").json()["clients"] if (c["client"], c["user"]) == ("codex", "wanda")]
+    assert len(seen) == 1

@@ -1,0 +1,233 @@
+"""`POST /pre-tool-use` over real HTTP: the typed decision in the seeds' words."""
+
+import pytest
+
+from tests.support.server import until
+
+EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}}
+READ = {"tool_name": "Read", "tool_input": {"file_path": "src/a.py"}}
+EXPLORE = {"subagent_type": "ultrapower:explore", "prompt": "find", "description": "d", "run_in_background": True}
+
+
+def bash(command):
+    return {"tool_name": "Bash", "tool_input": {"command": command}}
+
+
+def ask(http, session, call, **more):
+    response = http.post("/pre-tool-use", json=session | call | more)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def enable(http, session, level="strict"):
+    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": level}
+    assert http.put("/mode", json=body).status_code == 200
+
+
+def has_null(value):
+    if isinstance(value, dict):
+        return any(has_null(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_null(item) for item in value)
+    return value is None
+
+
+def test_with_the_mode_off_no_rule_speaks(http, session):
+    answer = ask(http, session, EDIT)
+    assert (answer["decision"], answer["continue"], answer["rules"]) == ("allow", True, [])
+    assert answer["mode"] == {"enabled": False, "level": "guidance", "scope": "default"}
+    assert answer["modifiedInput"] == EDIT["tool_input"]
+    assert answer["degraded"] == []
+    assert not {"reason", "guidance", "suggestion", "message", "shell", "overridden"} & set(answer)
+
+
+def test_strict_blocks_an_edit_and_says_what_to_do_and_the_way_out(http, session):
+    enable(http, session)
+    answer = ask(http, session, EDIT)
+    assert (answer["decision"], answer["continue"]) == ("block", False)
+    assert answer["rules"] == [{"id": "orchestrator/direct-edit", "effect": "deny"}]
+    assert "ORCHESTRATOR MODE" in answer["reason"]
+    assert "baton mode disable" in answer["reason"]
+    assert answer["suggestion"].startswith("Task(")
+    assert answer["mode"]["scope"] == "session"
+
+
+def test_guidance_allows_the_same_edit_and_remarks_on_it(http, session):
+    enable(http, session, "guidance")
+    answer = ask(http, session, EDIT)
+    assert (answer["decision"], answer["continue"]) == ("allow", True)
+    assert answer["rules"] == [{"id": "orchestrator/direct-edit", "effect": "guidance"}]
+    assert answer["guidance"].startswith("⚠️")
+    assert "reason" not in answer
+
+
+def test_a_sub_agent_does_the_same_freely(http, session):
+    enable(http, session)
+    for call in (EDIT, READ, READ, bash("pytest")):
+        assert ask(http, session, call, agent_id="a1")["decision"] == "allow"
+
+
+def test_an_agent_type_on_the_main_thread_exempts_nobody(http, session):
+    enable(http, session)
+    assert ask(http, session, EDIT, agent_type="orch")["decision"] == "block"
+
+
+def test_the_second_look_up_is_blocked_until_three_others_came_between(http, session):
+    enable(http, session)
+    first, second = ask(http, session, READ), ask(http, session, READ)
+    assert (first["decision"], first["guidance"]) == ("allow", "✅ Single lookup allowed")
+    assert second["decision"] == "block"
+    for tool in ("Grep", "Glob", "TodoWrite"):
+        ask(http, session, {"tool_name": tool, "tool_input": {}})
+    assert ask(http, session, READ)["decision"] == "allow"
+
+
+def test_each_agent_and_each_session_has_a_history_of_its_own(http, session):
+    enable(http, session)
+    ask(http, session, READ, agent_id="a1")
+    ask(http, session | {"session_id": session["session_id"] + "-other"}, READ)
+    assert ask(http, session, READ)["decision"] == "allow"
+
+
+def test_one_developer_s_look_ups_never_count_for_another_with_the_same_session_id(http, server, session):
+    enable(http, session)
+    with server.client(**{"Baton-User": "mallory"}) as other:
+        ask(other, session, READ)
+    assert ask(http, session, READ)["decision"] == "allow"
+
+
+def test_a_retry_gets_the_same_answer_and_is_recorded_once(http, session):
+    enable(http, session)
+    first = ask(http, session, READ, tool_use_id="t1")
+    http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": False})
+    again = ask(http, session, READ, tool_use_id="t1")
+    assert again == first
+    found = until(lambda: http.get("/decisions", params={"session_id": session["session_id"]}).json()["items"])
+    assert [item["id"] for item in found] == [first["decision_id"]]
+
+
+@pytest.mark.parametrize("absent", [{}, {"model": ""}, {"model": None}], ids=["absent", "empty", "null"])
+def test_a_model_is_injected_whatever_the_mode(http, session, absent):
+    answer = ask(http, session, {"tool_name": "Task", "tool_input": EXPLORE | absent})
+    assert answer["modifiedInput"] == EXPLORE | {"model": "haiku"}
+    assert answer["decision"] == "allow"
+    assert answer["message"].startswith("[OMC] Auto-injecting model: haiku for ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Task", EXPLORE | {"model": "opus"}),
+        ("Task", EXPLORE | {"subagent_type": "nobody-knows"}),
+        ("Task", {"prompt": "p"}),
+        ("Bash", {"command": "ls", "subagent_type": "explore"}),
+    ],
+    ids=["explicit model", "unknown agent", "no agent call", "other tool"],
+)
+def test_other_input_is_handed_back_as_it_came(http, session, tool, given):
+    answer = ask(http, session, {"tool_name": tool, "tool_input": given})
+    assert answer["modifiedInput"] == given
+    assert "message" not in answer
+
+
+def test_the_shell_shows_every_program_at_every_level(http, session):
+    shell = ask(http, session, bash("FOO=1 sudo env A=1 pytest -q '$x' | tee out.txt > /dev/null"))["shell"]
+    assert shell["programs"] == [
+        ["sudo", "env", "A=1", "pytest", "-q", "$x"],
+        ["env", "A=1", "pytest", "-q", "$x"],
+        ["pytest", "-q", "$x"],
+        ["tee", "out.txt"],
+    ]
+    assert shell["writes"] == ["out.txt"]
+    assert set(shell["categories"]) >= {"test-or-build", "file-write"}
+    assert shell["unparsed"] is False
+
+
+def test_camel_case_payloads_are_the_same_call(http, session):
+    enable(http, session)
+    payload = {"sessionId": session["session_id"], "toolName": "Edit", "toolInput": EDIT["tool_input"]}
+    assert http.post("/pre-tool-use", json=payload).json()["decision"] == "block"
+
+
+def test_an_override_is_answered_by_no_rule_and_told(http, session):
+    enable(http, session)
+    response = http.post("/pre-tool-use", json=session | EDIT, headers={"Baton-Disabled": "1"})
+    assert response.json()["decision"] == "allow"
+    assert response.json()["overridden"] is True
+
+
+def test_a_guardrail_holds_in_a_sub_agent_with_the_mode_off(http, session):
+    answer = ask(http, session, bash("cd /tmp && sudo rm -rf / --no-preserve-root"), agent_id="a1")
+    assert answer["decision"] == "block"
+    assert answer["rules"][0]["id"].startswith("guardrails/")
+
+
+@pytest.mark.parametrize("call", [EDIT, READ, bash("echo $(date) > x"), {"tool_name": "Task", "tool_input": EXPLORE}])
+@pytest.mark.parametrize("level", ["strict", "guidance"])
+def test_no_answer_holds_a_null(http, session, call, level):
+    enable(http, session, level)
+    answer = ask(http, session, call)
+    answer.pop("modifiedInput")
+    assert not has_null(answer)
+
+
+BAD = [
+    (b"", 400, "bad_json", "body"),
+    (b"{", 400, "bad_json", "line 1"),
+    (b"[]", 400, "bad_json", "an array"),
+    (b"\xff{}", 400, "bad_json", "UTF-8"),
+    (b'{"a":' * 100_000, 400, "bad_json", "deeply"),
+    (b'{"tool_name":"Read","tool_input":{"a":NaN}}', 400, "bad_json", "NaN"),
+    (b"{}", 422, "validation", "tool_name"),
+    (b'{"tool_name":null}', 422, "validation", "tool_name"),
+    (b'{"tool_name":"  "}', 422, "validation", "tool_name"),
+    (b'{"tool_name":5}', 422, "validation", "tool_name"),
+    (b'{"tool_name":"Read","tool_input":"x"}', 422, "validation", "tool_input"),
+    (b'{"tool_name":"Read","session_id":{}}', 422, "validation", "session_id"),
+    (b'{"tool_name":"Read","agentId":5}', 422, "validation", "agentId"),
+    (b'{"tool_name":"Read","session_id":"' + b"s" * 5_000 + b'"}', 422, "validation", "session_id"),
+    (b'{"tool_name":"Write","tool_input":{"content":"' + b"x" * (8 << 20) + b'"}}', 413, "body_too_large", "8 MiB"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)])
+def test_bad_input_gets_a_problem_that_names_what_is_wrong(http, body, status, code, named):
+    response = http.post("/pre-tool-use", content=body)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert (problem["code"], problem["status"]) == (code, status)
+    assert named in problem["detail"]
+    assert "Traceback" not in response.text
+
+
+ODD = [
+    {"tool_name": "Bash", "tool_input": None},
+    {"tool_name": "Bash", "tool_input": {"command": 5}},
+    {"tool_name": "Bash", "tool_input": {"command": ["ls", 5]}},
+    {"tool_name": "Bash", "tool_input": {"command": "a\0b"}},
+    {"tool_name": "Edit", "tool_input": {"file_path": {"a": 1}}},
+    {"tool_name": "Task", "tool_input": {"subagent_type": [], "prompt": 1, "description": None}},
+    {"tool_name": "mcp__x__y", "tool_input": {"n": 10**30, "f": 1e308}},
+    {"tool_name": "X" * 4_000, "tool_input": {"a": {"b": [[[[{}]]]]}}},
+    {"tool_name": "Read", "tool_input": {}, "unknown": [1, None], "transcript_path": None},
+]
+
+
+@pytest.mark.parametrize("payload", ODD)
+def test_odd_calls_get_a_decision(http, session, payload):
+    assert ask(http, session, payload)["decision"] in {"allow", "ask", "block"}
+
+
+def test_half_a_surrogate_pair_costs_no_rule_its_effect(http, session):
+    body = b'{"tool_name":"Bash","tool_input":{"command":"echo \\ud800; rm -rf /"}}'
+    response = http.post("/pre-tool-use", content=body)
+    assert response.status_code == 200
+    assert response.json()["decision"] in {"block", "ask"}
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_other_methods_are_refused(http, method):
+    response = http.request(method, "/pre-tool-use")
+    assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
+    assert response.headers["allow"] == "POST"

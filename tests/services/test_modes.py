@@ -1,0 +1,160 @@
+"""The orchestrator mode as services see it, on a real database: scopes, work items, two developers on one project."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.engine.modes import SCOPES, ModeSetting
+from app.engine.principal import Principal
+from app.services.caller import Caller
+from app.services.mode_request import target
+from app.services.modes import Modes
+from app.settings import Settings
+from app.store import migrate
+from app.store.sql import Database
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+PROJECT = "github.com/acme/shop"
+ALICE = Caller(principal=Principal(user="alice", team="web"), project=PROJECT)
+BOB = Caller(principal=Principal(user="bob", team="web"), project=PROJECT)
+LEAD = Caller(principal=Principal(user="lead", team="web", role="lead"), project=PROJECT)
+
+
+@pytest.fixture
+async def modes(tmp_path, database_url):
+    settings = Settings(home=tmp_path, database_url=database_url)
+    await migrate.upgrade(settings)
+    database = Database(settings)
+    moment = [NOON]
+    service = Modes(database, organisation="default", auto_level="strict", now=lambda: moment[0])
+    service.moment = moment
+    yield service
+    await database.close()
+
+
+def setting(scope, *, enabled, **fields):
+    names = {
+        "team": {"id": "web"},
+        "project": {"id": PROJECT},
+        "user": {"id": "alice"},
+        "user_project": {"user": "alice", "project": PROJECT},
+        "session": {"id": "s1", "user": "alice"},
+    }
+    return ModeSetting(scope=scope, enabled=enabled, **(names.get(scope, {}) | fields))
+
+
+def mode_of(modes, caller, session_id="s1"):
+    return modes.effective(caller.principal, PROJECT, session_id)
+
+
+async def test_with_nothing_set_the_mode_is_off(modes):
+    mode = mode_of(modes, ALICE)
+    assert (mode.enabled, mode.scope, mode.chain) == (False, "default", ())
+
+
+@pytest.mark.parametrize("narrow", range(1, len(SCOPES)))
+async def test_the_most_specific_scope_wins(modes, narrow):
+    for scope in SCOPES[:narrow]:
+        await modes.put(LEAD, setting(scope, enabled=True, level="guidance"))
+    await modes.put(LEAD, setting(SCOPES[narrow], enabled=True, level="strict"))
+    mode = mode_of(modes, ALICE)
+    assert (mode.level, mode.scope) == ("strict", SCOPES[narrow])
+    assert [s.scope for s in mode.chain] == list(SCOPES[: narrow + 1])
+
+
+async def test_a_narrow_off_beats_a_wide_on(modes):
+    await modes.put(LEAD, setting("organisation", enabled=True, level="strict"))
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    assert not mode_of(modes, ALICE).enabled
+    assert mode_of(modes, BOB).enabled
+
+
+async def test_an_expired_setting_does_not_count(modes):
+    await modes.put(LEAD, setting("project", enabled=True, level="strict", expires_at=NOON + timedelta(minutes=5)))
+    assert mode_of(modes, ALICE).enabled
+    modes.moment[0] = NOON + timedelta(minutes=5)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_settings_survive_a_restart(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
+    again = Modes(modes._database, organisation="default", auto_level="strict", now=lambda: NOON)
+    await again.load()
+    assert mode_of(again, ALICE) == mode_of(modes, ALICE)
+
+
+async def test_switching_on_again_keeps_the_moment_of_activation(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
+    modes.moment[0] = NOON + timedelta(hours=1)
+    await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
+    assert mode_of(modes, ALICE).activated_at == NOON
+
+
+async def test_work_items_act_on_one_developer_of_a_shared_project(modes):
+    await modes.follow_work_items(ALICE.principal, PROJECT, 3)
+    mode = mode_of(modes, ALICE)
+    assert (mode.enabled, mode.level, mode.auto_activated, mode.scope) == (True, "strict", True, "user_project")
+    assert not mode_of(modes, BOB).enabled
+    await modes.follow_work_items(BOB.principal, PROJECT, 0)
+    assert mode_of(modes, ALICE).enabled
+    await modes.follow_work_items(ALICE.principal, PROJECT, 0)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_work_items_switch_on_again_what_they_switched_off(modes):
+    for count, on in ((2, True), (0, False), (1, True)):
+        await modes.follow_work_items(ALICE.principal, PROJECT, count)
+        assert mode_of(modes, ALICE).enabled is on
+
+
+async def test_the_level_of_work_items_is_a_setting(modes):
+    soft = Modes(modes._database, organisation="default", auto_level="guidance", now=lambda: NOON)
+    await soft.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert mode_of(soft, ALICE).level == "guidance"
+
+
+@pytest.mark.parametrize("scope", [s for s in SCOPES if s != "session"])
+async def test_a_person_s_off_stops_work_items(modes, scope):
+    await modes.put(ALICE, setting(scope, enabled=False))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 5)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_work_items_leave_a_person_s_own_on_alone(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 0)
+    assert mode_of(modes, ALICE).level == "guidance"
+    assert mode_of(modes, ALICE).enabled
+
+
+@pytest.mark.parametrize("scope", ["user_project", "user", "project", "team", "organisation"])
+async def test_disabling_clears_the_caller_s_narrower_settings_and_nobody_else_s(modes, scope):
+    await modes.put(ALICE, setting("session", enabled=True, level="strict", project=PROJECT))
+    await modes.put(BOB, setting("session", enabled=True, level="strict", user="bob", project=PROJECT))
+    await modes.put(BOB, setting("user_project", enabled=True, level="strict", user="bob"))
+    await modes.put(ALICE, setting(scope, enabled=False))
+    assert not mode_of(modes, ALICE).enabled
+    assert mode_of(modes, BOB).enabled
+
+
+async def test_disabling_one_project_leaves_the_caller_s_others(modes):
+    other = setting("session", enabled=True, level="strict", id="s2", project="elsewhere")
+    await modes.put(ALICE, other)
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    assert modes.effective(ALICE.principal, "elsewhere", "s2").enabled
+
+
+TARGETS = [
+    ("organisation", {}, {"scope": "organisation"}),
+    ("user_project", {}, {"scope": "user_project", "user": "alice", "project": PROJECT}),
+    ("user", {}, {"scope": "user", "id": "alice"}),
+    ("team", {}, {"scope": "team", "id": "web"}),
+    ("project", {}, {"scope": "project", "id": PROJECT}),
+    ("session", {"id": "s1"}, {"scope": "session", "id": "s1", "user": "alice", "project": PROJECT}),
+]
+
+
+@pytest.mark.parametrize(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
+def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
+    found = target(ALICE, scope, given.get("id", ""), "", "")
+    assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant

@@ -1,0 +1,74 @@
+"""A real server for tests: `baton serve` as a process of its own, on a free port and a folder of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+BATON = str(Path(sys.executable).parent / "baton")
+
+
+class Server:
+    """A running server: its url, its process, its home."""
+
+    def __init__(self, home, env):
+        self.home = Path(home)
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+        self.env |= {"BATON_HOME": str(home), "PORT": "0"} | env
+        self.start()
+
+    def start(self):
+        self.log = (self.home.parent / f"{self.home.name}.log").open("ab")
+        self.process = subprocess.Popen([BATON, "serve"], env=self.env, stdout=self.log, stderr=self.log)
+        self.url = self._url()
+
+    def _url(self):
+        note = self.home / "server.json"
+        for _ in range(600):
+            if self.process.poll() is not None:
+                break
+            try:
+                found = json.loads(note.read_text())
+                if found["pid"] == self.process.pid and httpx2.get(found["url"] + "/readyz").status_code == 200:
+                    return found["url"]
+            except (OSError, ValueError, httpx2.HTTPError):
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"the server did not start:\n{Path(self.log.name).read_text()}")
+
+    def client(self, **headers):
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=10, trust_env=False)
+
+    def stop(self, how=signal.SIGINT):
+        self.process.send_signal(how)
+        code = self.process.wait(30)
+        self.log.close()
+        return code
+
+
+@contextmanager
+def serving(home, **env):
+    home.mkdir(parents=True, exist_ok=True)
+    server = Server(home, env)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+
+
+def until(found, seconds=10):
+    """Wait until a function gives something true, and give it back; fails when it never does."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"did not happen within {seconds} s: {found}")
