@@ -13,12 +13,12 @@ from app.engine.shell.model import Category
 from app.engine.yaml_lines import Lines, Path, Problem, ProblemError, YamlError, did_you_mean, fit, line_of, parse
 
 CATEGORIES: tuple[str, ...] = get_args(Category)
-_TARGETS = ("operands", "first", "last", "rest", "cwd")
-_SCRIPTS = ("operands", "rest", "first")
+_TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
+_SCRIPTS = ("operands", "rest", "first", "each")
 _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
 
 
-class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"from_stdin": "from-stdin"}):
+class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way in which a program runs another; exactly one of the first seven is set."""
 
     command: int | None = None
@@ -30,14 +30,13 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"from
     file: bool | None = None
     assignments: bool = False
     until: tuple[str, ...] = (";", "+")
-    from_stdin: bool = False
 
 
 class _RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
     is_: str | list[str] | None = None
     writes: list[str] | None = None
     runs: list[Way] | None = None
-    flags: list[str] = []
+    flags: list[str | int] = []
     values: dict[str, list[str]] = {}
     operands: list[str] = []
     first: list[str] = []
@@ -47,7 +46,6 @@ class _RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"
 
 class _RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
     is_: str | list[str] = "unknown"
-    also: str | list[str] = []
     aka: list[str] = []
     takes_value: list[str] = []
     subcommands: dict[str, Any] = {}
@@ -93,11 +91,9 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """What the tables say of one program or subcommand. `name` is the program's, also when found by an `aka`."""
 
     name: str
     categories: tuple[Category, ...] = ("unknown",)
-    also: tuple[Category, ...] = ()
     takes_value: frozenset[str] = frozenset()
     subcommands: dict[str, "Entry"] = {}
     sub_globs: tuple[tuple[re.Pattern[str], "Entry"], ...] = ()
@@ -155,7 +151,7 @@ def build(texts: Mapping[str, str]) -> ShellTables | tuple[Problem, ...]:
             for name, entry in reader.program(key, value):
                 (globs if _is_glob(name) else entries)[name] = entry
     if problems:
-        return tuple(sorted(problems, key=lambda problem: (problem.file, problem.line)))
+        return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
     return ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
 
 
@@ -214,7 +210,6 @@ class _Reader:
         return Entry(
             name=name,
             categories=self.categories((*at, "is"), raw.is_),
-            also=self.categories((*at, "also"), raw.also),
             takes_value=takes_value,
             subcommands=subcommands,
             sub_globs=tuple(globs),
@@ -232,12 +227,13 @@ class _Reader:
         count = re.fullmatch(r"([0-9])(\+?)", "" if raw.count is None else str(raw.count))
         if raw.count is not None and not count:
             self.report((*at, "count"), f"`{raw.count}` is no count; allowed: `0`, `1`, `2+` and the like")
-        for option in (*raw.flags, *raw.values):
+        flags = [str(flag) for flag in raw.flags]
+        for option in (*flags, *raw.values):
             if not option.startswith(("-", "+", "*")):
                 self.report((*at, "flags"), f"`{option}` is no option: it must start with `-`")
         low = int(count[1]) if count else 0
         return Clause(
-            flags=Globs(raw.flags),
+            flags=Globs(flags),
             values=tuple((option, Globs(globs)) for option, globs in raw.values.items()),
             operands=Globs(raw.operands),
             first=Globs(raw.first),

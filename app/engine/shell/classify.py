@@ -1,0 +1,188 @@
+"""What one program is, by the tables: its flags, operands, subcommand, categories and written paths.
+
+It does not look at what a program runs; `unwrap` does.
+"""
+
+import posixpath
+
+from app.engine.shell.model import Category
+from app.engine.shell.tables import Clause, Entry, ShellTables, Way
+from app.engine.shell.words import Word
+
+_UNKNOWN: tuple[Category, ...] = ("unknown",)
+_HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
+
+
+class Use:
+    """One program with its arguments, looked up in the tables.
+
+    `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
+    (option, value) pairs. `keeps` tells that the categories hold even where the program wraps another.
+    """
+
+    __slots__ = (
+        "assigns", "categories", "entry", "flags", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
+        "values", "words", "writes",
+    )  # fmt: skip
+
+    def __init__(self, words: list[Word], assigns: tuple[str, ...]) -> None:
+        self.words = words
+        self.assigns = assigns
+        self.name = ""
+        self.entry: Entry | None = None
+        self.subcommand = ""
+        self.flags: set[str] = set()
+        self.raw_flags: list[str] = []
+        self.values: list[tuple[str, str]] = []
+        self.operands: list[int] = []
+        self.categories: tuple[Category, ...] = _UNKNOWN
+        self.writes: tuple[str, ...] = ()
+        self.runs: tuple[Way, ...] = ()
+        self.keeps = False
+
+
+def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use:
+    """Look a program up. Without an entry, or with an expansion for a name or subcommand, it is unknown."""
+    found = Use(words, assigns)
+    first = words[0]
+    entry: Entry | None = None
+    if not first.dynamic and not (first.globs and first.text != "["):
+        found.name = posixpath.basename(first.text).removesuffix(".exe")
+        entry = tables.find(found.name)
+        if entry is not None:
+            found.name = entry.name if entry.name and "*" not in entry.name else found.name
+    found.entry = entry
+    told = _arguments(found)
+    if found.entry is not None:
+        if told:
+            _decide(found, found.entry)
+        else:
+            found.runs = found.entry.runs
+    return found
+
+
+def targets(found: Use) -> list[str]:
+    """The paths that the program writes, as its entry says."""
+    paths: list[str] = []
+    words = found.words
+    operands = [words[index].text for index in found.operands]
+    for place in found.writes:
+        if place == "operands":
+            paths += operands
+        elif place == "operands-or-cwd":
+            paths += operands or ["."]
+        elif place == "first":
+            paths += operands[:1]
+        elif place == "second":
+            paths += operands[1:2]
+        elif place == "last":
+            paths += operands[-1:]
+        elif place == "rest":
+            paths += operands[1:]
+        elif place == "cwd":
+            paths.append(".")
+        elif place.endswith("="):
+            paths += [text[len(place) :] for text in operands if text.startswith(place)]
+        else:
+            paths += [value for option, value in found.values if option == place]
+    return [path for path in paths if not harmless(path)]
+
+
+def harmless(path: str) -> bool:
+    """Tell whether writing to a path changes nothing."""
+    return path in _HARMLESS or path.startswith("/dev/fd/")
+
+
+def _arguments(found: Use) -> bool:
+    """Sort the arguments; False where the subcommand cannot be told."""
+    entry = found.entry
+    takes = entry.takes_value if entry else frozenset()
+    words, operands = found.words, found.operands
+    index, count = 1, len(words)
+    options, told = True, True
+    while index < count:
+        text = words[index].text
+        if options and text[:1] == "-" and text != "-":
+            if text == "--":
+                options = False
+            else:
+                index = _option(found, text, index, takes)
+        elif entry is not None and not operands and (entry.subcommands or entry.sub_globs):
+            below = None if words[index].dynamic else entry.subcommand(text)
+            if below is None:
+                told = told and not words[index].dynamic
+                operands.append(index)
+            else:
+                found.entry = entry = below
+                takes = entry.takes_value
+                found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
+        else:
+            operands.append(index)
+        index += 1
+    return told
+
+
+def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:
+    """Take an option in; returns the index of the last argument that belongs to it."""
+    found.raw_flags.append(text)
+    flags = found.flags
+    name, equals, value = text.partition("=")
+    if text[1] == "-" or (equals and len(name) > 2):  # noqa: PLR2004 (a dash and one letter)
+        flags.add(name)
+        if equals:
+            found.values.append((name, value))
+        elif name in takes:
+            return _value(found, name, index)
+        return index
+    if text in takes:
+        flags.add(text)
+        return _value(found, text, index)
+    for at in range(1, len(text)):
+        letter = "-" + text[at]
+        flags.add(letter)
+        if letter in takes:
+            flags.add(text[: at + 1])
+            if at + 1 < len(text):
+                found.values.append((letter, text[at + 1 :].removeprefix("=")))
+                return index
+            return _value(found, letter, index)
+    flags.add(text)
+    return index
+
+
+def _value(found: Use, option: str, index: int) -> int:
+    if index + 1 < len(found.words):
+        found.values.append((option, found.words[index + 1].text))
+        return index + 1
+    return index
+
+
+def _decide(found: Use, entry: Entry) -> None:
+    found.categories, found.writes, found.runs = entry.categories, entry.writes, entry.runs
+    for clause in entry.clauses:
+        if _holds(clause, found):
+            if clause.categories is not None:
+                found.categories = clause.categories
+                found.keeps = clause.runs is not None
+            if clause.writes is not None:
+                found.writes = clause.writes
+            if clause.runs is not None:
+                found.runs = clause.runs
+            return
+
+
+def _holds(clause: Clause, found: Use) -> bool:
+    count = len(found.operands)
+    if not clause.count[0] <= count <= clause.count[1]:
+        return False
+    if clause.flags and not (clause.flags.any_of(found.flags) or clause.flags.any_of(found.raw_flags)):
+        return False
+    if clause.values and not all(
+        any(option == name and value in globs for name, value in found.values) for option, globs in clause.values
+    ):
+        return False
+    if clause.first and not (count and found.words[found.operands[0]].text in clause.first):
+        return False
+    if clause.operands and not clause.operands.any_of([found.words[index].text for index in found.operands]):
+        return False
+    return not clause.assigns or clause.assigns.any_of(found.assigns)

@@ -1,0 +1,142 @@
+"""What tree-sitter-bash reads wrongly without saying so, and texts that we do not read at all.
+
+It does not walk: `blocks`, `words` and `walk` call these checks on what they are about to take as read. A check either
+passes, or names the reason (UnreadableError), or mends the text where bash's own rule is certain (MendError).
+"""
+
+import re
+
+from tree_sitter import Node
+
+MAX_BYTES = 64 * 1024
+MAX_TOTAL_BYTES = 256 * 1024
+MAX_NODES = 20_000
+MAX_DEPTH = 60
+MAX_WORDS = 100_000
+MAX_FEEDS = 2_000
+
+KEYWORDS = frozenset("if then elif else fi for while until do done case esac in select function { } ! [[ ]] ((".split())
+_OPENERS = frozenset(["{", "if", "for", "while", "until", "case", "select", "[[", "!"])
+
+_BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
+_SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
+_PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
+_WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_COMMANDS = re.compile(rb"`|\$\((?!\()|\$\{[ \t\n|]|[<>]\(")
+_COMMANDS_QUOTED = re.compile(rb"`|\$\(|\$\{")
+_ODD_EXPANSION = re.compile(rb"\$\{[ \t\n|]|@[A-Za-z]\}\Z")
+_ODD_BYTES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class UnreadableError(Exception):
+    """The text cannot be read safely; the message says why, without the text."""
+
+
+class MendError(Exception):
+    """The text `src` means the same to bash as `mended`, which tree-sitter reads rightly."""
+
+    def __init__(self, src: bytes, start: int, end: int, instead: bytes) -> None:
+        super().__init__()
+        self.src = src
+        self.mended = src[:start] + instead + src[end:]
+
+
+def prepare(text: str) -> str:
+    """Bring the text into the form that is parsed: no byte-order mark, line feeds only. Raises UnreadableError."""
+    text = text.removeprefix("\ufeff")
+    if len(text) > MAX_BYTES:
+        raise UnreadableError("over 64 KiB")
+    if "\r" in text:
+        if "\\\r" in text or text.count("\r\n") != text.count("\r") or re.search(r"(?<!\r)\n", text):
+            raise UnreadableError("carriage returns")
+        text = text.replace("\r\n", "\n")
+    found = _ODD_BYTES.search(text)
+    if found:
+        raise UnreadableError(f"control character U+{ord(found[0]):04X}")
+    return text
+
+
+def tree(root: Node) -> None:
+    """Refuse what the parser itself could not read."""
+    if root.has_error:
+        raise UnreadableError("not valid shell syntax, or a construct that is not read")
+
+
+def within(src: bytes, end: int, start: int) -> None:
+    """Only blanks, at least one, may stand between two words of a command."""
+    gap = src[end:start]
+    if gap == b" ":
+        return
+    if not _BLANK.match(gap):
+        at = gap.find(b"\n")
+        if at >= 0 and not gap[:at].strip(b" \t"):
+            raise MendError(src, end + at, end + at + 1, b";")
+        raise UnreadableError("text between words that the parser dropped")
+    if gap and not gap.strip(b"\\\n"):
+        raise MendError(src, end, start, b"")
+
+
+def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
+    """Only white space may stand between two parts of a block; a line end must, where no operator does."""
+    gap = src[end:start]
+    if separated and (not gap or gap == b" " or gap == b"\n"):
+        return
+    if not _SPACE.match(gap):
+        raise UnreadableError("text between commands that the parser dropped")
+    if gap and not gap.strip(b"\\\n") and b"\\" in gap:
+        raise MendError(src, end, start, gap.replace(b"\\\n", b""))
+    if not separated and b"\n" not in gap.replace(b"\\\n", b""):
+        raise UnreadableError("two commands with nothing between them")
+
+
+def comment(src: bytes, start: int, end: int) -> None:
+    """A comment starts a word and ends with its line."""
+    before = src[start - 1 : start]
+    starts = before in b" \t\n;&|()`" and src[start - 2 : start] != b"\\\n"
+    if not starts or b"\n" in src[start:end] or src[end : end + 1] not in (b"", b"\n") or src[start : start + 1] != b"#":
+        raise UnreadableError("a comment that may be none")
+
+
+def plain(raw: bytes) -> bool:
+    """Tell whether a word has nothing that the shell would touch."""
+    return _PLAIN.match(raw) is not None
+
+
+def word(raw: bytes) -> None:
+    """An unquoted piece of a word holds no character that would end it."""
+    if not _WORD.match(raw) or raw[:1] == b"#":
+        raise UnreadableError("a word that the parser may have cut wrongly")
+
+
+def quoted(raw: bytes) -> None:
+    """A piece of text within double quotes holds no quote and no substitution."""
+    bare = _ESCAPED.sub(b"", raw)
+    if b'"' in bare or _COMMANDS_QUOTED.search(bare):
+        raise UnreadableError("a substitution within quotes that the parser missed")
+
+
+def expansion(raw: bytes) -> None:
+    """`${ cmd; }` and `${x@P}` run commands."""
+    if _ODD_EXPANSION.search(raw):
+        raise UnreadableError("an expansion that runs commands")
+
+
+def uncovered(raw: bytes) -> None:
+    """A leaf of an expansion, array or test holds no substitution."""
+    if _COMMANDS.search(_ESCAPED.sub(b"", raw)):
+        raise UnreadableError("a substitution that the parser missed")
+
+
+def keyword(name: bytes) -> None:
+    """A reserved word is no program: what stands around it was read wrongly."""
+    if name.decode("utf-8", "replace") in KEYWORDS:
+        raise UnreadableError("a reserved word in the place of a program")
+
+
+def prefix(src: bytes, name: Node, args: list[Node]) -> None:
+    """`time` and `coproc` take whole compound commands; blank the word out so that those are read."""
+    texts = [src[arg.start_byte : arg.end_byte].decode("utf-8", "replace") for arg in args[:2]]
+    for count, text in enumerate(texts):
+        if text in _OPENERS:
+            raise MendError(src, name.start_byte, args[count].start_byte, b"")

@@ -1,0 +1,140 @@
+"""The one way in: a command text in, `model.Shell` out. It keeps nothing between calls."""
+
+from collections.abc import Callable
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from app.engine.shell import guards
+from app.engine.shell.guards import MendError, UnreadableError
+from app.engine.shell.model import Category, Program, Shell, Write
+from app.engine.shell.scripts import Folder, Text
+from app.engine.shell.tables import CATEGORIES, ShellTables
+from app.engine.shell.walk import Place, Walk
+from app.engine.shell.words import Word
+
+_LANGUAGE = Language(tree_sitter_bash.language())
+_PARSER = Parser(_LANGUAGE)
+_MAX_MENDS = 20
+_ORDER = {category: index for index, category in enumerate(CATEGORIES)}
+
+
+def read(tables: ShellTables, text: str) -> Shell:
+    """Read a command text. Never raises: what cannot be read whole has `unparsed`."""
+    try:
+        src = guards.prepare(text).encode()
+        return _Reading(tables).line(src)
+    except UnreadableError as error:
+        return _unread(str(error))
+    except RecursionError:
+        return _unread("nested too deep")
+
+
+def read_argv(tables: ShellTables, argv: list[str]) -> Shell:
+    """Read a command that a client gives as a list of arguments: no shell reads it, unless it is one."""
+    try:
+        if not argv:
+            return Shell()
+        words = [Word(guards.prepare(text)) for text in argv]
+        if sum(len(word.text) for word in words) > guards.MAX_BYTES:
+            return _unread("over 64 KiB")
+        return _Reading(tables).arguments(words)
+    except UnreadableError as error:
+        return _unread(str(error))
+    except RecursionError:
+        return _unread("nested too deep")
+
+
+def _unread(reason: str) -> Shell:
+    return Shell(categories=("unknown",), unparsed=reason)
+
+
+class _Reading:
+    """One reading, with what is left of its caps."""
+
+    def __init__(self, tables: ShellTables) -> None:
+        self.tables = tables
+        self.bytes = 0
+        self.nodes = 0
+        self.mended: dict[bytes, bytes] = {}
+
+    def line(self, src: bytes) -> Shell:
+        def go(walk: Walk) -> None:
+            root, mended = self.parse(src)
+            walk.block(root.children, 0, len(mended), Place(Text(mended), Folder("")))
+
+        return self.attempt(go)
+
+    def arguments(self, words: list[Word]) -> Shell:
+        def go(walk: Walk) -> None:
+            walk.emit(words, (), Place(Text(b""), Folder("")))
+
+        return self.attempt(go)
+
+    def attempt(self, go: Callable[[Walk], None]) -> Shell:
+        """Walk; on what a mended text would read rightly, mend it and walk anew."""
+        for _ in range(_MAX_MENDS):
+            walk = Walk(self.tables, self.parse)
+            self.nodes = 0
+            try:
+                go(walk)
+            except MendError as error:
+                self.mended[error.src] = error.mended
+            else:
+                return _shell(walk)
+        raise UnreadableError("too much that the parser reads wrongly")
+
+    def parse(self, src: bytes) -> tuple[Node, bytes]:
+        """Parse a text, mended as far as is known. Raises UnreadableError."""
+        while src in self.mended:
+            src = self.mended[src]
+        if len(src) > guards.MAX_BYTES:
+            raise UnreadableError("over 64 KiB")
+        self.bytes += len(src)
+        if self.bytes > guards.MAX_TOTAL_BYTES:
+            raise UnreadableError("too many nested scripts")
+        root = _PARSER.parse(src).root_node
+        self.nodes += root.descendant_count
+        if self.nodes > guards.MAX_NODES:
+            raise UnreadableError(f"over {guards.MAX_NODES} parts")
+        guards.tree(root)
+        return root, src
+
+
+def _shell(walk: Walk) -> Shell:
+    programs = tuple([program for program in walk.programs if program is not None])
+    found: set[Category] = set()
+    for program in programs:
+        found.update(program.categories)
+    if walk.redirects_to_file:
+        found.add("file-write")
+    if walk.network:
+        found.add("network")
+    return Shell(
+        programs=programs,
+        writes=_writes(walk),
+        categories=tuple(sorted(found, key=_ORDER.__getitem__)) if len(found) > 1 else tuple(found),
+        feeds=_feeds(walk) if walk.sinks else (),
+        exports=tuple(walk.exports),
+        fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
+    )
+
+
+def _writes(walk: Walk) -> tuple[Write, ...]:
+    if walk.moved and walk.in_functions:
+        return tuple(
+            Write(target=write.target, base=None, by=write.by) if index in walk.in_functions else write
+            for index, write in enumerate(walk.writes)
+        )
+    return tuple(walk.writes)
+
+
+def _feeds(walk: Walk) -> tuple[tuple[int, int], ...]:
+    pairs: dict[tuple[int, int], None] = {}
+    for sink, source in walk.sinks:
+        for index in source.programs(guards.MAX_FEEDS):
+            if index != sink:
+                pairs[index, sink] = None
+        if len(pairs) > guards.MAX_FEEDS:
+            raise UnreadableError(f"over {guards.MAX_FEEDS} pipes into scripts")
+    return tuple(pairs)

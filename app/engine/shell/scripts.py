@@ -1,0 +1,112 @@
+"""What a walk passes down: the text that is read, the folder that it runs in, and where its input comes from.
+
+It does not decide what any of it means; `walk` does.
+"""
+
+import posixpath
+import re
+
+from app.engine.shell.words import LITERAL, SUBSTITUTION, Word
+
+
+class Span:
+    """A run of programs that the walk lists: first to last, the last excluded."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.last = 0
+
+
+class Input:
+    """Where standard input comes from: programs (`spans`, and what feeds them), and its text where that is known."""
+
+    __slots__ = ("parent", "script", "spans")
+
+    def __init__(self, spans: list[Span], parent: "Input | None" = None, script: list[Word] | None = None) -> None:
+        self.spans = spans
+        self.parent = parent
+        self.script = script
+
+    def programs(self, cap: int) -> list[int]:
+        """The programs that feed it, at most `cap` and one more."""
+        found: list[int] = []
+        here: Input | None = self
+        while here is not None and len(found) <= cap:
+            for span in here.spans:
+                found += range(span.first, min(span.last, span.first + cap + 1))
+            here = here.parent
+        return found
+
+
+class Folder:
+    """The current folder: "" is the session's own, None cannot be told."""
+
+    __slots__ = ("base", "past")
+
+    def __init__(self, base: str | None) -> None:
+        self.base = base
+        self.past: list[str | None] = []
+
+    def go(self, name: str, words: list[Word]) -> None:
+        """Apply `cd`, `pushd` or `popd`."""
+        if name == "popd":
+            self.base = self.past.pop() if self.past else None
+            return
+        if name == "pushd":
+            self.past.append(self.base)
+        operands = [word for word in words[1:] if word.text[:1] != "-" or word.text == "-"]
+        if not operands:
+            self.base = "~" if name == "cd" else None
+            return
+        target = operands[0]
+        if target.dynamic or target.globs or target.text in {"-", ""} or target.text[:1] == "+":
+            self.base = None
+        elif target.text[:1] in {"/", "~"}:
+            self.base = target.text
+        elif self.base is not None:
+            self.base = posixpath.join(self.base, target.text)
+
+
+class Text:
+    """A text that is being read, with the stand-ins for what the shell around it puts in.
+
+    `owner` is the index of the program that interprets it, -1 for the line itself.
+    """
+
+    __slots__ = ("depth", "functions", "outer", "owner", "pattern", "src")
+
+    def __init__(self, src: bytes, owner: int = -1) -> None:
+        self.src = src
+        self.owner = owner
+        self.functions: set[str] = set()
+        self.outer: dict[str, tuple[str, list[Span]]] = {}
+        self.pattern: re.Pattern[str] | None = None
+
+    def stand_in(self, outer: dict[str, tuple[str, list[Span]]]) -> None:
+        """Set the stand-ins: variable name → what is written there, and the programs that make it."""
+        self.outer = outer
+        self.pattern = re.compile(r"\$(" + "|".join(outer) + r")(?!\w)") if outer else None
+
+    def restore(self, word: Word) -> Word:
+        """Put back into a word what its stand-ins stand for."""
+        if self.pattern is None or "$" not in word.text:
+            return word
+        parts: list[tuple[str, int]] = []
+        for text, kind in word.parts:
+            at = 0
+            for found in self.pattern.finditer(text):
+                parts.append((text[at : found.start()], kind))
+                parts.append((self.outer[found[1]][0], SUBSTITUTION))
+                word.outer.append(found[1])
+                at = found.end()
+            parts.append((text[at:], kind))
+        word.parts = [part for part in parts if part[0]]
+        word.text = "".join([text for text, _ in word.parts])
+        return word
+
+
+def told(script: list[Word]) -> bool:
+    """Tell whether a script has any text of its own, not only expansions."""
+    return any(not word.parts or any(k == LITERAL and text.strip() for text, k in word.parts) for word in script)
