@@ -7,7 +7,7 @@ import re2
 
 LONGEST = 2_000
 """Characters of a masked text that are kept."""
-WINDOW = 262_144
+WINDOW = 16_384
 """Characters of a text that are looked at."""
 
 _EDGE = r"(^|[^A-Za-z0-9])"
@@ -60,7 +60,7 @@ def mask(text: str) -> str:
     """Replace each secret by `[masked:shape]`. Takes time linear in the text; masking twice changes nothing more."""
     if len(text) > WINDOW:
         # What is cut off may be the end of a secret: its beginning goes too.
-        text = text[:WINDOW].rpartition(" ")[0] if " " in text[:WINDOW] else ""
+        text = text[:WINDOW].rpartition(" ")[0] or text[:WINDOW]
     lower = text.lower()
     for shape in _SHAPES:
         if any(literal in lower for literal in shape.literals):

@@ -1,0 +1,120 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from app.engine.modes import ModeSetting
+from app.settings import Settings
+from app.store import clients_seen, modes, revisions
+from app.store.clients_seen import Seen
+from app.store.sql import Database, DatabaseUnavailable, database_url, storable
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("given", "driver"),
+    [
+        ("postgres://u:p@h/d", "postgresql+asyncpg"),
+        ("postgresql://u:p@h/d", "postgresql+asyncpg"),
+        ("postgresql+asyncpg://h/d", "postgresql+asyncpg"),
+        ("sqlite:///x.db", "sqlite+aiosqlite"),
+    ],
+)
+def test_a_url_gets_its_asynchronous_driver(given, driver):
+    assert database_url(Settings(database_url=given)).drivername == driver
+
+
+def test_the_default_is_sqlite_in_the_home_folder(tmp_path):
+    assert database_url(Settings(home=tmp_path)).database == str(tmp_path / "baton.db")
+
+
+def test_sslmode_reaches_asyncpg_under_its_own_name():
+    assert dict(database_url(Settings(database_url="postgres://h/d?sslmode=require")).query) == {"ssl": "require"}
+
+
+def test_an_unknown_database_is_refused_with_what_is_allowed():
+    with pytest.raises(ValueError, match="unknown database `mysql`; allowed: `postgresql://"):
+        database_url(Settings(database_url="mysql://h/d"))
+
+
+@pytest.mark.parametrize("url", ["postgresql://127.0.0.1:1/none", "sqlite:////nowhere/at/all.db"])
+async def test_a_database_that_is_away_is_one_error(url):
+    database = Database(Settings(database_url=url))
+    assert not await database.ping()
+    with pytest.raises(DatabaseUnavailable):
+        await modes.load_all(database, "default")
+    await database.close()
+
+
+async def test_a_database_that_is_there_answers_a_ping(database):
+    assert await database.ping()
+
+
+@pytest.mark.parametrize(("given", "kept"), [("plain", "plain"), ("a\0b", "a\ufffdb"), ("é\ud800", "é?"), ("", "")])
+def test_texts_are_made_storable(given, kept):
+    assert storable(given) == kept
+
+
+async def test_mode_settings_come_back_as_they_were_put(database):
+    setting = ModeSetting(
+        scope="user_project",
+        user="ann",
+        project="git@host:team/app\0" + "x" * 5_000,
+        enabled=True,
+        level="strict",
+        reason="because",
+        expires_at=datetime(2026, 5, 1, 14, tzinfo=timezone(timedelta(hours=2))),
+        activated_at=NOON,
+        set_by="ann",
+        set_at=NOON,
+    )
+    await modes.change(database, "default", put=[setting, ModeSetting(scope="organisation")])
+    kept = {one.scope: one for one in await modes.load_all(database, "default")}
+    assert kept["organisation"] == ModeSetting(scope="organisation")
+    assert kept["user_project"].expires_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert kept["user_project"].project == setting.project.replace("\0", "\ufffd")
+    assert (kept["user_project"].level, kept["user_project"].activated_at) == ("strict", NOON)
+    assert await modes.load_all(database, "another") == []
+
+
+async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database):
+    on = ModeSetting(scope="session", id="s", user="ann", enabled=True)
+    off = ModeSetting(scope="session", id="s", user="ann", enabled=False)
+    others = ModeSetting(scope="session", id="s", user="bob", enabled=True)
+    await modes.change(database, "default", put=[on, others])
+    await modes.change(database, "default", put=[off])
+    assert sorted(one.enabled for one in await modes.load_all(database, "default")) == [False, True]
+    await modes.change(database, "default", remove=[off.key, ("team", "none", "")])
+    assert await modes.load_all(database, "default") == [others]
+
+
+async def test_a_naive_moment_is_refused(database):
+    setting = ModeSetting(scope="organisation", set_at=datetime(2026, 5, 1, 12))  # noqa: DTZ001
+    with pytest.raises(Exception, match="without a timezone"):
+        await modes.change(database, "default", put=[setting])
+
+
+async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
+    later = NOON + timedelta(minutes=5)
+    await clients_seen.note(database, "default", [Seen(user="ann", client="codex", last_seen=later, protocol="1")])
+    await clients_seen.note(
+        database,
+        "default",
+        [Seen(user="ann", client="codex", last_seen=NOON), Seen(user="bob", client="codex", last_seen=NOON)],
+    )
+    ann = Seen(user="ann", client="codex", last_seen=later, protocol="1")
+    bob = Seen(user="bob", client="codex", last_seen=NOON)
+    assert await clients_seen.load(database, "default") == [ann, bob]
+    assert await clients_seen.load(database, "default", "bob") == [bob]
+
+
+async def test_revisions_keep_their_texts_and_come_back_when_activated_again(database):
+    for minute, name in enumerate(["one", "two", "one"]):
+        await revisions.note(database, "default", name, {"a.yaml": name}, NOON + timedelta(minutes=minute))
+    found = await revisions.latest(database, "default")
+    assert [(one.revision, one.first_at, one.activated_at) for one in found] == [
+        ("one", NOON, NOON + timedelta(minutes=2)),
+        ("two", NOON + timedelta(minutes=1), NOON + timedelta(minutes=1)),
+    ]
+    assert await revisions.files(database, "default", "two") == {"a.yaml": "two"}
+    assert await revisions.files(database, "default", "three") is None
