@@ -1,0 +1,76 @@
+"""A test or build is found through every wrapper, however it is quoted."""
+
+import json
+import shlex
+from itertools import product
+
+import pytest
+
+from app.engine.shell.read import read
+from tests.corpus.judge import HERE, argvs, tables
+
+COMMANDS = (
+    ("pytest", "-q", "tests/test a.py"),
+    ("npm", "run", "test"),
+    ("cargo", "test", "--", "--nocapture"),
+    ("go", "test", "./..."),
+    ("./gradlew", "build"),
+    ("make", "-j8", "check"),
+    ("npx", "tsc", "--noEmit"),
+    ("mypy", "--strict", "app"),
+)
+
+
+def plain(argv: tuple[str, ...]) -> str:
+    return shlex.join(argv)
+
+
+def double(argv: tuple[str, ...]) -> str:
+    return " ".join(f'"{word}"' for word in argv)
+
+
+def single(argv: tuple[str, ...]) -> str:
+    return " ".join(f"'{word}'" for word in argv)
+
+
+def broken(argv: tuple[str, ...]) -> str:
+    name = argv[0]
+    return f"{name[:2]}''{name[2:]} {shlex.join(argv[1:])}"
+
+
+def escaped(argv: tuple[str, ...]) -> str:
+    return "\\" + shlex.join(argv) if argv[0].isalpha() else plain(argv)
+
+
+def ansi(argv: tuple[str, ...]) -> str:
+    return " ".join(f"$'{word}'" for word in argv)
+
+
+QUOTINGS = (plain, double, single, broken, escaped, ansi)
+WRAPPERS = json.loads((HERE / "wrappers.json").read_text())
+
+
+def test_there_are_enough_combinations():
+    assert len(COMMANDS) * len(QUOTINGS) * sum(len(forms) for forms in WRAPPERS.values()) >= 5000
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS["words"])
+def test_a_wrapper_of_words_hides_nothing(wrapper):
+    missed = []
+    for argv, quoting in product(COMMANDS, QUOTINGS):
+        line = wrapper.replace("CMD", quoting(argv))
+        shell = read(tables(), line)
+        if list(argv) not in argvs(shell) or "test-or-build" not in shell.categories:
+            missed.append((line, shell.unparsed))
+    assert missed == []
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS["script"])
+def test_a_wrapper_of_a_script_hides_nothing(wrapper):
+    missed = []
+    for argv, quoting in product(COMMANDS, QUOTINGS):
+        line = wrapper.replace("SCRIPT", shlex.quote(quoting(argv)))
+        shell = read(tables(), line)
+        if list(argv) not in argvs(shell) or "test-or-build" not in shell.categories:
+            missed.append((line, shell.unparsed))
+    assert missed == []
