@@ -30,7 +30,11 @@ class Row(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """One file under `policies/agents/`. `namespaces` are stripped for the look-up (`ultrapower:explore`)."""
+    """One file under `policies/agents/`. `namespaces` are stripped for the look-up (`ultrapower:explore`).
+
+    `namespaced_skills` are skills whose bare names are too common to be taken for them. `tiers` tells that the suffixes
+    -low, -medium and -high choose another model for an agent.
+    """
 
     id: str
     description: Annotated[str, msgspec.Meta(min_length=1)]
@@ -39,6 +43,7 @@ class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     tiers: bool = False
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     skills: list[str] = msgspec.field(default_factory=list)
+    namespaced_skills: list[str] = msgspec.field(default_factory=list)
     agents: dict[str, Row | None]
 
 
@@ -102,12 +107,13 @@ def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> Ag
 
 def _in_roster(roster: Roster, full: str) -> AgentMatch | None:
     namespace, colon, rest = full.partition(":")
-    name = rest if colon and namespace in roster.namespaces else full
+    named = bool(colon) and namespace in roster.namespaces
+    name = rest if named else full
     name = roster.aliases.get(name, name)
     if name in roster.agents:
         row = roster.agents[name] or Row()
         return AgentMatch(roster=roster.id, name=name, row=row, model=_model(roster, row))
-    if name in roster.skills:
+    if name in roster.skills or (named and name in roster.namespaced_skills):
         return AgentMatch(roster=roster.id, name=name, row=Row(), model=None, skill=True)
     base, dash, tier = name.rpartition("-")
     if not (roster.tiers and dash and tier in ("low", "medium", "high")):

@@ -19,7 +19,10 @@ _HOME = re.compile(rf"(?:{_HOMES})(?=/|\Z)")
 _HOME_ITSELF = re.compile(rf"(?:~[^/]*|{_HOMES}|/home|/Users|/c/Users){_EVERYTHING}")
 _ROOT_ITSELF = re.compile(rf"/|{_EVERYTHING}")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/var/folders", "/run/user")  # noqa: S108
-_HARMLESS = re.compile(r"/dev/(?:null|zero|full|u?random|tty|ptmx|std(?:in|out|err)|(?:pts|fd|shm|tcp|udp)(?:/.*)?)")
+_HARMLESS = re.compile(
+    r"/dev/(?:null|zero|full|u?random|tty.*|cu\.[^/]*|ptmx|console|kmsg|std(?:in|out|err)|video\d*"
+    r"|(?:pts|fd|shm|tcp|udp|input|snd|dri|net|usb|bus|vfio|hidraw\d*|i2c-\d*|spidev.*|gpiochip\d*)(?:/.*)?)"
+)
 _VALUE = r"(?:%/|:?[-=?][^}$]*)?"
 _VARIABLE = re.compile(rf"\$(?:\{{(HOME|PWD|TMPDIR|TEMP|TMP){_VALUE}\}}|(HOME|PWD|TMPDIR|TEMP|TMP)(?!\w)|\((pwd)\))")
 _OPEN = re.compile(r"[$`*?\[{]")
@@ -50,7 +53,7 @@ class Locator:
         self._match = [(place, any_path(globs), any_path(_folders(globs))) for place, globs in self._protected]
         self._cached = lru_cache(maxsize=4096)(self._places)
 
-    def places(  # noqa: PLR0913
+    def places(
         self, target: str, *, base: str | None = "", cwd: str = "", root: str = "", reach: Reach = "file"
     ) -> frozenset[Place]:
         """All places of a path as written. `base` is as in `shell.model.Write`; a harmless device is nowhere."""

@@ -1,6 +1,6 @@
 """Compiles conditions into checks that hold or say why they do not. It does not combine rules."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -8,11 +8,12 @@ import msgspec
 from app.engine.places import Place
 from app.engine.policy.context import Context
 from app.engine.policy.globs import Match, any_of, any_path
-from app.engine.policy.model import AgentMatch, Condition, Conditions, Feeds, ProgramMatch, Programs, ShellMatch
-from app.engine.policy.programs import Lists, ProgramTest, any_holds, program_tests, words
+from app.engine.policy.model import AgentMatch, Condition, Conditions, Feeds, ProgramMatch, ShellMatch
+from app.engine.policy.programs import Lists, ProgramTest, any_holds, place_set, program_tests, words
 from app.engine.shell.model import Shell
 
-_LINE_KEYS = ("unparsed", "fork_bomb", "feeds", "exports", "only")
+Quantifier = Callable[[Iterable[bool]], bool]
+
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
@@ -54,16 +55,19 @@ class Ground(msgspec.Struct, frozen=True):
     agent_tools: frozenset[str]
 
 
-def compile_all(conditions: Conditions, ground: Ground, *, missing: bool) -> tuple[Compiled, ...]:
+def compile_all(
+    conditions: Conditions, ground: Ground, *, missing: bool, every_path: bool = False
+) -> tuple[Compiled, ...]:
     """Compile conditions of which any may hold. `missing` is what a fact that could not be read counts as.
 
+    With `every_path`, as exceptions have it, `paths` and `places` must hold for all paths of the call, not for one.
     Raises ValueError for a pattern that cannot be compiled or a list that does not exist.
     """
     items = [conditions] if isinstance(conditions, Condition) else conditions
-    return tuple(_compile(item, ground, missing=missing) for item in items)
+    return tuple(_compile(item, ground, missing=missing, every_path=every_path) for item in items)
 
 
-def _compile(condition: Condition, ground: Ground, *, missing: bool) -> Compiled:
+def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path: bool) -> Compiled:
     tool = any_of(words(condition.tools, ground.lists)) if condition.tools is not None else None
     needs_shell, needs_agent = condition.shell is not None, condition.agent is not None
 
@@ -77,10 +81,10 @@ def _compile(condition: Condition, ground: Ground, *, missing: bool) -> Compiled
     why = "`tools`: another tool"
     if tool is None:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
-    return Compiled(applies, why, tuple(_checks(condition, ground.lists, missing=missing)))
+    return Compiled(applies, why, tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path)))
 
 
-def _checks(condition: Condition, lists: Lists, *, missing: bool) -> Iterator[Check]:
+def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[Check]:
     if condition.background_running_at_least is not None:
         yield _background(condition.background_running_at_least, missing=missing)
     if condition.history is not None:
@@ -96,9 +100,9 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool) -> Iterator[Ch
     if condition.shell is not None:
         yield from _shell(condition.shell, lists)
     if condition.paths is not None:
-        yield _paths(any_path(words(condition.paths, lists)))
+        yield _paths(any_path(words(condition.paths, lists)), all if every_path else any)
     if condition.places is not None:
-        yield _places([condition.places] if isinstance(condition.places, str) else condition.places)
+        yield _places(place_set(condition.places), all if every_path else any)
 
 
 def _background(least: int, *, missing: bool) -> Check:
@@ -214,35 +218,31 @@ def _input(key: str, value: Any, lists: Lists) -> Check:
     return Check(f"input.{key}", holds, lambda _c: "another value, or none")
 
 
-def _paths(match: Match) -> Check:
-    def holds(context: Context) -> bool:
-        for path in context.paths:
-            if match(context.relative(path)):
-                context.found["path"] = path
-                return True
-        return False
-
-    return Check("paths", holds, lambda c: f"none of {_list(context_paths(c))} matches")
+def _paths(match: Match, quantifier: Quantifier) -> Check:
+    return Check(
+        "paths",
+        lambda c: _of_paths(c, c.paths, lambda path: match(c.relative(path)), quantifier),
+        lambda c: f"{_list([c.relative(path) for path in c.paths])} does not match",
+    )
 
 
-def context_paths(context: Context) -> list[str]:
-    """The call's paths as globs see them."""
-    return [context.relative(path) for path in context.paths]
-
-
-def _places(places: list[Place]) -> Check:
-    wanted = frozenset(places)
-
+def _places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
     def holds(context: Context) -> bool:
         if not context.paths:
             return "work" in wanted
-        for path in context.paths:
-            if not wanted.isdisjoint(context.places(path)):
-                context.found["path"] = path
-                return True
-        return False
+        return _of_paths(context, context.paths, lambda p: not wanted.isdisjoint(context.places(p)), quantifier)
 
     return Check("places", holds, lambda c: f"{_list(c.paths)} lies elsewhere")
+
+
+def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier: Quantifier) -> bool:
+    if quantifier is all:
+        return bool(paths) and all(map(test, paths))
+    for path in paths:
+        if test(path):
+            context.found["path"] = path
+            return True
+    return False
 
 
 def _list(texts: list[str] | tuple[str, ...]) -> str:
@@ -252,7 +252,7 @@ def _list(texts: list[str] | tuple[str, ...]) -> str:
 def _shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
     yield Check("shell", lambda c: c.shell is not None, lambda _c: "no shell line")
     if match.unparsed is not None:
-        yield _line("unparsed", lambda s: (s.unparsed != "") is match.unparsed, "the line was read whole")
+        yield _unparsed(wanted=match.unparsed)
     if match.fork_bomb is not None:
         yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function starts itself without end")
     if match.exports is not None:
@@ -264,9 +264,19 @@ def _shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
         yield _only(program_tests(match.only, lists))
     one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
     if set(one) == {"writes_to"}:
-        yield _any_write(frozenset([one["writes_to"]] if isinstance(one["writes_to"], str) else one["writes_to"]))
+        yield _any_write(place_set(one["writes_to"]))
     elif one:
         yield _one_program(ProgramTest(ProgramMatch(**one), lists))
+
+
+def _unparsed(*, wanted: bool) -> Check:
+    def holds(context: Context) -> bool:
+        if context.shell is None or (context.shell.unparsed != "") is not wanted:
+            return False
+        context.found["why"] = context.shell.unparsed
+        return True
+
+    return Check("shell.unparsed", holds, lambda _c: f"the line was {'' if wanted else 'not '}read whole")
 
 
 def _line(key: str, test: Callable[[Shell], bool], why: str) -> Check:
@@ -304,14 +314,14 @@ def _any_write(places: frozenset[Place]) -> Check:
         shell = context.shell
         if shell is None:
             return False
-        for write in shell.writes:
+        for write in context.writes:
             if not places.isdisjoint(context.write_places(write)):
                 context.found["target"] = write.target
                 return True
         return False
 
     def why(context: Context) -> str:
-        writes = context.shell.writes if context.shell else ()
+        writes = context.writes
         return f"{_list(tuple(w.target for w in writes))} lies elsewhere" if writes else "the line writes nothing"
 
     return Check("shell.writes_to", holds, why)

@@ -21,7 +21,19 @@ _UNREAD = object()
 class Context:
     """One call's facts and what was derived from them. `blind` collects the facts that were needed and missing."""
 
-    __slots__ = ("_agent", "_match", "_paths", "_places", "_shell", "blind", "call", "facts", "found", "policies")
+    __slots__ = (
+        "_agent",
+        "_match",
+        "_paths",
+        "_places",
+        "_shell",
+        "_writes",
+        "blind",
+        "call",
+        "facts",
+        "found",
+        "policies",
+    )
 
     def __init__(self, policies: "PolicySet", facts: Facts) -> None:
         self.policies = policies
@@ -33,6 +45,7 @@ class Context:
         self._agent: Any = _UNREAD
         self._match: Any = _UNREAD
         self._paths: tuple[str, ...] | None = None
+        self._writes: tuple[Write, ...] | None = None
         self._places: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
 
     @property
@@ -80,6 +93,21 @@ class Context:
         call = self.call
         return call.project_root or (call.project if call.project.startswith("/") else "")
 
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """What the shell line writes; a program that writes files of which none can be told writes somewhere here."""
+        if self._writes is None:
+            shell = self.shell
+            known = shell.writes if shell else ()
+            by = {write.by for write in known}
+            somewhere = (
+                Write(target="a file", base=None, by=index)
+                for index, program in enumerate(shell.programs if shell else ())
+                if "file-write" in program.categories and index not in by
+            )
+            self._writes = (*known, *somewhere)
+        return self._writes
+
     def write_places(self, write: Write) -> frozenset[Place]:
         """The places of a shell line's write, with the reach of the program that makes it."""
         shell = self.shell
@@ -93,12 +121,14 @@ class Context:
         return self.places(write.target, write.base, reach)
 
     def argument_places(self, program: Program) -> frozenset[Place]:
-        """The places of all arguments of a program that look like paths, and of the values of `--key=value`."""
+        """The places of all arguments of a program that look like paths, and of the values of `key=value`."""
         found: set[Place] = set()
         for word in program.argv[1:]:
-            for text in (word, word.partition("=")[2]):
-                if text and not text.startswith("-"):
-                    found |= self.places(text, "", "tree")
+            if not word.startswith("-"):
+                found |= self.places(word)
+            value = word.partition("=")[2]
+            if value:
+                found |= self.places(value)
         return frozenset(found)
 
     def relative(self, path: str) -> str:

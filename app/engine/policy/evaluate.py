@@ -4,12 +4,9 @@ from typing import Any
 
 from app.engine.policy import texts
 from app.engine.policy.context import Context
-from app.engine.policy.explain import RuleTrace, explain
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule
 from app.engine.verdict import Effect, Facts, RuleHit, Verdict
-
-__all__ = ["RuleTrace", "evaluate", "explain"]
 
 _RANK: dict[Effect, int] = {"deny": 4, "ask": 3, "rewrite": 2, "allow": 1, "guidance": 1}
 
@@ -37,6 +34,8 @@ def _effect(rule: Rule, facts: Facts) -> Effect:
 
 
 def _verdict(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]], blind: tuple[str, ...]) -> Verdict:
+    if any(effect != "allow" for _, effect, _ in hits):
+        hits = [hit for hit in hits if hit[1] != "allow"]
     best = max(_RANK[effect] for _, effect, _ in hits)
     rule, effect, found = next(hit for hit in hits if _RANK[hit[1]] == best)
     softened = next((hit for hit in hits if hit[1] == "guidance"), None)

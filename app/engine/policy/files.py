@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from app.engine.agents import Roster
 from app.engine.policy.model import Config, RuleFile
 from app.engine.policy.problems import Problem
-from app.engine.agents import Roster
 from app.engine.yaml_lines import Lines, ProblemError, YamlError, did_you_mean, fit, line_of, parse
 
 TEAM = "team:"
@@ -37,9 +37,8 @@ class Parsed:
                 self._roster(path)
             else:
                 self._rule(path)
-        for path, data in configs:
-            self.config_file = path
         if configs:
+            self.config_file = configs[-1][0]
             self.config = fit(self.config_file, _merge([data for _, data in configs]), {}, Config)
 
     def report(self, path: str, at: tuple[str | int, ...], text: str) -> None:

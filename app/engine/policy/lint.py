@@ -1,11 +1,14 @@
 """Finds what is allowed and yet wrong in a policy set. It runs no tests: `check` does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.policy_set import PolicySet
 from app.engine.verdict import Facts
+from app.engine.yaml_lines import Problem
+
+_CONFIG = "config.yaml"
 
 
 def denied_suggestions(policies: PolicySet) -> Iterator[tuple[str, str]]:
@@ -25,3 +28,52 @@ def denied_suggestions(policies: PolicySet) -> Iterator[tuple[str, str]]:
                 if verdict.effect in ("deny", "ask"):
                     yield rule.id, f"it suggests `{suggestion.agent}`, which `{verdict.rule}` refuses"
                     break
+
+
+def lint(policies: PolicySet, files: Mapping[str, str]) -> list[Problem]:
+    """What deserves a look in an accepted set; nothing of it keeps the set from being active."""
+    found = [*_suggestions(policies), *_lists(policies, files), *_rosters(policies), *_switches(policies)]
+    return sorted(found, key=lambda problem: (problem.file, problem.line, problem.text))
+
+
+def _suggestions(policies: PolicySet) -> Iterator[Problem]:
+    for rule in policies.rules:
+        for suggestion in rule.suggestions if rule.enabled else ():
+            if suggestion.agent and policies.rosters.resolve(suggestion.agent) is None:
+                yield Problem(rule.source, 0, f"it suggests `{suggestion.agent}`, which no active roster knows")
+
+
+def _lists(policies: PolicySet, files: Mapping[str, str]) -> Iterator[Problem]:
+    for name in policies.config.lists:
+        if not any(f"${name}" in text for text in files.values()):
+            yield Problem(_CONFIG, 0, f"the list `{name}` is used by no rule")
+
+
+def _rosters(policies: PolicySet) -> Iterator[Problem]:
+    rosters = policies.rosters
+    owner: dict[str, str] = {}
+    for roster_id in rosters.order:
+        roster = rosters.by_id[roster_id]
+        file = f"agents/{roster_id}.yaml"
+        for name in (*roster.agents, *roster.skills):
+            first = owner.setdefault(name, roster_id)
+            if first != roster_id:
+                yield Problem(file, 0, f"`{name}` can never apply: the roster `{first}` comes first and knows it")
+        for alias, name in roster.aliases.items():
+            if alias in roster.agents:
+                yield Problem(file, 0, f"the alias `{alias}` hides the agent of that name")
+            if name not in roster.agents:
+                yield Problem(file, 0, f"the alias `{alias}` stands for `{name}`, which is no agent of this roster")
+    for roster_id in rosters.by_id.keys() - set(rosters.order):
+        yield Problem(f"agents/{roster_id}.yaml", 0, "`rosters` in config.yaml does not list this roster")
+    for alias, name in policies.config.aliases.items():
+        if rosters.resolve(name) is None:
+            yield Problem(_CONFIG, 0, f"the alias `{alias}` stands for `{name}`, which no active roster knows")
+
+
+def _switches(policies: PolicySet) -> Iterator[Problem]:
+    by_id = {rule.id: rule for rule in policies.rules}
+    for rule_id, switch in policies.config.rules.items():
+        rule = by_id[rule_id]
+        if switch == "on" and not rule.enabled:
+            yield Problem(_CONFIG, 0, f"`{rule_id}` is on here, and off because an active rule replaces it")

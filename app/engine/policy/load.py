@@ -36,6 +36,7 @@ def load(files: Mapping[str, str]) -> PolicySet:
         config=parsed.config,
         rosters=parsed.rosters,
         tables=tables,
+        shell_revision=revision(parsed.shell),
     )
     for rule in rules:
         for at, text in failing_tests(policies, rule):
@@ -80,7 +81,7 @@ def _rules(parsed: Parsed) -> tuple[Rule, ...]:
         path = f"{rule_id}.yaml"
         _check_rule(parsed, path, rule)
         try:
-            out.append(_compile(rule, ground, path, enabled=switched[rule_id] and rule_id not in replaced))
+            out.append(_compile(rule, ground, enabled=switched[rule_id] and rule_id not in replaced))
         except UnknownListError as error:
             parsed.report_at_text(path, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
         except ValueError as error:
@@ -93,12 +94,18 @@ def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
         for name in slots(text):
             if name not in PLACEHOLDERS:
                 parsed.report(path, (at,), unknown("placeholder", f"{{{name}}}", [f"{{{p}}}" for p in PLACEHOLDERS]))
+    _check_rewrite(parsed, path, rule)
     if not rule.tests.match:
         parsed.report(path, ("tests",), "a rule needs at least one call that it matches: `tests: {match: […]}`")
     if not rule.tests.not_match:
         parsed.report(path, ("tests",), "a rule needs at least one call that it lets pass: `tests: {not_match: […]}`")
     if isinstance(rule.match, list) and not rule.match:
         parsed.report(path, ("match",), "a rule needs at least one condition")
+    if rule.on_failure == "deny" and rule.decision not in ("deny", "ask"):
+        parsed.report(path, ("on_failure",), "`on_failure: deny` is for deny and ask rules")
+
+
+def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
     if rule.decision == "rewrite" and not rule.set:
         parsed.report(path, ("decision",), "a rewrite needs `set`, the input keys that it changes")
     if rule.decision != "rewrite" and rule.set:
@@ -108,8 +115,6 @@ def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
         parsed.report(
             path, ("set", "model"), f"`{rule.set['model']}` is no model that a client accepts; allowed: {allowed}"
         )
-    if rule.on_failure == "deny" and rule.decision not in ("deny", "ask"):
-        parsed.report(path, ("on_failure",), "`on_failure: deny` is for deny and ask rules")
 
 
 def _suggests(rule: RuleFile) -> list[Suggest]:
@@ -119,7 +124,7 @@ def _suggests(rule: RuleFile) -> list[Suggest]:
     return [value] if isinstance(value, Suggest) else value
 
 
-def _compile(rule: RuleFile, ground: Ground, path: str, *, enabled: bool) -> Rule:
+def _compile(rule: RuleFile, ground: Ground, *, enabled: bool) -> Rule:
     missing = rule.on_failure == "deny"
     return Rule(
         id=rule.id,
@@ -129,13 +134,12 @@ def _compile(rule: RuleFile, ground: Ground, path: str, *, enabled: bool) -> Rul
         modes=tuple(rule.modes or ()),
         enabled=enabled,
         given=compile_all(rule.match, ground, missing=missing),
-        unless=compile_all(rule.unless, ground, missing=not missing),
+        unless=compile_all(rule.unless, ground, missing=not missing, every_path=True),
         reason=rule.reason,
         set=rule.set,
         suggestions=tuple(
             Suggestion(s.agent, s.prompt, s.text, compile_all(s.if_ or [], ground, missing=False))
             for s in _suggests(rule)
         ),
-        tests=rule.tests,
-        source=path,
+        file=rule,
     )

@@ -20,16 +20,20 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Conditions on one program of a shell line; all given ones must hold, of a list any item.
 
-    `arguments_in` holds when an argument names a path in one of the places; `max_operands` bounds their number.
+    `args` are beginnings of the argument list; `arguments` match any argument, or the value in `--key=value`;
+    `arguments_in` are places of which an argument names a path.
     """
 
     program: Words | None = None
+    program_none: Words | None = None
     subcommand: Words | None = None
     flags: Words | None = None
     flags_all: list[str] | None = None
+    flags_none: Words | None = None
     operands: Words | None = None
     max_operands: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
     args: list[str] | None = None
+    arguments: Words | None = None
     category: Category | list[Category] | None = None
     writes_to: Place | list[Place] | None = None
     arguments_in: Place | list[Place] | None = None

@@ -12,6 +12,7 @@ from app.engine.policy.globs import any_of
 from app.engine.policy.model import Config
 from app.engine.policy.rule import Candidate, Rule, candidate
 from app.engine.shell.model import Shell
+from app.engine.shell.read import read
 from app.engine.shell.tables import ShellTables
 from app.engine.verdict import Level
 
@@ -20,9 +21,9 @@ _CACHED_TOOLS = 1024
 
 
 class PolicySet:
-    """What the engine decides by. `revision` names its texts; `warnings` are what lint found without refusing it."""
+    """What the engine decides by. `revision` names all its texts, `shell_revision` those of the shell tables."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         *,
         revision: str,
@@ -30,12 +31,14 @@ class PolicySet:
         config: Config,
         rosters: Mapping[str, Roster],
         tables: ShellTables,
+        shell_revision: str,
     ) -> None:
         self.revision = revision
         self.rules = rules
         self.config = config
         self.rosters = Rosters(dict(rosters), config.rosters, config.aliases)
         self.tables = tables
+        self.shell_revision = shell_revision
         self.locator = Locator(config.baton_home, config.hook_settings)
         self.agent_tools = frozenset(config.agent_tools)
         self._never_block = any_of(config.never_block)
@@ -53,8 +56,6 @@ class PolicySet:
         return self._read(text) if len(text) <= _CACHED_TEXT else self._analyse(text)
 
     def _analyse(self, text: str) -> Shell:
-        from app.engine.shell.read import read
-
         return read(self.tables, text)
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
@@ -68,9 +69,7 @@ class PolicySet:
                 self._candidates[key] = found
         return found
 
-    def concerns(  # noqa: PLR0913
-        self, rule: Rule, tool: str, level: Level, *, subagent: bool, count_disabled: bool = False
-    ) -> str:
+    def concerns(self, rule: Rule, tool: str, level: Level, *, subagent: bool, count_disabled: bool = False) -> str:
         """Why a rule does not concern such calls at all; "" if it does."""
         if not (rule.enabled or count_disabled):
             return "the rule is off"

@@ -7,7 +7,7 @@ from app.engine.yaml_lines import Problem
 __all__ = ["PolicyProblems", "Problem"]
 
 
-class PolicyProblems(Exception):  # noqa: N818 - what it carries is a list of problems
+class PolicyProblems(Exception):
     """A policy set that is not accepted; `problems` says what is wrong, in order of file and line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -1,6 +1,6 @@
 """Compiles conditions on programs of a shell line. It reads no shell text: `app.engine.shell` has done that."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.engine.places import Place
 from app.engine.policy.context import Context
@@ -69,6 +69,9 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.program is not None:
         name = any_of(words(match.program, lists))
         yield "program", lambda _c, s, i: name(s.programs[i].name)
+    if match.program_none is not None:
+        other = any_of(words(match.program_none, lists))
+        yield "program_none", lambda _c, s, i: not other(s.programs[i].name)
     if match.category is not None:
         wanted = frozenset([match.category] if isinstance(match.category, str) else match.category)
         yield "category", lambda _c, s, i: not wanted.isdisjoint(s.programs[i].categories)
@@ -81,6 +84,9 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.flags_all is not None:
         every = [any_of(words(item, lists)) for item in match.flags_all]
         yield "flags_all", lambda _c, s, i: all(any(map(f, s.programs[i].flags)) for f in every)
+    if match.flags_none is not None:
+        barred = any_of(words(match.flags_none, lists))
+        yield "flags_none", lambda _c, s, i: not any(map(barred, s.programs[i].flags))
     if match.max_operands is not None:
         most = match.max_operands
         yield "max_operands", lambda _c, s, i: len(s.programs[i].operands) <= most
@@ -90,14 +96,26 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.args is not None:
         starts = [tuple(any_of([word]) for word in line.split()) for line in words(match.args, lists)]
         yield "args", lambda _c, s, i: any(_starts(s.programs[i], start) for start in starts)
+    if match.arguments is not None:
+        argument = any_of(words(match.arguments, lists))
+        yield "arguments", lambda _c, s, i: any(map(argument, values(s.programs[i])))
     if match.assigns is not None:
         assign = any_of(words(match.assigns, lists))
         yield "assigns", lambda _c, s, i: any(map(assign, s.programs[i].assigns))
     if match.writes_to is not None:
-        yield "writes_to", _writes(_places(match.writes_to))
+        yield "writes_to", _writes(place_set(match.writes_to))
     if match.arguments_in is not None:
-        places = _places(match.arguments_in)
+        places = place_set(match.arguments_in)
         yield "arguments_in", lambda c, s, i: not places.isdisjoint(c.argument_places(s.programs[i]))
+
+
+def values(program: Program) -> Iterator[str]:
+    """The arguments of a program, and of those in the form `key=value` the values, too."""
+    for word in program.argv[1:]:
+        yield word
+        _, equals, value = word.partition("=")
+        if equals:
+            yield value
 
 
 def _starts(program: Program, start: tuple[Callable[[str], bool], ...]) -> bool:
@@ -109,8 +127,8 @@ def _starts(program: Program, start: tuple[Callable[[str], bool], ...]) -> bool:
 
 
 def _writes(places: frozenset[Place]) -> Test:
-    def test(context: Context, shell: Shell, index: int) -> bool:
-        for write in shell.writes:
+    def test(context: Context, _shell: Shell, index: int) -> bool:
+        for write in context.writes:
             if write.by == index and not places.isdisjoint(context.write_places(write)):
                 context.found["target"] = write.target
                 return True
@@ -119,5 +137,6 @@ def _writes(places: frozenset[Place]) -> Test:
     return test
 
 
-def _places(value: Place | list[Place]) -> frozenset[Place]:
+def place_set(value: Place | list[Place]) -> frozenset[Place]:
+    """One place or a list of them as a set."""
     return frozenset([value] if isinstance(value, str) else value)

@@ -6,7 +6,7 @@ import msgspec
 
 from app.engine.policy.conditions import Compiled
 from app.engine.policy.context import Context
-from app.engine.policy.model import Decision, RuleTests, Who
+from app.engine.policy.model import Decision, RuleFile, RuleTests, Who
 from app.engine.policy.texts import fill, task
 
 
@@ -20,7 +20,10 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold."""
+    """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold.
+
+    `file` is what it was compiled from.
+    """
 
     id: str
     description: str
@@ -33,13 +36,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     set: dict[str, str]
     suggestions: tuple[Suggestion, ...]
-    tests: RuleTests
-    source: str
+    file: RuleFile
 
     @property
-    def mode_bound(self) -> bool:
-        """Tell whether the rule runs only while a mode is on."""
-        return bool(self.modes)
+    def tests(self) -> RuleTests:
+        """The calls that its file tests it with."""
+        return self.file.tests
+
+    @property
+    def source(self) -> str:
+        """The path of its file."""
+        return f"{self.id}.yaml"
 
     def suggestion(self, context: Context) -> str:
         """The first suggestion whose condition holds, as text."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from app.engine.call import ToolCall
 
 PLACEHOLDERS = frozenset(
-    {"tool", "name", "program", "command", "target", "path", "agent", "model", "sink", "count", "other", "tools"}
+    {"tool", "name", "program", "command", "target", "path", "agent", "model", "sink", "why", "count", "other", "tools"}
 )
 ANY_TASK = "Task(prompt='...', subagent_type='general-purpose')"
 _SLOT = re.compile(r"\{([a-z_]+)\}")
@@ -69,7 +69,7 @@ def ask(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
 
 def softened(reason: str) -> str:
     """A refusal that the guidance level softened."""
-    return f"⚠️ ORCHESTRATOR: {reason}"  # noqa: RUF001
+    return f"⚠️ ORCHESTRATOR: {reason}"
 
 
 def allowed(reason: str) -> str:
