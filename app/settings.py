@@ -1,6 +1,7 @@
 """The settings of a server, and the only reader of its environment. It starts nothing and creates no folder."""
 
-import getpass
+import os
+import pwd
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,10 +28,10 @@ ELSEWHERE = frozenset(
 
 
 def _person() -> str:
-    """Name the operating system's user, or `local` where it cannot be told."""
+    """Name the operating system's user as the hooks do, or `local` where it cannot be told."""
     try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
         return "local"
 
 

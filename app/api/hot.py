@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import msgspec
 from fastapi import FastAPI
@@ -25,6 +26,10 @@ MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
 
 log = logging.getLogger(__name__)
+
+
+class StartFailed(Exception):
+    """The server cannot start, for a reason that an operator can mend; the text is for them."""
 
 
 class InternalError(BatonError):
@@ -56,6 +61,9 @@ class HotFastAPI(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection's request, or hand it to FastAPI."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -75,6 +83,19 @@ class HotFastAPI(FastAPI):
             return
         except TooLarge as error:
             await respond(send, problem_response(error))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Start and stop; what an operator can mend is told in its own words, without a stack."""
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.router.lifespan_context(self))
+            except StartFailed as failed:
+                await send({"type": "lifespan.startup.failed", "message": str(failed)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 async def _limited(receive: Receive, method: str) -> Receive:

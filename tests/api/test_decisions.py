@@ -23,8 +23,8 @@ def made(server, session):
         yield dora
 
 
-def listed(client, session, **query):
-    response = client.get("/decisions", params={"session_id": session["session_id"]} | query)
+def listed(who, session, **query):
+    response = who.get("/decisions", params={"session_id": session["session_id"]} | query)
     assert response.status_code == 200, response.text
     return response.json()
 

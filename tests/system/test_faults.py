@@ -1,0 +1,155 @@
+"""The real server when what it needs is killed, hung or locked: each call still gets a decision."""
+
+import os
+import signal
+import sqlite3
+import threading
+
+import httpx2
+import psutil
+import pytest
+
+from tests.support.server import serving, until
+
+READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+
+
+def valkey_of(server):
+    return next(p for p in psutil.Process(server.process.pid).children(recursive=True) if "valkey" in p.name())
+
+
+def ask(http, session_id, call=READ, **more):
+    response = http.post("/pre-tool-use", json={"session_id": session_id} | call | more)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.fixture
+def server(tmp_path):
+    with serving(tmp_path / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def http(server):
+    with server.client() as client:
+        client.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"})
+        yield client
+
+
+def recovered(http, probe):
+    return until(lambda: ask(http, f"{probe}-{os.urandom(4).hex()}")["degraded"] == [])
+
+
+def test_a_killed_valkey_degrades_the_history_and_comes_back_with_it(server, http):
+    ask(http, "s1")
+    child = valkey_of(server)
+    child.kill()
+    answers = [ask(http, "s1", tool_use_id=f"t{n}") for n in range(20)]
+    assert all(answer["decision"] in {"allow", "block"} for answer in answers)
+    recovered(http, "probe")
+    assert valkey_of(server).pid != child.pid
+    assert ask(http, "s1")["decision"] == "block", "the append-only file holds the first look-up"
+    assert http.get("/status").json()["redis"] == "up"
+
+
+def test_a_hung_valkey_is_waited_for_once_and_told(server, http):
+    child = valkey_of(server)
+    child.suspend()
+    try:
+        answers = [ask(http, f"h{n}", tool_use_id="t") for n in range(5)]
+        assert {tuple(answer["degraded"]) for answer in answers} == {("history",)}
+        edit = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+        assert ask(http, "h0", edit)["decision"] == "block", "rules that need no history go on"
+        again = ask(http, "h0", tool_use_id="t")
+        assert again["decision_id"] == answers[0]["decision_id"], "a retry is answered from memory"
+        assert http.get("/healthz").status_code == 200
+        assert http.get("/readyz").json()["redis"] == "down"
+        assert http.get("/status").json()["degraded"]["history"] >= 5
+    finally:
+        child.resume()
+    recovered(http, "probe")
+    found = until(lambda: http.get("/decisions", params={"session_id": "h4"}).json()["items"])
+    assert found[0]["degraded"] == ["history"], "what was decided without Redis is recorded when it is back"
+
+
+def test_a_locked_database_delays_no_answer_and_refuses_a_change_clearly(server, http):
+    ask(http, "before")
+    lock = sqlite3.connect(server.home / "baton.db", isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        assert ask(http, "locked")["degraded"] == []
+        response = http.put("/mode", json={"scope": "session", "id": "x", "enabled": True})
+        assert (response.status_code, response.json()["code"]) == (503, "store_unavailable")
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+    until(lambda: http.get("/decisions", params={"session_id": "locked"}).json()["items"])
+    assert not http.get("/mode", params={"session_id": "x"}).json()["chain"][1:]
+
+
+def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(server, http):
+    total = 300
+    for number in range(total):
+        ask(http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
+    until(lambda: http.get("/status").json()["records"]["queued"] == 0)
+    child = valkey_of(server)
+    server.stop(signal.SIGKILL)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    server.start()
+    with server.client() as again:
+        until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
+        assert again.get("/mode", params={"session_id": "k1"}).json()["enabled"], "the mode survives, too"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how):
+    with serving(tmp_path / "home") as server:
+        child = valkey_of(server)
+        answered, stop = [], threading.Event()
+
+        def post():
+            with server.client() as client:
+                while not stop.is_set():
+                    try:
+                        body = {"session_id": "d", "tool_name": "Bash", "tool_input": {"command": f"echo {len(answered)}"}}
+                        answered.append(client.post("/pre-tool-use", json=body).json()["decision_id"])
+                    except httpx2.HTTPError:
+                        return
+
+        thread = threading.Thread(target=post)
+        thread.start()
+        until(lambda: len(answered) > 100)
+        server.stop(how)
+        stop.set()
+        thread.join()
+        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+        with sqlite3.connect(server.home / "baton.db") as database:
+            kept = {row[0] for row in database.execute("SELECT id FROM decisions")}
+        assert set(answered) <= kept
+
+
+def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path):
+    import subprocess  # noqa: PLC0415
+
+    from tests.support.server import BATON  # noqa: PLC0415
+
+    found = subprocess.run([BATON, "serve"], env=server.env, capture_output=True, text=True, timeout=30, check=False)
+    assert found.returncode == 3
+    assert str(server.home) in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_policies_are_reloaded_whole_and_the_last_good_set_stays(server, http):
+    first = http.get("/policies").json()["revision"]
+    team = server.home / "policies"
+    (team / "config.yaml").write_text("rules:\n  options/pkill: 'on'\n")
+    second = until(lambda: (now := http.get("/policies").json()["revision"]) != first and now)
+    (team / "config.yaml").write_text("rulez: {}\n")
+    problems = until(lambda: http.get("/policies").json()["problems"])
+    assert "rulez" in problems[0]["text"]
+    assert http.get("/policies").json()["revision"] == second
+    assert "policies" in ask(http, "reload")["degraded"]
+    (team / "config.yaml").unlink()
+    until(lambda: http.get("/policies").json()["revision"] == first)
+    assert [one["revision"] for one in http.get("/policies/revisions").json()][:2] == [first, second]

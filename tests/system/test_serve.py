@@ -1,0 +1,39 @@
+"""`baton serve` as a person starts it: what it refuses, in words."""
+
+import os
+import socket
+import subprocess
+
+import pytest
+
+from tests.support.server import BATON
+
+
+def serve(tmp_path, **env):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("BATON_") and name != "PORT"}
+    env = clean | {"BATON_HOME": str(tmp_path / "home")} | env
+    return subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+BAD = [
+    ({"PORT": "http"}, 2, "`PORT` is `http`"),
+    ({"PORT": "70000"}, 2, "`PORT`"),
+    ({"BATON_ON_FAILURE": "panic"}, 2, "`BATON_ON_FAILURE` is `panic`"),
+    ({"BATON_HOST": "0.0.0.0", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
+    ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 3, "mysql"),
+]
+
+
+@pytest.mark.parametrize(("env", "code", "said"), BAD, ids=[str(row[0]) for row in BAD])
+def test_bad_settings_are_refused_in_words(tmp_path, env, code, said):
+    found = serve(tmp_path, **env)
+    assert (found.returncode, "Traceback" in found.stderr) == (code, False), found.stderr
+    assert said in found.stderr
+
+
+def test_a_taken_port_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = serve(tmp_path, PORT=str(port))
+    assert found.returncode == 1
+    assert f":{port}" in found.stderr
