@@ -22,7 +22,26 @@ _ELEMENTS = frozenset(
     ]
 )  # fmt: skip
 _SEPARATORS = frozenset(
-    [";", "\n", ";;", ";&", ";;&", "{", "}", "(", ")", "do", "done", "then", "fi", "if", "elif", "else", "while", "until"]
+    [
+        ";",
+        "\n",
+        ";;",
+        ";&",
+        ";;&",
+        "{",
+        "}",
+        "(",
+        ")",
+        "do",
+        "done",
+        "then",
+        "fi",
+        "if",
+        "elif",
+        "else",
+        "while",
+        "until",
+    ]
 )
 _WORDS = frozenset(
     [
@@ -100,6 +119,11 @@ class Pipeline:
         self.elements: list[Element] = []
 
 
+def _escaped(src: bytes, node: Node) -> bool:
+    before = src[max(0, node.start_byte - 100) : node.start_byte]
+    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
+
+
 class _Flattener:
     def __init__(self, src: bytes, start: int) -> None:
         self.src = src
@@ -126,9 +150,13 @@ class _Flattener:
         elif kind == "comment":
             guards.between(self.src, self.at, start, separated=True)
             guards.comment(self.src, start, end)
+            if not self.separated:
+                self.operator(";")
         elif kind == "heredoc_body" and self.pending:
             self.pending.begin(self.src, self.at)
-            self.pending.nodes = [child for child in node.children if child.type != "heredoc_content"]
+            self.pending.nodes = [
+                child for child in node.children if child.type != "heredoc_content" and not _escaped(self.src, child)
+            ]
         elif kind == "heredoc_end" and self.pending:
             if self.pending.start < 0:
                 self.pending.begin(self.src, self.at)
@@ -136,7 +164,8 @@ class _Flattener:
             self.pending = None
             self.operator(";")
         elif kind in _WORDS and self.element is not None and not self.separated:
-            guards.within(self.src, self.at, start)
+            dollar = self.element.extra and self.element.extra[-1].type == "$"
+            (guards.within if dollar else guards.apart)(self.src, self.at, start)
             self.element.extra.append(node)
         else:
             raise UnreadableError(f"`{kind}` in the place of a command")
@@ -173,7 +202,7 @@ class _Flattener:
             guards.between(self.src, self.at, node.start_byte, separated=self.separated)
             element = self.add(None)
         else:
-            guards.within(self.src, self.at, node.start_byte)
+            guards.redirection(self.src, self.at, node.start_byte)
         if kind != "heredoc_redirect":
             element.redirects.append(node)
             return

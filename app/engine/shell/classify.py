@@ -10,6 +10,13 @@ from app.engine.shell.tables import Clause, Entry, ShellTables, Way
 from app.engine.shell.words import Word
 
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
+_READ_ONLY: tuple[Category, ...] = ("read-only",)
+_ASKS_VERSION = (["--version"], ["-V"], ["-version"])
+_BUILTIN_NAMES = (
+    "[ alias builtin cd command declare echo eval exec exit export false hash help history jobs let local print printf"
+    " pwd read return set shift source test time times trap true type umask wait"
+)
+_BUILTINS = frozenset(_BUILTIN_NAMES.split())
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
 
 
@@ -48,17 +55,38 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use
     entry: Entry | None = None
     if not first.dynamic and not (first.globs and first.text != "["):
         found.name = posixpath.basename(first.text).removesuffix(".exe")
-        entry = tables.find(found.name)
+        entry = _entry(tables, first.text, found.name)
         if entry is not None:
             found.name = entry.name if entry.name and "*" not in entry.name else found.name
     found.entry = entry
     told = _arguments(found)
     if found.entry is not None:
-        if told:
+        if told and _only_tells(found):
+            found.categories = _READ_ONLY
+        elif told:
             _decide(found, found.entry)
         else:
             found.runs = found.entry.runs
     return found
+
+
+def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
+    """Find the entry of a program: `./test` is no builtin, and `jest@29` is `jest`."""
+    if name in _BUILTINS and "/" in path and not path.startswith("/"):
+        return None
+    bare = name[:1] + name[1:].partition("@")[0]
+    return tables.find(name) or (tables.find(bare) if bare != name else None)
+
+
+def _only_tells(found: Use) -> bool:
+    """Tell whether the program only prints its help or its version."""
+    if "--help" in found.raw_flags:
+        return True
+    if found.operands or found.values:
+        return False
+    return found.raw_flags in _ASKS_VERSION or (
+        found.raw_flags == ["-h"] and found.entry is not None and "destructive" not in found.entry.categories
+    )
 
 
 def targets(found: Use) -> list[str]:
@@ -100,11 +128,13 @@ def _arguments(found: Use) -> bool:
     words, operands = found.words, found.operands
     index, count = 1, len(words)
     options, told = True, True
+    own = _own_operands(entry)
     while index < count:
         text = words[index].text
         if options and text[:1] == "-" and text != "-":
             if text == "--":
                 options = False
+                found.flags.add(text)
             else:
                 index = _option(found, text, index, takes)
         elif entry is not None and not operands and (entry.subcommands or entry.sub_globs):
@@ -114,12 +144,21 @@ def _arguments(found: Use) -> bool:
                 operands.append(index)
             else:
                 found.entry = entry = below
-                takes = entry.takes_value
+                takes, own = entry.takes_value, _own_operands(entry)
                 found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
         else:
             operands.append(index)
+        options = options and len(operands) <= own
         index += 1
     return told
+
+
+def _own_operands(entry: Entry | None) -> int:
+    """How many operands are the program's own: what follows is of the command or the script that it runs."""
+    if entry is None:
+        return 1 << 30
+    numbers = [0 if way.file else way.command for way in entry.runs if way.file or way.command is not None]
+    return min((number for number in numbers if number is not None), default=1 << 30)
 
 
 def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:

@@ -22,6 +22,9 @@ _BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
 _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
 _PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
 _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
+_LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
+_BACKTICKS = re.compile(rb"`([^`\\#]*)`")
+_BARE_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _COMMANDS = re.compile(rb"`|\$\((?!\()|\$\{[ \t\n|]|[<>]\(")
 _COMMANDS_QUOTED = re.compile(rb"`|\$\(|\$\{")
@@ -57,10 +60,18 @@ def prepare(text: str) -> str:
     return text
 
 
-def tree(root: Node) -> None:
-    """Refuse what the parser itself could not read."""
-    if root.has_error:
-        raise UnreadableError("not valid shell syntax, or a construct that is not read")
+def tree(root: Node, src: bytes) -> None:
+    """Refuse what the parser itself could not read, but for `==` as a word."""
+    if not root.has_error:
+        return
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if node.type == "==" and node.parent is not None and node.parent.is_error:
+            raise MendError(src, node.start_byte, node.start_byte, b"\\")
+        if node.has_error:
+            todo += node.children
+    raise UnreadableError("not valid shell syntax, or a construct that is not read")
 
 
 def within(src: bytes, end: int, start: int) -> None:
@@ -75,6 +86,40 @@ def within(src: bytes, end: int, start: int) -> None:
         raise UnreadableError("text between words that the parser dropped")
     if gap and not gap.strip(b"\\\n"):
         raise MendError(src, end, start, b"")
+
+
+def backticks(src: bytes, start: int) -> None:
+    """Backticks that are part of a word get lost; as `$(…)` they do not."""
+    found = _BACKTICKS.match(src, start)
+    if found:
+        raise MendError(src, found.start(), found.end(), b"$(" + found[1] + b")")
+
+
+def apart(src: bytes, end: int, start: int) -> None:
+    """At least one blank stands between two words."""
+    if end == start:
+        backticks(src, start)
+        if src[end - 1 : end] == b"$" and src[start : start + 1].isdigit():
+            raise MendError(src, start, start + 1, b"{" + src[start : start + 1] + b"}")
+        raise UnreadableError("a word that the parser may have cut wrongly")
+    within(src, end, start)
+
+
+def redirection(src: bytes, end: int, start: int) -> None:
+    """A number that touches a redirection is its file descriptor, even after a continued line.
+
+    A lone `-` ahead of a heredoc gets lost.
+    """
+    gap = src[end:start]
+    if gap.strip(b" \t") == b"-" and gap[:1] != b"-" and gap[-1:] != b"-":
+        raise MendError(src, end, start, gap.replace(b"-", b"\\-"))
+    within(src, end, start)
+    if end == start and src[end - 1 : end].isdigit():
+        found = _LOOSE_DIGITS.search(src, max(0, end - 200), end)
+        if found:
+            if b"\n" not in found[1]:
+                raise UnreadableError("a file descriptor that the parser took for a word")
+            raise MendError(src, found.start(1), found.end(1), b" ")
 
 
 def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
@@ -94,8 +139,20 @@ def comment(src: bytes, start: int, end: int) -> None:
     """A comment starts a word and ends with its line."""
     before = src[start - 1 : start]
     starts = before in b" \t\n;&|()`" and src[start - 2 : start] != b"\\\n"
-    if not starts or b"\n" in src[start:end] or src[end : end + 1] not in (b"", b"\n") or src[start : start + 1] != b"#":
+    if (
+        not starts
+        or b"\n" in src[start:end]
+        or src[end : end + 1] not in (b"", b"\n")
+        or src[start : start + 1] != b"#"
+    ):
         raise UnreadableError("a comment that may be none")
+
+
+def no_comment(src: bytes, node: Node) -> None:
+    """A comment ends a command: its line does not go on."""
+    if node.type == "comment":
+        comment(src, node.start_byte, node.end_byte)
+        raise MendError(src, node.start_byte, node.end_byte, b";")
 
 
 def plain(raw: bytes) -> bool:
@@ -122,14 +179,25 @@ def expansion(raw: bytes) -> None:
         raise UnreadableError("an expansion that runs commands")
 
 
-def uncovered(raw: bytes) -> None:
+def uncovered(src: bytes, start: int, end: int) -> None:
     """A leaf of an expansion, array or test holds no substitution."""
+    raw = src[start:end]
+    if b"`" in raw:
+        backticks(src, src.index(b"`", start))
     if _COMMANDS.search(_ESCAPED.sub(b"", raw)):
         raise UnreadableError("a substitution that the parser missed")
 
 
-def keyword(name: bytes) -> None:
-    """A reserved word is no program: what stands around it was read wrongly."""
+def name(src: bytes, before: int, start: int, end: int) -> None:
+    """A reserved word or an assignment is no program: what stands around it was read wrongly."""
+    name = src[start:end]
+    found = _BARE_ASSIGNMENT.match(name)
+    if found:
+        if found.end() == len(name):
+            raise MendError(src, end, end, b"''")
+        if b"\n" in src[before:start]:
+            raise MendError(src, before, start, b" ")
+        raise UnreadableError("an assignment in the place of a program")
     if name.decode("utf-8", "replace") in KEYWORDS:
         raise UnreadableError("a reserved word in the place of a program")
 

@@ -97,7 +97,7 @@ class _Reading:
         self.nodes += root.descendant_count
         if self.nodes > guards.MAX_NODES:
             raise UnreadableError(f"over {guards.MAX_NODES} parts")
-        guards.tree(root)
+        guards.tree(root, src)
         return root, src
 
 

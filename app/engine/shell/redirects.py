@@ -13,7 +13,7 @@ from app.engine.shell.words import Word
 if TYPE_CHECKING:
     from app.engine.shell.walk import Place, Walk
 
-_FD = re.compile(r"[0-9]*-?\Z")
+_FD = re.compile(r"[0-9]+-?\Z|-\Z")
 _WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
 
 
@@ -62,11 +62,16 @@ def _operands(node: Node, walk: "Walk", place: "Place", found: Redirects) -> Wor
     if at and children[0].end_byte != children[1].start_byte:
         raise UnreadableError("a redirection that the parser may have cut wrongly")
     rest = children[at + 1 :]
-    for child in rest:
-        guards.within(src, end, child.start_byte)
+    for index, child in enumerate(rest):
+        guards.no_comment(src, child)
+        free = index == 0 or rest[index - 1].type == "$"
+        (guards.within if free else guards.apart)(src, end, child.start_byte)
         end = child.end_byte
-    if not rest:
+    if children[at].type.endswith("&-"):
+        found.words += rest
         return Word("")
+    if not rest:
+        raise UnreadableError("a redirection without a target")
     target = 0
     if rest[0].type == "$" and len(rest) > 1 and rest[1].start_byte == rest[0].end_byte:
         target = 1

@@ -3,6 +3,7 @@
 It does not apply them: `unwrap` and `classify` do.
 """
 
+import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
@@ -91,7 +92,6 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-
     name: str
     categories: tuple[Category, ...] = ("unknown",)
     takes_value: frozenset[str] = frozenset()
@@ -270,8 +270,8 @@ class _Reader:
 
 
 def glob(text: str) -> re.Pattern[str]:
-    """Compile a glob: `*` is any text, `?` any character, all else is itself."""
-    return re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", ".") + r"\Z", re.DOTALL)
+    """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
+    return re.compile(fnmatch.translate(text))
 
 
 def _is_glob(text: str) -> bool:

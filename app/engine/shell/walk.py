@@ -16,6 +16,7 @@ _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _PASSES_ON = frozenset(["cat", "tee"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
+_ASSIGNING = frozenset(["", "variable_assignment", "variable_assignments"])
 _LOOPS = frozenset(["for_statement", "c_style_for_statement"])
 _UNESCAPE_TICKS_QUOTED = re.compile(r'\\([$`\\"])')
 _DECLARES = frozenset(["declare", "typeset"])
@@ -113,20 +114,21 @@ class Walk:
         kind = node.type if node is not None else ""
         first = len(self.programs)
         printed: list[Word] | None = None
-        if node is None:
-            self.note_writes(found, outer, -1)
-        elif kind == "command":
-            printed = self.command(node, element, place, found)
-        elif kind in {"declaration_command", "unset_command"}:
-            self.declaration(node, place, found)
-        elif kind in {"variable_assignment", "variable_assignments"}:
-            self.note_writes(found, outer, -1)
-            self.assignments(node, kind, place)
+        extra = element.extra + found.words
+        if kind == "command" and node is not None:
+            printed = self.command(node, extra, place, found)
+        elif kind == "declaration_command" or kind == "unset_command":
+            self.declaration(node, extra, place, found)
+        elif kind in _ASSIGNING:
+            self.assignments(node, extra, place, found)
+        elif extra:
+            raise UnreadableError("words after a command that takes none")
         elif kind == "test_command":
             self.test(node, place, found)
         else:
             self.note_writes(found, outer, -1)
-            self.compound(node, kind, place)
+            if node is not None:
+                self.compound(node, kind, place)
         for text in found.ticks:
             self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
         self.substitutions(found.subs, outer, Input([self.span_from(first)], outer.input))
@@ -209,9 +211,7 @@ class Walk:
 
     # commands
 
-    def command(
-        self, node: Node, element: blocks.Element, place: Place, found: "redirects.Redirects"
-    ) -> list[Word] | None:
+    def command(self, node: Node, extra: list[Node], place: Place, found: "redirects.Redirects") -> list[Word] | None:
         """Walk a simple command."""
         src, text = place.text.src, place.text
         name: Node | None = None
@@ -221,20 +221,30 @@ class Walk:
         inner = redirects.NONE
         blocks_below: list[Node] = []
         own: list[Node] = []
+        ahead, touches = at, False
         for child in node.children:
             kind = child.type
-            guards.within(src, at, child.start_byte)
-            at = child.end_byte
+            if kind == "comment":
+                guards.no_comment(src, child)
+            redirection = kind in {"file_redirect", "herestring_redirect"}
+            if redirection:
+                guards.redirection(src, at, child.start_byte)
+            elif at > node.start_byte and not touches:
+                guards.apart(src, at, child.start_byte)
+            else:
+                guards.within(src, at, child.start_byte)
+            touches = kind == "$"
             if kind == "command_name":
-                name = child
+                name, ahead = child, at
             elif kind == "variable_assignment":
                 assigns.append(child)
-            elif kind in {"file_redirect", "herestring_redirect"}:
+            elif redirection:
                 own.append(child)
             elif kind == "subshell":
                 blocks_below.append(child)
             else:
                 args.append(child)
+            at = child.end_byte
         if own:
             holder = blocks.Element(None)
             holder.redirects = own
@@ -242,9 +252,8 @@ class Walk:
             place = place.below()
             inner = redirects.read(self, holder, before)
             place.input = inner.input
-        extra = element.extra + found.words + inner.words
-        if extra:
-            args = sorted(args + extra, key=lambda arg: arg.start_byte)
+        if extra or inner.words:
+            args = sorted(args + extra + inner.words, key=lambda arg: arg.start_byte)
         if name is None:
             raise UnreadableError("a command without a name")
         raw = src[name.start_byte : name.end_byte]
@@ -252,7 +261,7 @@ class Walk:
             guards.prefix(src, name, args)
         elif blocks_below:
             raise UnreadableError("a subshell in the place of a word")
-        guards.keyword(raw)
+        guards.name(src, ahead, name.start_byte, name.end_byte)
         argv = [self.word(name.children[0] if name.child_count == 1 else name, text), *self.args(args, text)]
         prefix = [self.assignment(child, text) for child in assigns]
         direct = not argv[0].dynamic and argv[0].text in text.functions
@@ -292,8 +301,10 @@ class Walk:
             word = Word(src[node.start_byte : node.end_byte].decode())
             return word
         name = src[node.start_byte : value.start_byte]
-        if name.rstrip() != name:
-            raise guards.MendError(src, node.start_byte + len(name.rstrip()), value.start_byte, b"'' ")
+        if name[-1:] != b"=":
+            end = src.rindex(b"=", node.start_byte, value.start_byte) + 1
+            gap = src[end : value.start_byte]
+            raise guards.MendError(src, end, value.start_byte, b"'' " if gap.strip(b"\\\n") else b"")
         if value.type == "array":
             word = Word(src[value.start_byte : value.end_byte].decode())
             word.subs = words.find(value, src, quotes=True)
@@ -305,32 +316,52 @@ class Walk:
         word.text = name.decode() + word.text
         return word
 
-    def assignments(self, node: Node, kind: str, place: Place) -> None:
-        """Walk assignments that stand alone."""
-        nodes = [node] if kind == "variable_assignment" else node.children
-        at = node.start_byte
+    def assignments(self, node: Node | None, extra: list[Node], place: Place, found: "redirects.Redirects") -> None:
+        """Walk assignments that stand alone, or ahead of a command that the parser took for words."""
+        nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
+        prefix: list[Word] = []
+        at = node.start_byte if node is not None else 0
         for child in nodes:
-            guards.within(place.text.src, at, child.start_byte)
+            guards.no_comment(place.text.src, child)
+            (guards.apart if prefix else guards.within)(place.text.src, at, child.start_byte)
             at = child.end_byte
-            word = self.assignment(child, place.text)
-            self.exports.append(word.text)
-            self.word_substitutions([word], place)
+            prefix.append(self.assignment(child, place.text))
+        first = len(self.programs)
+        texts = [word.text for word in prefix]
+        argv = self.args(extra, place.text)
+        if argv:
+            guards.name(place.text.src, at, extra[0].start_byte, extra[0].end_byte)
+            self.emit(argv, tuple(texts), place, function=argv[0].text in place.text.functions)
+        else:
+            self.exports += texts
+        self.note_writes(found, place, first if argv else -1)
+        self.word_substitutions(prefix + argv, place)
 
-    def declaration(self, node: Node, place: Place, found: "redirects.Redirects") -> None:
+    def declaration(self, node: Node, extra: list[Node], place: Place, found: "redirects.Redirects") -> None:
         """Walk `export`, `declare`, `local`, `readonly`, `typeset`, `unset`."""
         text = place.text
         argv: list[Word] = []
         at = node.start_byte
         for child in node.children:
-            guards.within(text.src, at, child.start_byte)
+            guards.no_comment(text.src, child)
+            (guards.apart if argv else guards.within)(text.src, at, child.start_byte)
             at = child.end_byte
             if child.type == "variable_assignment":
                 argv.append(self.assignment(child, text))
-            elif child.type in {"export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"}:
+            elif child.type in {
+                "export",
+                "declare",
+                "typeset",
+                "local",
+                "readonly",
+                "unset",
+                "unsetenv",
+                "variable_name",
+            }:
                 argv.append(Word(text.src[child.start_byte : child.end_byte].decode()))
             else:
                 argv.append(self.word(child, text))
-        argv += self.args(found.words, text)
+        argv += self.args(extra, text)
         name = argv[0].text
         if name == "export" or (name in _DECLARES and any(w.text[:1] == "-" and "x" in w.text for w in argv[1:])):
             self.exports += [word.text for word in argv[1:] if "=" in word.text and word.text[:1] != "-"]
@@ -354,15 +385,22 @@ class Walk:
             if here.type == "test_command" or here.type.endswith("_expression") and here.type != "brace_expression":
                 todo += reversed(here.children)
                 continue
+            touches = here.start_byte == at and argv
             guards.within(src, at, here.start_byte)
             at = here.end_byte
             if here.is_named and here.type != "test_operator":
-                argv.append(self.word(here, place.text))
+                word = self.word(here, place.text)
             else:
                 raw = src[here.start_byte : at]
                 if raw in (b"<", b">", b"&&", b"||", b"(", b")"):
                     raise UnreadableError("an operator within `[`")
-                argv.append(Word(raw.decode().replace("\\", "")))
+                word = Word(raw.decode().replace("\\", ""))
+            if touches:
+                argv[-1].text += word.text
+                argv[-1].subs += word.subs
+                argv[-1].dynamic = argv[-1].dynamic or word.dynamic
+            else:
+                argv.append(word)
         first = len(self.programs)
         self.emit(argv, (), place)
         self.note_writes(found, place, first)
@@ -430,9 +468,7 @@ class Walk:
             place.folder.base = None
         return use
 
-    def inside(
-        self, use: classify.Use, runs: unwrap.Runs, scripts: list[list[Word]], index: int, place: Place
-    ) -> None:
+    def inside(self, use: classify.Use, runs: unwrap.Runs, scripts: list[list[Word]], index: int, place: Place) -> None:
         """Walk what a program runs."""
         if not runs.commands and not scripts:
             return
@@ -492,11 +528,11 @@ class Walk:
             span.first = len(self.programs)
             src = place.text.src
             here = place.below(deeper=1, subshell=True)
-            opener = src[node.start_byte : node.start_byte + 1]
+            children = node.children
+            opener = src[children[0].start_byte : children[0].end_byte].strip()[:1]
             if opener == b"`":
-                self.backticks(node, here)
+                self.backticks(node, children[0].end_byte, here)
             else:
-                children = node.children
                 if children[0].type not in {"$(", "<(", ">("} or children[-1].type != ")":
                     raise UnreadableError("a substitution that the parser may have cut wrongly")
                 if opener == b">" and source is not None:
@@ -504,9 +540,10 @@ class Walk:
                 self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
             span.last = len(self.programs)
 
-    def backticks(self, node: Node, place: Place) -> None:
+    def backticks(self, node: Node, start: int, place: Place) -> None:
+        """Walk what stands in backticks, whose escapes the shell undoes first."""
         src = place.text.src
-        text = src[node.start_byte + 1 : node.end_byte - 1].decode()
+        text = src[start : node.end_byte - 1].decode()
         if src[node.end_byte - 1 : node.end_byte] != b"`" or "`" in re.sub(r"\\.", "", text, flags=re.DOTALL):
             raise UnreadableError("backticks that the parser may have cut wrongly")
         parent = node.parent

@@ -9,7 +9,9 @@ from app.engine.shell.guards import UnreadableError
 
 SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 _EXPANSIONS = frozenset(["expansion", "arithmetic_expansion", "simple_expansion"])
-_LEAVES = frozenset(["word", "number", "extglob_pattern", "variable_name", "test_operator", "brace_expression", "regex"])
+_LEAVES = frozenset(
+    ["word", "number", "extglob_pattern", "variable_name", "test_operator", "brace_expression", "regex"]
+)
 _UNESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNESCAPE_QUOTED = re.compile(r'\\([$`"\\\n])')
 _UNESCAPE_HEREDOC = re.compile(r"\\([$`\\\n])")
@@ -133,10 +135,13 @@ def _quoted(nodes: list[Node], src: bytes, start: int, end: int, word: Word, une
                 _literal(raw.decode(), unescape, word)
         if node:
             kind = node.type
+            at = node.end_byte
+            if kind == "$":
+                word.parts.append(("$", LITERAL))
+                continue
             if kind not in SUBSTITUTIONS and kind not in _EXPANSIONS:
                 raise UnreadableError(f"`{kind}` within quotes")
             _expansion(node, kind, src[node.start_byte : node.end_byte], src, word)
-            at = node.end_byte
 
 
 def _literal(text: str, unescape: re.Pattern[str], word: Word) -> None:
@@ -195,13 +200,13 @@ def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
                 if not _RAW.match(raw) and not _ANSI.match(raw):
                     raise UnreadableError("a string that the parser may have cut wrongly")
             else:
-                guards.uncovered(raw)
+                guards.uncovered(src, here.start_byte, here.end_byte)
             continue
         at = here.start_byte
         for child in children:
-            guards.uncovered(src[at : child.start_byte])
+            guards.uncovered(src, at, child.start_byte)
             at = child.end_byte
-        guards.uncovered(src[at : here.end_byte])
+        guards.uncovered(src, at, here.end_byte)
         todo += reversed(children)
     return found
 
