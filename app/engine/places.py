@@ -53,9 +53,7 @@ class Locator:
         self._match = [(place, any_path(globs), any_path(_folders(globs))) for place, globs in self._protected]
         self._cached = lru_cache(maxsize=4096)(self._places)
 
-    def places(
-        self, target: str, *, base: str | None = "", cwd: str = "", root: str = "", reach: Reach = "file"
-    ) -> frozenset[Place]:
+    def places(self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file") -> frozenset[Place]:
         """All places of a path as written. `base` is as in `shell.model.Write`; a harmless device is nowhere."""
         if len(target) + len(cwd) + len(root) > 2000:  # noqa: PLR2004
             return self._places(target, base, cwd, root, reach)

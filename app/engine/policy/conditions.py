@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.places import Place
 from app.engine.policy.context import Context
-from app.engine.policy.globs import Match, any_of, any_path
+from app.engine.policy.globs import Match, any_of, any_path, is_glob
 from app.engine.policy.model import AgentMatch, Condition, Conditions, Feeds, ProgramMatch, ShellMatch
 from app.engine.policy.programs import Lists, ProgramTest, any_holds, place_set, program_tests, words
 from app.engine.shell.model import Shell
@@ -26,11 +26,17 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A compiled condition: `applies` is settled by the tool's name, the `checks` by the call, cheapest first."""
+    """A compiled condition: `applies` is settled by the tool's name, the `checks` by the call, cheapest first.
+
+    `line_checks` are those checks that only a shell line and its folders settle; `programs` are the names of which
+    the line must run one, where the condition gives them literally.
+    """
 
     applies: Callable[[str], bool]
     why_not_applies: str
     checks: tuple[Check, ...]
+    line_checks: tuple[Check, ...]
+    programs: frozenset[str] | None
 
     def holds(self, context: Context) -> bool:
         """Tell whether all checks hold."""
@@ -38,6 +44,12 @@ class Compiled(msgspec.Struct, frozen=True):
             if not check.holds(context):
                 return False
         return True
+
+    def possible(self, context: Context, programs: frozenset[str]) -> bool:
+        """Tell whether the shell line, which runs these programs, leaves the condition a chance."""
+        if self.programs is not None and self.programs.isdisjoint(programs):
+            return False
+        return all(check.holds(context) for check in self.line_checks)
 
     def failing(self, context: Context) -> tuple[int, str]:
         """How many checks hold before the first that does not, and why that one does not ("" if all hold)."""
@@ -81,7 +93,16 @@ def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path:
     why = "`tools`: another tool"
     if tool is None:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
-    return Compiled(applies, why, tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path)))
+    checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
+    line_checks = tuple(check for check in checks if check.key.startswith("shell"))
+    return Compiled(applies, why, checks, line_checks, _literal_programs(condition.shell, ground.lists))
+
+
+def _literal_programs(match: ShellMatch | None, lists: Lists) -> frozenset[str] | None:
+    if match is None or match.program is None:
+        return None
+    names = words(match.program, lists)
+    return None if any(map(is_glob, names)) else frozenset(names)
 
 
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[Check]:

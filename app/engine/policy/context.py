@@ -1,7 +1,7 @@
 """What the rules ask of one call, worked out once and only when asked. It decides nothing."""
 
 import re
-from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from app.engine.agents import AgentCall, AgentMatch, agent_call
@@ -10,7 +10,7 @@ from app.engine.shell.model import Program, Shell, Write
 from app.engine.verdict import Facts
 
 if TYPE_CHECKING:
-    from app.engine.policy.policy_set import PolicySet
+    from app.engine.policy.policy_set import PolicySet, Reading
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
@@ -23,10 +23,10 @@ class Context:
 
     __slots__ = (
         "_agent",
+        "_arguments",
         "_match",
         "_paths",
-        "_places",
-        "_shell",
+        "_reading",
         "_writes",
         "blind",
         "call",
@@ -41,19 +41,24 @@ class Context:
         self.call = facts.call
         self.blind: set[str] = set()
         self.found: dict[str, str] = {}
-        self._shell: Any = _UNREAD
+        self._reading: Any = _UNREAD
         self._agent: Any = _UNREAD
+        self._arguments: dict[Program, frozenset[Place]] = {}
         self._match: Any = _UNREAD
         self._paths: tuple[str, ...] | None = None
         self._writes: tuple[Write, ...] | None = None
-        self._places: dict[tuple[str, str | None, Reach], frozenset[Place]] = {}
+
+    @property
+    def reading(self) -> "Reading | None":
+        """The call's shell line with what is remembered of it."""
+        if self._reading is _UNREAD:
+            self._reading = self.policies.reading(self.call)
+        return self._reading  # type: ignore[no-any-return]
 
     @property
     def shell(self) -> Shell | None:
         """The call's shell line, read; None for a tool without one."""
-        if self._shell is _UNREAD:
-            self._shell = self.policies.shell(self.call)
-        return self._shell  # type: ignore[no-any-return]
+        return self.reading.shell if self.reading else None
 
     @property
     def agent(self) -> AgentCall | None:
@@ -74,18 +79,12 @@ class Context:
     def paths(self) -> tuple[str, ...]:
         """The paths that the tool's input names, as written, at most a hundred."""
         if self._paths is None:
-            self._paths = tuple(_input_paths(self.policies, self.call.tool_name, self.call.tool_input))
+            self._paths = _input_paths(self.policies, self.call.tool_name, self.call.tool_input)
         return self._paths
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """The places of a path as written."""
-        key = (target, base, reach)
-        found = self._places.get(key)
-        if found is None:
-            call = self.call
-            found = self.policies.locator.places(target, base=base, cwd=call.cwd, root=self.root, reach=reach)
-            self._places[key] = found
-        return found
+        return self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
 
     @property
     def root(self) -> str:
@@ -122,6 +121,9 @@ class Context:
 
     def argument_places(self, program: Program) -> frozenset[Place]:
         """The places of all arguments of a program that look like paths, and of the values of `key=value`."""
+        known = self._arguments.get(program)
+        if known is not None:
+            return known
         found: set[Place] = set()
         for word in program.argv[1:]:
             if not word.startswith("-"):
@@ -129,7 +131,8 @@ class Context:
             value = word.partition("=")[2]
             if value:
                 found |= self.places(value)
-        return frozenset(found)
+        self._arguments[program] = frozenset(found)
+        return self._arguments[program]
 
     def relative(self, path: str) -> str:
         """A path as rules' globs see it: relative to the project where it lies in it, otherwise absolute."""
@@ -140,19 +143,15 @@ class Context:
         return whole
 
 
-def _input_paths(policies: "PolicySet", tool: str, tool_input: dict[str, Any]) -> Iterator[str]:
-    count = 0
+def _input_paths(policies: "PolicySet", tool: str, tool_input: dict[str, Any]) -> tuple[str, ...]:
+    paths: list[str] = []
     patch = policies.config.patch_tools.get(tool)
-    if patch is not None:
-        text = tool_input.get(patch)
-        for found in _PATCHED.finditer(text) if isinstance(text, str) else ():
-            yield found.group(1).strip()
-            count += 1
-            if count >= _MAX_PATHS:
-                return
-    for key in policies.config.path_keys:
-        value = tool_input.get(key)
-        for item in value[:_MAX_PATHS] if isinstance(value, list) else (value,):
-            if isinstance(item, str) and item and count < _MAX_PATHS:
-                yield item
-                count += 1
+    if patch is not None and isinstance(text := tool_input.get(patch), str):
+        paths += (found.strip() for found in islice(_PATCHED.findall(text), _MAX_PATHS))
+    for key in policies.path_keys.intersection(tool_input):
+        value = tool_input[key]
+        if isinstance(value, str):
+            paths.append(value)
+        elif isinstance(value, list):
+            paths += (item for item in value[:_MAX_PATHS] if isinstance(item, str))
+    return tuple(path for path in paths[:_MAX_PATHS] if path)

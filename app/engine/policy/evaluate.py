@@ -16,14 +16,15 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     context = Context(policies, facts)
     call = facts.call
     hits: list[tuple[Rule, Effect, dict[str, str]]] = []
-    for candidate in policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent):
+    candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
+    reading = context.reading
+    for candidate in reading.live(context, candidates) if reading else candidates:
         context.found = {"tool": call.tool_name}
         if candidate.matches(context):
             hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
-    shell = context.shell
     blind = tuple(sorted(context.blind))
     if not hits:
-        return Verdict(shell=shell, blind=blind)
+        return Verdict(shell=context.shell, blind=blind)
     return _verdict(context, hits, blind)
 
 

@@ -37,7 +37,8 @@ def _why_not(rule: Rule, context: Context) -> str:
     tool = context.call.tool_name
     asked = candidate(rule, tool)
     if asked is None:
-        return rule.given[0].why_not_applies
+        applies = any(condition.applies(tool) for condition in rule.given)
+        return "`unless`: the tool is an exception" if applies else rule.given[0].why_not_applies
     if asked.matches(context):
         return ""
     fails = [condition.failing(context) for condition in asked.given]

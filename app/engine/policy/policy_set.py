@@ -8,6 +8,7 @@ from typing import Any
 from app.engine.agents import Roster, Rosters
 from app.engine.call import ToolCall
 from app.engine.places import Locator
+from app.engine.policy.context import Context
 from app.engine.policy.globs import any_of
 from app.engine.policy.model import Config
 from app.engine.policy.rule import Candidate, Rule, candidate
@@ -18,6 +19,29 @@ from app.engine.verdict import Level
 
 _CACHED_TEXT = 4096
 _CACHED_TOOLS = 1024
+_CACHED_FOLDERS = 64
+
+
+class Reading:
+    """A shell line, read, and the rules that it leaves a chance, by what else that depends on."""
+
+    __slots__ = ("_live", "programs", "shell")
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.programs = frozenset(program.name for program in shell.programs)
+        self._live: dict[tuple[str, Level, bool, str, str], tuple[Candidate, ...]] = {}
+
+    def live(self, context: Context, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+        """Those of a tool's candidates that may match this line, from the caller's folders."""
+        call = context.call
+        key = (call.tool_name, context.facts.level, call.is_subagent, call.cwd, context.root)
+        found = self._live.get(key)
+        if found is None:
+            found = tuple(c for c in candidates if c.possible(context, self.programs))
+            if len(self._live) < _CACHED_FOLDERS:
+                self._live[key] = found
+        return found
 
 
 class PolicySet:
@@ -40,6 +64,7 @@ class PolicySet:
         self.tables = tables
         self.shell_revision = shell_revision
         self.locator = Locator(config.baton_home, config.hook_settings)
+        self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
@@ -47,6 +72,11 @@ class PolicySet:
 
     def shell(self, call: ToolCall) -> Shell | None:
         """Read the shell line that a tool carries; None for a tool without one."""
+        reading = self.reading(call)
+        return reading.shell if reading else None
+
+    def reading(self, call: ToolCall) -> Reading | None:
+        """Read the shell line that a tool carries, or find it in the cache; None for a tool without one."""
         key = self.config.shell_tools.get(call.tool_name)
         if key is None:
             return None
@@ -55,8 +85,8 @@ class PolicySet:
             return None
         return self._read(text) if len(text) <= _CACHED_TEXT else self._analyse(text)
 
-    def _analyse(self, text: str) -> Shell:
-        return read(self.tables, text)
+    def _analyse(self, text: str) -> Reading:
+        return Reading(read(self.tables, text))
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""

@@ -68,6 +68,10 @@ class Candidate(msgspec.Struct, frozen=True):
     given: tuple[Compiled, ...]
     unless: tuple[Compiled, ...]
 
+    def possible(self, context: Context, programs: frozenset[str]) -> bool:
+        """Tell whether the shell line, which runs these programs, leaves the rule a chance."""
+        return any(condition.possible(context, programs) for condition in self.given)
+
     def matches(self, context: Context) -> bool:
         """Tell whether the rule matches the call."""
         for condition in self.given:
@@ -82,4 +86,7 @@ class Candidate(msgspec.Struct, frozen=True):
 def candidate(rule: Rule, tool: str) -> Candidate | None:
     """The rule's part that concerns a tool, if any."""
     given = tuple(c for c in rule.given if c.applies(tool))
-    return Candidate(rule, given, tuple(c for c in rule.unless if c.applies(tool))) if given else None
+    unless = tuple(c for c in rule.unless if c.applies(tool))
+    if not given or any(not exception.checks for exception in unless):
+        return None
+    return Candidate(rule, given, unless)
