@@ -7,6 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -170,6 +171,18 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
     """Give the URL of a migrated, empty SQLite database."""
     shutil.copy(sqlite_template, tmp_path / "baton.db")
     return f"sqlite:///{tmp_path / 'baton.db'}"
+
+
+@pytest.fixture
+async def no_database() -> AsyncIterator[Database]:
+    """Give a database that cannot be opened."""
+    database = Database(Settings(database_url="sqlite:////nowhere/at/all.db"))
+    yield database
+    await database.close()
+    # aiosqlite's thread says goodbye to the loop after a connection that failed; the loop must still be there.
+    for thread in threading.enumerate():
+        if "_connection_worker_thread" in thread.name:
+            await asyncio.to_thread(thread.join)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -65,7 +65,10 @@ class Drain:
                     await self._settle(entries)
                 self.waiting = await self._outbox.length()
                 pause = FIRST_PAUSE_S
-            except (RedisUnavailable, DatabaseUnavailable):
+            except Exception as error:
+                # Whatever it was, records must go on being stored; what was taken is taken again.
+                if not isinstance(error, RedisUnavailable | DatabaseUnavailable):
+                    log.exception("records cannot be stored")
                 if self._stopping.is_set():
                     return
                 self._outbox.look_back(idle_ms=0)

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from app.engine.masking import mask, mask_and_cut
+from app.engine.masking import WINDOW, mask, mask_and_cut
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, MOST_PATHS, Record
 from app.engine.verdict import RuleHit
 from app.services.drain import Drain
@@ -66,6 +66,8 @@ class Recorder:
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
+        if _size(record) > WINDOW:
+            record = _bounded(record)
         self._queue.append(record)
         self._arrived.set()
 
@@ -115,8 +117,9 @@ class Recorder:
                 await asyncio.sleep(GATHER_S)
             while self._queue:
                 batch = list(islice(self._queue, BATCH if self._redis.up else 1))
+                packed = [content for record in batch if (content := self._pack(record)) is not None]
                 try:
-                    await self._outbox.append([_encode(masked(record)) for record in batch])
+                    await self._outbox.append(packed)
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
@@ -126,8 +129,18 @@ class Recorder:
                     continue
                 for _ in batch:
                     self._queue.popleft()
-                self._appended += len(batch)
+                self._appended += len(packed)
+                self._dropped += len(batch) - len(packed)
                 self._drain.wake()
+
+    @staticmethod
+    def _pack(record: Record) -> bytes | None:
+        """Mask and encode a record; one that cannot be is None: it must not hold up the others."""
+        try:
+            return _encode(masked(record))
+        except Exception:
+            log.exception("a record cannot be packed")
+            return None
 
     async def _store_rest(self) -> None:
         while self._queue:
@@ -140,6 +153,24 @@ class Recorder:
                 return
             for _ in batch:
                 self._queue.popleft()
+
+
+def _size(record: Record) -> int:
+    """Count the characters that a client chose."""
+    ids = len(record.session_id) + len(record.agent_id) + len(record.agent_type) + len(record.tool_use_id)
+    return ids + len(record.tool) + len(record.project) + len(record.command) + sum(map(len, record.paths))
+
+
+def _bounded(record: Record) -> Record:
+    """Keep of each text what masking looks at: ten thousand records may have to wait in memory."""
+    texts = {name: getattr(record, name)[:LONGEST_ID] for name in _IDS}
+    return msgspec.structs.replace(
+        record,
+        **texts,
+        project=record.project[: WINDOW + 1],
+        command=record.command[: WINDOW + 1],
+        paths=tuple(path[: 2 * LONGEST_PROJECT] for path in record.paths[:MOST_PATHS]),
+    )
 
 
 def masked(record: Record) -> Record:

@@ -56,6 +56,8 @@ class Outbox:
 
     async def done(self, entries: Sequence[Entry]) -> None:
         """Acknowledge and delete entries that are stored."""
+        if not entries:
+            return
         ids = [entry_id for entry_id, _ in entries]
         await self._redis.pipeline([(b"XACK", STREAM, GROUP, *ids), (b"XDEL", STREAM, *ids)])
 

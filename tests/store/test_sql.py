@@ -37,9 +37,14 @@ def test_an_unknown_database_is_refused_with_what_is_allowed():
         database_url(Settings(database_url="mysql://h/d"))
 
 
-@pytest.mark.parametrize("url", ["postgresql://127.0.0.1:1/none", "sqlite:////nowhere/at/all.db"])
-async def test_a_database_that_is_away_is_one_error(url):
-    database = Database(Settings(database_url=url))
+async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
+    assert not await no_database.ping()
+    with pytest.raises(DatabaseUnavailable):
+        await modes.load_all(no_database, "default")
+
+
+async def test_a_server_that_is_away_is_one_error():
+    database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
     assert not await database.ping()
     with pytest.raises(DatabaseUnavailable):
         await modes.load_all(database, "default")
