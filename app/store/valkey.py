@@ -140,7 +140,7 @@ class Valkey:
 
     async def _ready(self) -> None:
         deadline = time.monotonic() + READY_S
-        while await _running_at(self._socket) is None:
+        while (await _info(self._socket)).get(b"loading") != b"0":
             if self.pid is None or time.monotonic() > deadline:
                 raise ValkeyFailed(f"the bundled valkey does not start; its log ends with: {self._last_words()}")
             await asyncio.sleep(0.01)
@@ -196,26 +196,26 @@ def _dies_with_parent() -> Callable[[], None] | None:
     return ask
 
 
-async def _running_at(socket: Path) -> int | None:
-    """Ask the Valkey at a socket for its process id; None when none answers within a second."""
+async def _info(socket: Path) -> dict[bytes, bytes]:
+    """Ask the Valkey at a socket about itself; nothing when none answers within a second."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_unix_connection(socket)
             try:
-                writer.write(b"INFO server\r\n")
+                writer.write(b"INFO server persistence\r\n")
                 size = await reader.readline()
-                if not size.startswith(b"$"):
-                    return None  # still reading its file
                 text = await reader.readexactly(int(size[1:]))
             finally:
                 writer.close()
     except (OSError, ValueError, EOFError, TimeoutError):
-        return None
-    for line in text.splitlines():
-        name, _, value = line.partition(b":")
-        if name == b"process_id":
-            return int(value)
-    return None
+        return {}
+    return {name: value for name, _, value in (line.partition(b":") for line in text.splitlines())}
+
+
+async def _running_at(socket: Path) -> int | None:
+    """Give the process id of the Valkey at a socket."""
+    pid = (await _info(socket)).get(b"process_id")
+    return None if pid is None else int(pid)
 
 
 def _named_by(pidfile: Path, socket: Path) -> int | None:
