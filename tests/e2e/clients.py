@@ -9,7 +9,10 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,42 +69,88 @@ def _found(name: str) -> list[Path]:
     return sorted(INSTALLED.glob(BINARIES[name]))
 
 
-def run(command: list[str], *, cwd: Path, env: Mapping[str, str], limit_s: float = LIMIT_S) -> Ran:
-    """Run a client to its end in a process group of its own, which is killed at the end or at the limit."""
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=dict(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, err = process.communicate(timeout=limit_s)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return Ran(process.returncode, out, err)
+def run(command: list[str], *, cwd: Path, env: Mapping[str, str], turns: Sequence[str] = ()) -> Ran:
+    """Run a client to its end in a process group of its own, which is killed at the end or after LIMIT_S.
+
+    Each of `turns` is a line for its standard input, written when the turn before has its `result`.
+    """
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+        timer = threading.Timer(LIMIT_S, _kill, (process,))
+        timer.start()
+        try:
+            out = "".join(_dialogue(process, list(turns)))
+            process.wait()
+        finally:
+            timer.cancel()
+            _kill(process)
+            process.wait()
+        errors.seek(0)
+        return Ran(process.returncode, out, errors.read())
+
+
+def _dialogue(process: subprocess.Popen[str], turns: list[str]) -> Iterator[str]:
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise ValueError("the process has no pipes")
+
+    def say() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            if turns:
+                stdin.write(turns.pop(0) + "\n")
+                stdin.flush()
+            else:
+                stdin.close()
+
+    say()
+    with stdout:
+        for line in stdout:
+            yield line
+            if '"type":"result"' in line and not stdin.closed:
+                say()
+    with contextlib.suppress(BrokenPipeError):
+        stdin.close()
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def clean_env(home: Path) -> dict[str, str]:
-    """An environment with a private home that names no real account, key, proxy or endpoint."""
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
+    """An environment with a private home that names no real account, key, proxy or endpoint; `baton` is on its PATH."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb"}
 
 
 def claude(
-    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+    prompt: str | Sequence[str],
+    *,
+    home: Path,
+    cwd: Path,
+    model_url: str,
+    env: Mapping[str, str] = {},
+    args: tuple[str, ...] = (),
 ) -> Ran:
-    """Run Claude Code on one prompt. It reads the settings of `home` and of the project folder `cwd`."""
+    """Run Claude Code on one prompt, or on several in one session. It reads the settings of `home` and of `cwd`."""
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
     whole = clean_env(home) | dict.fromkeys((*quiet, "DISABLE_ERROR_REPORTING"), "1")
     whole |= {"ANTHROPIC_BASE_URL": model_url, "ANTHROPIC_API_KEY": "dummy", **env}
-    command = [str(binary("claude")), "-p", prompt, "--output-format", "stream-json", "--verbose"]
-    command += ["--include-hook-events", "--model", "opus", "--permission-mode", "acceptEdits"]
-    return run([*command, *args], cwd=cwd, env=whole)
+    single = isinstance(prompt, str)
+    command = [str(binary("claude")), "-p", *([prompt] if single else ["--input-format", "stream-json"])]
+    command += ["--output-format", "stream-json", "--verbose", "--include-hook-events"]
+    command += ["--model", "opus", "--permission-mode", "acceptEdits", *args]
+    says = [] if single else [{"type": "user", "message": {"role": "user", "content": text}} for text in prompt]
+    return run(command, cwd=cwd, env=whole, turns=[json.dumps(one) for one in says])
 
 
 CODEX_MODEL = "gpt-6.1-sol"

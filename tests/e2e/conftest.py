@@ -1,5 +1,6 @@
 """A real server, a private home with Baton's hooks, and a project: the stage on which the real clients are driven."""
 
+import functools
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +37,7 @@ tests:
 """
 
 Client = Literal["claude-code", "codex"]
+Prepared = Callable[..., "Stage"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -133,7 +135,7 @@ class Stage:
     def claude(
         self,
         script: Script,
-        prompt: str = "[[main]] go",
+        prompt: str | Sequence[str] = "[[main]] go",
         args: tuple[str, ...] = ("--allowedTools", "Bash"),
         env: Mapping[str, str] = {},
     ) -> Played:
@@ -193,9 +195,30 @@ def made(server: Server, folder: Path) -> Stage:
     return stage
 
 
-@pytest.fixture
-def stage(server: Server, tmp_path: Path) -> Stage:
-    return made(server, tmp_path)
+@pytest.fixture(scope="session")
+def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Homes in which `baton hooks install` has run, and with `strict` also `baton mode enable`; made once for each kind.
+
+    A strict project is a git repository with a remote, which is what names it, so that its copies are in the mode too.
+    """
+
+    @functools.cache
+    def prepare(client: Client, *flags: str, strict: bool = False) -> Stage:
+        stage = made(server, tmp_path_factory.mktemp("prepared"))
+        stage.install(client, *flags)
+        if strict:
+            remote = f"https://git.example/{client}{''.join(flags)}.git"
+            for args in (["init", "-q"], ["remote", "add", "origin", remote]):
+                subprocess.run(["git", *args], cwd=stage.project, env=clients.clean_env(stage.home), check=True)
+            stage.baton("mode", "enable")
+        return stage
+
+    return prepare
+
+
+def copied(stage: Stage, folder: Path) -> Stage:
+    shutil.copytree(stage.home, folder / "home")
+    return Stage(stage.server, folder / "home", folder / "home" / "project")
 
 
 @pytest.fixture(params=["http", "curl"])

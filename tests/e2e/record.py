@@ -4,8 +4,6 @@ Run it after a change of a client's version: `.venv/bin/python -m tests.e2e.reco
 with paths, ids and durations replaced, so that a new recording differs only where the client does.
 """
 
-# ruff: noqa: T201
-
 import json
 import re
 import shutil

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Server, Stage, free_port, made
+from tests.e2e.conftest import Prepared, Server, Stage, copied, free_port, made
 from tests.e2e.model_endpoint import Step, Use
 
 pytestmark = pytest.mark.e2e
@@ -37,10 +37,13 @@ def is_edited(stage: Stage) -> bool:
 
 
 @pytest.fixture
-def strict(stage: Stage) -> Stage:
-    stage.install("codex")
-    stage.baton("mode", "enable")
-    return stage
+def stage(prepared: Prepared, tmp_path: Path) -> Stage:
+    return copied(prepared("codex"), tmp_path)
+
+
+@pytest.fixture
+def strict(prepared: Prepared, tmp_path: Path) -> Stage:
+    return copied(prepared("codex", strict=True), tmp_path)
 
 
 def test_a_patch_is_refused_with_a_reason_that_reaches_the_model(strict):
@@ -77,14 +80,12 @@ def test_what_would_be_asked_is_refused_with_the_reason(strict):
 
 
 def test_a_rewrite_runs_instead_of_what_was_asked_for(stage):
-    stage.install("codex")
     played = stage.codex({"main": [bash("echo rude"), "bye"]})
     assert "polite" in played.results()[0]
     assert "rude" not in played.results()[0]
 
 
 def test_the_direct_shell_tool_is_decided_and_rewritten_too(stage):
-    stage.install("codex")
     direct = [Use("exec_command", {"cmd": "echo rude"}), Use("exec_command", {"cmd": SWITCH_OFF}), "bye"]
     rewritten, refused = stage.codex({"main": direct}, model="a-model-that-codex-does-not-know").results()
     assert "polite" in rewritten
@@ -95,10 +96,10 @@ def test_a_session_is_told_what_an_orchestrator_does(strict):
     assert "orchestrator mode is on" in strict.codex({"main": ["bye"]}).told()
 
 
-def test_guidance_lets_the_patch_through_and_tells_the_model(strict):
-    strict.baton("mode", "enable", "--level", "guidance")
-    played = strict.codex({"main": [patch(), "bye"]})
-    assert is_edited(strict)
+def test_guidance_lets_the_patch_through_and_tells_the_model(stage):
+    stage.baton("mode", "enable", "--level", "guidance")
+    played = stage.codex({"main": [patch(), "bye"]})
+    assert is_edited(stage)
     assert "level: guidance" in played.told()
     assert "`apply_patch`" in played.told().partition("custom_tool_call")[2]
 
@@ -118,17 +119,17 @@ def test_a_spawned_agent_keeps_its_model(strict):
 
 
 def test_guardrails_hold_without_a_mode_and_in_a_sub_agent(stage):
-    stage.install("codex")
     danger = bash("git push --force origin main")
     played = stage.codex({"main": [danger, spawn(), WAIT, "bye"], "sub": [danger, "sub done"]})
-    assert all("Baton" in r for r in (played.results()[0], played.results("sub")[0]))
+    assert all("BATON" in r for r in (played.results()[0], played.results("sub")[0]))
     assert [bool(d.get("agent_id")) for d in stage.decisions(played, effect="deny", at_least=2)] == [False, True]
 
 
-def test_mode_disable_ends_it(strict):
-    strict.baton("mode", "disable")
-    strict.codex({"main": [patch(), "bye"]})
-    assert is_edited(strict)
+def test_mode_disable_ends_it(stage):
+    stage.baton("mode", "enable")
+    stage.baton("mode", "disable")
+    stage.codex({"main": [patch(), "bye"]})
+    assert is_edited(stage)
 
 
 def test_baton_disabled_skips_the_rules_and_is_recorded(strict):
