@@ -15,7 +15,7 @@ _NAME = (
     r"(?:pass(?:word|wd|phrase)|[_-]pass|pwd|secrets?|token|credentials?|auth[_-]?key"
     r"|(?:api|access|private|signing|account|encryption|master|client)[_.-]?key)(?:\d*|[_.-][\w.-]*)"
 )
-_VALUE = r"""(?:"[^"\n]{8,}"|'[^'\n]{8,}'|[^\s"'`;&|<>()]{8,})"""
+_VALUE = r"""(?:"[^"\n]{8,}"|'[^'\n]{8,}'|["']?[^\s"'`;&|<>()]{8,})"""
 _KEPT = re2.compile(r"""["'\\]*(?:\$(?:\w+|\{[^}]*\}?|\([^)]*\)?)|\[masked:[a-z-]+\])["'\\]*""")
 """Values that are no secret: a reference to a variable, and a mask."""
 
@@ -80,8 +80,10 @@ def _replace(shape: _Shape, text: str) -> str:
         start, end = found.span(2)
         if _KEPT.fullmatch(found[2]) or (found[1].lower() == "pwd=" and found[2][0] in "/~"):
             continue
-        if found[2][0] in "\"'":
-            start, end = start + 1, start + len(found[2][:-1].rstrip("\\"))
+        quote = found[2][0]
+        if quote in "\"'":
+            end = start + len(found[2].removesuffix(quote).rstrip("\\"))
+            start += 1
         parts += [text[done:start], f"[masked:{shape.name}]"]
         done = end
     return "".join([*parts, text[done:]])
