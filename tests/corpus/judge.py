@@ -63,8 +63,7 @@ class Verdict:
 def tables() -> ShellTables:
     """Build the shipped tables, in the order of their names."""
     built = build({path.name: path.read_text() for path in sorted((ROOT / "policies" / "shell").glob("*.yaml"))})
-    if isinstance(built, tuple):
-        raise AssertionError("\n".join(str(problem) for problem in built))
+    assert not isinstance(built, tuple), "\n".join(str(problem) for problem in built)
     return built
 
 
@@ -77,7 +76,9 @@ def labels() -> Iterator[Label]:
                 where=f"{path.stem}:{number}",
                 command=command.replace("⏎", "\n"),
                 categories=tuple(frozenset(words.split()) for words in categories.split("|")),
-                writes=() if writes == "?" else tuple(frozenset(words.split()) - {"-"} for words in writes.split(" | ")),
+                writes=()
+                if writes == "?"
+                else tuple(frozenset(words.split()) - {"-"} for words in writes.split(" | ")),
             )
 
 

@@ -1,4 +1,8 @@
-"""The shipped tables agree with labels that were written without looking at them."""
+"""The shipped tables agree with labels that were written without looking at them.
+
+The first reading of all labels was right for 92.5 %; `heldout.tsv`, read once before anybody saw it, for 97.5 %. What
+came after that was learned from these lines, so the share below guards what was reached and measures nothing new.
+"""
 
 import pytest
 
@@ -6,8 +10,8 @@ from tests.corpus.judge import Verdict, judge, labels
 from tests.corpus.report import table, wrong
 
 # The measured level, rounded down; it may only rise.
-RIGHT = 0.95
-WRITES_RIGHT = 0.95
+RIGHT = 0.99
+WRITES_RIGHT = 0.99
 
 
 @pytest.fixture(scope="module")
