@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from sqlalchemy import DateTime, Dialect, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -28,6 +29,11 @@ _DRIVERS = {
     "postgresql+asyncpg": "postgresql+asyncpg",
     "sqlite": "sqlite+aiosqlite",
     "sqlite+aiosqlite": "sqlite+aiosqlite",
+}
+
+_JSON: dict[str, Any] = {
+    "json_serializer": lambda value: msgspec.json.encode(value).decode(),
+    "json_deserializer": msgspec.json.decode,
 }
 
 
@@ -98,6 +104,7 @@ class Database:
                 pool_timeout=PATIENCE_S,
                 pool_pre_ping=True,
                 connect_args={"timeout": PATIENCE_S, "command_timeout": PATIENCE_S},
+                **_JSON,
             )
 
     @asynccontextmanager
@@ -137,7 +144,7 @@ def _state(error: DBAPIError) -> str:
 
 
 def _sqlite(url: URL) -> AsyncEngine:
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_S})
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_S}, **_JSON)
 
     @event.listens_for(engine.sync_engine, "connect")
     def _prepare(connection: Any, _: object) -> None:

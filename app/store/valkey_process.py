@@ -1,0 +1,91 @@
+"""What a Valkey's process needs of the system: to be asked, known again, and ended. It starts none."""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+STOP_S = 5.0
+"""Longest wait for Valkey to have written its file, in seconds."""
+_PR_SET_PDEATHSIG = 1
+
+
+def dies_with_parent() -> Callable[[], None] | None:
+    """Give what asks Linux to end the child cleanly when the server ends in whatever way; None elsewhere."""
+    if sys.platform != "linux":
+        return None
+    prctl, server, getppid, leave = ctypes.CDLL(None).prctl, os.getpid(), os.getppid, os._exit
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if getppid() != server:  # it ended in between
+            leave(1)
+
+    return ask
+
+
+async def info(socket: Path) -> dict[bytes, bytes]:
+    """Ask the Valkey at a socket about itself; nothing when none answers within a second."""
+    try:
+        async with asyncio.timeout(1):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            try:
+                writer.write(b"INFO server persistence\r\n")
+                size = await reader.readline()
+                text = await reader.readexactly(int(size[1:]))
+            finally:
+                writer.close()
+    except (OSError, ValueError, EOFError, TimeoutError):
+        return {}
+    return {name: value for name, _, value in (line.partition(b":") for line in text.splitlines())}
+
+
+async def running_at(socket: Path) -> int | None:
+    """Give the process id of the Valkey at a socket."""
+    pid = (await info(socket)).get(b"process_id")
+    return None if pid is None else int(pid)
+
+
+def named_by(pidfile: Path, socket: Path) -> int | None:
+    """Read a pid file, and believe it only if that process is the Valkey of our socket."""
+    try:
+        pid = int(pidfile.read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if os.fsencode(socket) in _command(pid) else None
+
+
+def _command(pid: int) -> bytes:
+    """Give a process's command line; nothing for one that has ended, reaped or not."""
+    if sys.platform == "linux":
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return b""
+    shown = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(shown, capture_output=True, check=False, timeout=5).stdout
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether a process that need not be our child has ended."""
+    return not _command(pid)
+
+
+async def take_down(pid: int, gone: Callable[[], bool]) -> None:
+    """End a Valkey: on SIGTERM it writes its file; on SIGKILL, which follows, it loses up to a second."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, how)
+        deadline = time.monotonic() + STOP_S
+        while not gone():
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(0.01)
+        else:
+            return
