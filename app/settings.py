@@ -77,7 +77,6 @@ class Settings(BaseSettings):
         description="Names in the Host header that are answered besides loopback's, separated by commas.",
     )
     redis_timeout_ms: int = Field(50, ge=5, le=10_000, description="Longest wait for Redis within a decision, in ms.")
-    hook_budget_ms: int = Field(250, ge=50, le=10_000, description="Longest a decision may take, in ms.")
     history_ttl_s: int = Field(86_400, ge=60, description="How long an idle session's history is kept, in seconds.")
     records_queue: int = Field(10_000, ge=1, description="Records held in memory while Redis is away.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")

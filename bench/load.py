@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import msgspec
 
@@ -35,8 +36,7 @@ class _Connection(asyncio.Protocol):
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._next()
 
     def _next(self) -> None:

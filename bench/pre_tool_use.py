@@ -3,7 +3,6 @@
 Compare the ratios, not the figures: machines differ. Everything runs on loopback and ends by itself.
 """
 
-import asyncio
 import itertools
 import json
 import os
@@ -48,7 +47,9 @@ def bodies(*, fresh: bool) -> Iterator[bytes]:
     for number in itertools.count():
         tool, given = ("Bash", {}) if fresh else _CALLS[number % len(_CALLS)]
         if fresh:
-            given = {"command": f"cd src/app{number} && grep -rn 'total' --include='*.py' . | sort | head -{number % 90}"}
+            given = {
+                "command": f"cd src/app{number} && grep -rn 'total' --include='*.py' . | sort | head -{number % 90}"
+            }
         yield json.dumps(
             {
                 "session_id": f"session-{number % 500}",
@@ -87,7 +88,9 @@ def main() -> None:
     """Start the servers, measure in turns, print the medians."""
     with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
         env = {**os.environ, "BATON_HOME": home, "PORT": "0"}
-        baton = subprocess.Popen([str(Path(sys.executable).parent / "baton"), "serve"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
+        baton = subprocess.Popen(
+            [str(Path(sys.executable).parent / "baton"), "serve"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL
+        )
         floor = None
         try:
             url = _url(Path(home))
@@ -137,7 +140,9 @@ def _show(tables: dict[str, list[Result]]) -> None:
         p50 = statistics.median(result.p50_ms for result in results)
         p99 = statistics.median(result.p99_ms for result in results)
         print(f"{name:30}{cpu:>10.0f}{cpu / floor:>8.2f}{rate:>10.0f}{p50:>9.2f}{p99:>9.2f}")
-    print(f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for (a) and (b), one call at a time for (c) and (d)")
+    print(
+        f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for (a) and (b), one call at a time for (c) and (d)"
+    )
 
 
 def _url(home: Path) -> str:

@@ -36,6 +36,7 @@ def serve() -> None:
         http="httptools",
         lifespan="on",
         access_log=False,
+        proxy_headers=False,
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,

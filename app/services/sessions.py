@@ -1,5 +1,6 @@
 """The life of an agent's session: its start, its tool calls' ends, its end. It does not decide calls."""
 
+import asyncio
 from collections import OrderedDict
 
 import msgspec
@@ -20,6 +21,8 @@ from app.store.redis import RedisUnavailable
 
 REMEMBERED = 20_000
 """Sessions whose project a process remembers for calls that do not say it."""
+MODE_BUDGET_S = 1.0
+"""Longest that a starting session waits for the database to switch the mode, in seconds."""
 
 _FORGETTING_SOURCES = {"clear", "compact"}
 _EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
@@ -58,7 +61,7 @@ class Sessions:
         except RedisUnavailable:
             degraded.append("history")
         if caller.work_items is not None and not caller.disabled:
-            degraded += await self._modes.follow_work_items(caller.principal, project, caller.work_items)
+            degraded += await self._follow(caller.principal, project, caller.work_items)
         mode = self._modes.effective(caller.principal, project, event.session_id)
         if caller.disabled:
             revision = self._policies.active.revision
@@ -103,6 +106,13 @@ class Sessions:
         except RedisUnavailable:
             return ("history",)
         return ()
+
+    async def _follow(self, principal: Principal, project: str, work_items: int) -> list[str]:
+        try:
+            async with asyncio.timeout(MODE_BUDGET_S):
+                return await self._modes.follow_work_items(principal, project, work_items)
+        except TimeoutError:
+            return ["mode"]
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
         """Fill in the project and root that a call does not say, from what its session's start said."""

@@ -61,9 +61,7 @@ def test_codex_patches_are_edits(http, session):
 def test_a_rewrite_leaves_claude_code_s_own_prompt(http, session):
     given = {"subagent_type": "Explore", "prompt": "p", "description": "d", "extra": None}
     answer = post(http, "claude-code", pre(session, "Agent", given)).json()
-    assert answer == {
-        "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": given | {"model": "haiku"}}
-    }
+    assert answer == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": given | {"model": "haiku"}}}
 
 
 def test_no_model_is_ever_put_into_a_codex_spawn(http, session):
@@ -99,11 +97,17 @@ def test_the_project_of_the_session_s_start_holds_for_calls_that_do_not_say_it(h
     ids = {"session_id": "placed", "cwd": "/home/dev/placed/sub"}
     start = ids | {"hook_event_name": "SessionStart", "source": "startup"}
     headers = {"Baton-User": "paula", "Baton-Project": "acme/placed", "Baton-Root": "/home/dev/placed"}
-    http.put("/mode", json={"scope": "user_project", "user": "paula", "project": "acme/placed", "enabled": True, "level": "strict"})
+    http.put(
+        "/mode",
+        json={"scope": "user_project", "user": "paula", "project": "acme/placed", "enabled": True, "level": "strict"},
+    )
     context = post(http, "claude-code", start, **headers).json()["hookSpecificOutput"]["additionalContext"]
     assert "orchestrator mode is on" in context
     call = pre(ids, "Edit", {"file_path": "/home/dev/placed/x.py"})
-    assert post(http, "claude-code", call, **{"Baton-User": "paula"}).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert (
+        post(http, "claude-code", call, **{"Baton-User": "paula"}).json()["hookSpecificOutput"]["permissionDecision"]
+        == "deny"
+    )
 
 
 FAILURES = [

@@ -190,7 +190,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("body", "status", "code", "named"), BAD, ids=[f"{row[2]}-{row[3]}-{i}" for i, row in enumerate(BAD)]
+)
 def test_bad_input_gets_a_problem_that_names_what_is_wrong(http, body, status, code, named):
     response = http.post("/pre-tool-use", content=body)
     assert response.status_code == status

@@ -88,6 +88,18 @@ def test_a_locked_database_delays_no_answer_and_refuses_a_change_clearly(server,
     assert not http.get("/mode", params={"session_id": "x"}).json()["chain"][1:]
 
 
+def test_a_session_starts_within_its_budget_while_the_database_is_locked(server):
+    lock = sqlite3.connect(server.home / "baton.db", isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        with server.client() as client:
+            answer = client.post("/session-start", json={"session_id": "w", "project": "p", "work_items": 2}).json()
+        assert answer["degraded"] == ["mode"]
+    finally:
+        lock.execute("ROLLBACK")
+        lock.close()
+
+
 def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(server, http):
     total = 300
     for number in range(total):
@@ -112,7 +124,11 @@ def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, 
             with server.client() as client:
                 while not stop.is_set():
                     try:
-                        body = {"session_id": "d", "tool_name": "Bash", "tool_input": {"command": f"echo {len(answered)}"}}
+                        body = {
+                            "session_id": "d",
+                            "tool_name": "Bash",
+                            "tool_input": {"command": f"echo {len(answered)}"},
+                        }
                         answered.append(client.post("/pre-tool-use", json=body).json()["decision_id"])
                     except httpx2.HTTPError:
                         return

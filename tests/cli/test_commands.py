@@ -1,0 +1,150 @@
+"""`baton mode`, `explain`, `status`, `doctor` as a person or a script runs them, against a real server."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.support.server import BATON, serving, until
+
+EDIT = {
+    "session_id": "c1",
+    "tool_name": "Edit",
+    "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path):
+    """Run `baton …` as alice in a git project, with a home of her own."""
+    project = tmp_path / "shop"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
+    env |= {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}
+
+    def run(*words, stdin="", **more):
+        return subprocess.run(
+            [BATON, *words],
+            env=env | more,
+            cwd=project,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def ask(server, user="alice"):
+    with server.client(**{"Baton-User": user, "Baton-Project": "github.com/acme/shop"}) as http:
+        return http.post("/pre-tool-use", json=EDIT).json()["decision"]
+
+
+def test_enabling_is_strict_and_disabling_ends_it_for_the_caller_alone(server, baton):
+    assert ask(server) == "allow"
+    said = baton("mode", "enable")
+    assert said.returncode == 0, said.stderr
+    assert "level: strict" in said.stdout
+    assert "baton mode disable" in said.stdout
+    assert (ask(server), ask(server, "bob")) == ("block", "allow")
+    baton("mode", "enable", "--level", "guidance")
+    assert ask(server) == "allow"
+    assert json.loads(baton("mode", "status", "--json").stdout)["level"] == "guidance"
+    baton("mode", "enable", "--reason", "sprint")
+    assert baton("mode", "disable").returncode == 0
+    assert ask(server) == "allow"
+
+
+def test_the_status_of_the_mode_shows_the_chain(server, baton):
+    baton("mode", "enable", "--reason", "sprint")
+    shown = baton("mode", "status").stdout
+    assert "is on (level: strict)" in shown
+    assert "user_project" in shown
+    assert "sprint" in shown
+    cleared = baton("mode", "clear").stdout
+    assert "is off" in cleared
+
+
+def test_disabling_stops_work_items_from_enabling(server, baton):
+    baton("mode", "disable")
+    with server.client(**{"Baton-User": "alice", "Baton-Project": "github.com/acme/shop"}) as http:
+        body = {"session_id": "c2", "work_items": 4}
+        assert http.post("/session-start", json=body).json()["mode"]["enabled"] is False
+    baton("mode", "clear")
+
+
+def test_a_payload_is_explained_without_being_recorded(server, baton):
+    payload = json.dumps({"tool_name": "Bash", "tool_input": {"command": "cd x && uv run pytest -q"}})
+    shown = baton("explain", "--level", "strict", "--all", stdin=payload)
+    assert shown.returncode == 0, shown.stderr
+    assert "block" in shown.stdout
+    assert "rule orchestrator/test-or-build: deny" in shown.stdout
+    assert "runs pytest -q" in shown.stdout
+    assert "not guardrails/" in shown.stdout
+    as_json = json.loads(baton("explain", "--json", stdin=payload).stdout)
+    assert as_json["decision"] == "allow"
+
+
+def test_a_recorded_decision_is_explained(server, baton):
+    with server.client(**{"Baton-User": "alice"}) as http:
+        made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c3"}).json()["decision_id"]
+        until(lambda: http.get(f"/decisions/{made}").status_code == 200)
+    shown = baton("explain", made)
+    assert shown.returncode == 0, shown.stderr
+    assert "Edit a.py" in shown.stdout
+    assert baton("explain", made, BATON_USER="bob").returncode == 1
+
+
+BAD_EXPLAIN = [("", "no payload|not JSON"), ("{", "not JSON"), ("[]", "must be a JSON object"), ("{}", "tool_name")]
+
+
+@pytest.mark.parametrize(("stdin", "said"), BAD_EXPLAIN)
+def test_a_bad_payload_is_told_in_a_line(baton, stdin, said):
+    found = baton("explain", stdin=stdin)
+    assert found.returncode == 1
+    assert any(part in found.stderr for part in said.split("|"))
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_the_status_is_told_to_people_and_scripts(baton):
+    shown = baton("status")
+    assert shown.returncode == 0, shown.stderr
+    assert "redis up, database up" in shown.stdout
+    assert json.loads(baton("status", "--json").stdout)["status"] == "ready"
+
+
+def test_the_doctor_names_what_is_wrong_and_what_mends_it(baton):
+    shown = baton("doctor", BATON_HOEM="/x")
+    assert shown.returncode == 0, shown.stdout
+    assert "did you mean `BATON_HOME`" in shown.stdout
+    assert "baton hooks install" in shown.stdout
+    broken = baton("doctor", "--json", BATON_URL="http://127.0.0.1:9")
+    assert broken.returncode == 1
+    assert "error" in {finding["verdict"] for finding in json.loads(broken.stdout)}
+
+
+@pytest.mark.parametrize(
+    "words", [("mode", "enable"), ("mode", "status"), ("status",), ("explain", "0" * 8 + "-" + "0" * 27)]
+)
+def test_an_absent_server_is_told_in_a_line_with_what_to_do(baton, words):
+    found = baton(*words, BATON_URL="http://127.0.0.1:9")
+    assert found.returncode == 1
+    assert "make serve" in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_an_unknown_command_and_an_unknown_level_are_refused(baton):
+    assert baton("mod").returncode == 2
+    found = baton("mode", "enable", "--level", "harsh")
+    assert found.returncode == 2
+    assert "guidance" in found.stderr
