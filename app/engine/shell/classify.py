@@ -137,7 +137,7 @@ def _arguments(found: Use) -> bool:
                 found.flags.add(text)
             else:
                 index = _option(found, text, index, takes)
-        elif entry is not None and not operands and (entry.subcommands or entry.sub_globs):
+        elif entry is not None and text != "-" and not operands and (entry.subcommands or entry.sub_globs):
             below = None if words[index].dynamic else entry.subcommand(text)
             if below is None:
                 told = told and not words[index].dynamic

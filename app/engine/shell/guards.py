@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 MAX_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 256 * 1024
-MAX_NODES = 20_000
+MAX_NODES = 15_000
 MAX_DEPTH = 60
 MAX_WORDS = 100_000
 MAX_FEEDS = 2_000
@@ -97,6 +97,8 @@ def backticks(src: bytes, start: int) -> None:
 
 def apart(src: bytes, end: int, start: int) -> None:
     """At least one blank stands between two words."""
+    if src[start : start + 1] == b"\n" and src[start - 1 : start] != b"\\":
+        raise MendError(src, start, start + 1, b";")
     if end == start:
         backticks(src, start)
         if src[end - 1 : end] == b"$" and src[start : start + 1].isdigit():

@@ -16,6 +16,9 @@ from app.engine.shell.words import Word
 _LANGUAGE = Language(tree_sitter_bash.language())
 _PARSER = Parser(_LANGUAGE)
 _MAX_MENDS = 20
+_SHORT = 1500
+_CHUNK = 512
+_MAX_STEPS = 300
 _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
 
 
@@ -47,6 +50,33 @@ def read_argv(tables: ShellTables, argv: list[str]) -> Shell:
 
 def _unread(reason: str) -> Shell:
     return Shell(categories=("unknown",), unparsed=reason)
+
+
+def _parse(src: bytes) -> Node:
+    """Parse within a number of steps and of looks at the text: recovery from errors reads the rest over and over."""
+    if len(src) <= _SHORT:
+        return _PARSER.parse(src).root_node
+    looks = steps = 0
+    most = 60 + 12 * (len(src) // _CHUNK)
+
+    def chunk(offset: int, _point: object) -> bytes:
+        nonlocal looks
+        looks += 1
+        return src[offset : offset + _CHUNK] if looks <= most else b""
+
+    def stop(_offset: int, has_error: bool) -> bool:  # noqa: FBT001 (the parser calls it so)
+        nonlocal steps
+        steps += 1
+        return has_error or steps > _MAX_STEPS or looks > most
+
+    try:
+        root = _PARSER.parse(chunk, progress_callback=stop).root_node
+    except ValueError as error:
+        _PARSER.reset()
+        raise UnreadableError("not valid shell syntax, or too much of it") from error
+    if looks > most:
+        raise UnreadableError("not valid shell syntax, or too much of it")
+    return root
 
 
 class _Reading:
@@ -93,7 +123,7 @@ class _Reading:
         self.bytes += len(src)
         if self.bytes > guards.MAX_TOTAL_BYTES:
             raise UnreadableError("too many nested scripts")
-        root = _PARSER.parse(src).root_node
+        root = _parse(src)
         self.nodes += root.descendant_count
         if self.nodes > guards.MAX_NODES:
             raise UnreadableError(f"over {guards.MAX_NODES} parts")

@@ -60,10 +60,17 @@ def _command(way: Way, use: Use) -> Runs | None:
 
 
 def _after(way: Way, use: Use) -> Runs | None:
-    for index in range(1, len(use.words) - 1):
+    first = min(
+        (use.operands[other.command or 0] for other in use.runs if _reaches(other, use)), default=len(use.words)
+    )
+    for index in range(1, min(first, len(use.words) - 1)):
         if use.words[index].text == way.after:
             return Runs(commands=((use.words[index + 1 :], ()),))
     return None
+
+
+def _reaches(way: Way, use: Use) -> bool:
+    return way.command is not None and len(use.operands) > way.command
 
 
 def _script(way: Way, use: Use) -> Runs | None:
@@ -87,7 +94,7 @@ def _option_script(option: str, use: Use) -> Word | None:
     stops = any(way.file for way in use.runs)
     for index in range(1, len(words)):
         text = words[index].text
-        if text == "--" or (stops and use.operands[:1] == [index]):
+        if text == "--" or (stops and use.operands[:1] == [index] and text[:1] != "+"):
             return None
         if text.startswith(option + "=") and len(option) > 2:  # noqa: PLR2004
             return Word(text[len(option) + 1 :])
