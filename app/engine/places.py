@@ -153,4 +153,5 @@ def _expand(text: str, home: str) -> str:
 
 
 def _folders(globs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(glob.rsplit("/", 1)[0] for glob in globs if "/" in glob and not glob.endswith("/**"))
+    parents = (glob.rpartition("/")[0] for glob in globs if not glob.endswith("/**"))
+    return tuple(parent for parent in parents if parent.strip("*/"))

@@ -12,6 +12,11 @@ from app.engine.yaml_lines import Lines, ProblemError, YamlError, did_you_mean, 
 TEAM = "team:"
 
 
+def shipped_layer(files: Mapping[str, str]) -> dict[str, str]:
+    """The files of a laid-over set that are not the team's."""
+    return {path: text for path, text in files.items() if not path.startswith(TEAM)}
+
+
 class Parsed:
     """The texts of a set, read and typed; `problems` collects what is wrong with them."""
 
@@ -20,6 +25,7 @@ class Parsed:
         self.problems: list[Problem] = []
         self.lines: dict[str, Lines] = {}
         self.rules: dict[str, RuleFile] = {}
+        self.sources: dict[str, str] = {}
         self.rosters: dict[str, Roster] = {}
         self.shell: dict[str, str] = {}
         self.config = Config()
@@ -27,6 +33,8 @@ class Parsed:
         configs: list[tuple[str, Any]] = []
         for path in sorted(files, key=lambda p: (p.startswith(TEAM), p)):
             name = path.removeprefix(TEAM)
+            if name != "config.yaml" and TEAM + path in files:
+                continue
             if name == "config.yaml":
                 data = self._read(path, Config)
                 if data is not None:
@@ -66,7 +74,7 @@ class Parsed:
         if read is None:
             return
         roster: Roster = read[1]
-        expected = path.removeprefix("agents/").removesuffix(".yaml")
+        expected = path.removeprefix(TEAM).removeprefix("agents/").removesuffix(".yaml")
         if roster.id != expected:
             self.report(path, ("id",), f"`id` is `{roster.id}`; a roster's id is its file's name: `{expected}`")
         self.rosters[roster.id] = roster
@@ -76,7 +84,7 @@ class Parsed:
         if read is None:
             return
         rule: RuleFile = read[1]
-        expected = path.removesuffix(".yaml")
+        expected = path.removeprefix(TEAM).removesuffix(".yaml")
         if not path.endswith(".yaml") or "/" not in path:
             self.problems.append(
                 Problem(path, 1, "allowed: `config.yaml`, `agents/….yaml`, `shell/….yaml` and rules, `folder/….yaml`")
@@ -84,18 +92,15 @@ class Parsed:
         elif rule.id != expected:
             self.report(path, ("id",), f"`id` is `{rule.id}`; a rule's id is its path: `{expected}`")
         self.rules[expected] = rule
+        self.sources[expected] = path
 
 
 def overlay(shipped: Mapping[str, str], team: Mapping[str, str]) -> dict[str, str]:
-    """Lay a team's files over the shipped ones by path; its `config.yaml` is merged key by key when the set is loaded.
+    """Lay a team's files over the shipped ones: each replaces the one of its path, `config.yaml` adds to it by key.
 
-    A shell table of the team's own stands behind all shipped ones, so that its entries win.
+    The layers stay apart in the result, so that each is tested with its own configuration, and a team's entries win.
     """
-    files = dict(shipped)
-    for path, text in team.items():
-        beside = path == "config.yaml" or (path.startswith("shell/") and path not in shipped)
-        files[TEAM + path if beside else path] = text
-    return files
+    return dict(shipped) | {TEAM + path: text for path, text in team.items()}
 
 
 def revision(files: Mapping[str, str]) -> str:

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.policy_set import PolicySet
+from app.engine.policy.rule import Rule
 from app.engine.verdict import Facts
 from app.engine.yaml_lines import Problem
 
 _CONFIG = "config.yaml"
 
 
-def denied_suggestions(policies: PolicySet) -> Iterator[tuple[str, str]]:
-    """Suggestions that the set itself refuses: the rule's id and what to say. These keep a set from being accepted."""
+def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
+    """Suggestions that the set itself refuses: the rule and what to say. These keep a set from being accepted."""
     for rule in policies.rules:
         for suggestion in rule.suggestions if rule.enabled else ():
             if not suggestion.agent:
@@ -26,7 +27,7 @@ def denied_suggestions(policies: PolicySet) -> Iterator[tuple[str, str]]:
                 call = ToolCall(client="lint", session_id="lint", tool_name=tool, tool_input=tool_input)
                 verdict = evaluate(policies, Facts(call=call, level="strict"))
                 if verdict.effect in ("deny", "ask"):
-                    yield rule.id, f"it suggests `{suggestion.agent}`, which `{verdict.rule}` refuses"
+                    yield rule, f"it suggests `{suggestion.agent}`, which `{verdict.rule}` refuses"
                     break
 
 

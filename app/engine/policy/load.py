@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from app.engine.agents import MODELS
 from app.engine.policy.check import failing_tests
 from app.engine.policy.conditions import Ground, compile_all
-from app.engine.policy.files import Parsed, overlay, revision, unknown
+from app.engine.policy.files import TEAM, Parsed, overlay, revision, shipped_layer, unknown
 from app.engine.policy.lint import denied_suggestions
 from app.engine.policy.model import RuleFile, Suggest
 from app.engine.policy.policy_set import PolicySet
@@ -20,7 +20,19 @@ __all__ = ["PolicyProblems", "PolicySet", "Problem", "load", "overlay"]
 
 
 def load(files: Mapping[str, str]) -> PolicySet:
-    """Build the set that these texts, by relative path, describe. Raises PolicyProblems, with all that is wrong."""
+    """Build the set that these texts, by relative path, describe. Raises PolicyProblems, with all that is wrong.
+
+    A rule is tested with the configuration that it came with: a team's rosters and lists change what shipped rules
+    match, and not whether they are accepted.
+    """
+    shipped = shipped_layer(files)
+    if len(shipped) in (0, len(files)):
+        return _test(*_assemble(files), layer="")
+    _test(*_assemble(shipped), layer="")
+    return _test(*_assemble(files), layer=TEAM)
+
+
+def _assemble(files: Mapping[str, str]) -> tuple[Parsed, PolicySet]:
     parsed = Parsed(files)
     tables = build(parsed.shell)
     if not isinstance(tables, ShellTables):
@@ -30,7 +42,7 @@ def load(files: Mapping[str, str]) -> PolicySet:
     rules = _rules(parsed)
     if parsed.problems:
         raise PolicyProblems(parsed.problems)
-    policies = PolicySet(
+    return parsed, PolicySet(
         revision=revision(files),
         rules=rules,
         config=parsed.config,
@@ -38,11 +50,14 @@ def load(files: Mapping[str, str]) -> PolicySet:
         tables=tables,
         shell_revision=revision(parsed.shell),
     )
-    for rule in rules:
-        for at, text in failing_tests(policies, rule):
+
+
+def _test(parsed: Parsed, policies: PolicySet, *, layer: str) -> PolicySet:
+    for rule in policies.rules:
+        for at, text in failing_tests(policies, rule) if rule.source.startswith(layer) else ():
             parsed.report(rule.source, at, text)
-    for rule_id, text in denied_suggestions(policies):
-        parsed.report(f"{rule_id}.yaml", ("suggest",), text)
+    for rule, text in denied_suggestions(policies):
+        parsed.report(rule.source, ("suggest",), text)
     if parsed.problems:
         raise PolicyProblems(parsed.problems)
     return policies
@@ -73,15 +88,15 @@ def _rules(parsed: Parsed) -> tuple[Rule, ...]:
     for rule_id, rule in parsed.rules.items():
         for other in rule.replaces:
             if other not in parsed.rules:
-                parsed.report(f"{rule_id}.yaml", ("replaces",), unknown("rule", other, list(parsed.rules)))
+                parsed.report(parsed.sources[rule_id], ("replaces",), unknown("rule", other, list(parsed.rules)))
         if switched[rule_id]:
             replaced.update(rule.replaces)
     out: list[Rule] = []
     for rule_id, rule in sorted(parsed.rules.items()):
-        path = f"{rule_id}.yaml"
+        path = parsed.sources[rule_id]
         _check_rule(parsed, path, rule)
         try:
-            out.append(_compile(rule, ground, enabled=switched[rule_id] and rule_id not in replaced))
+            out.append(_compile(rule, ground, path, enabled=switched[rule_id] and rule_id not in replaced))
         except UnknownListError as error:
             parsed.report_at_text(path, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
         except ValueError as error:
@@ -124,7 +139,7 @@ def _suggests(rule: RuleFile) -> list[Suggest]:
     return [value] if isinstance(value, Suggest) else value
 
 
-def _compile(rule: RuleFile, ground: Ground, *, enabled: bool) -> Rule:
+def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool) -> Rule:
     missing = rule.on_failure == "deny"
     return Rule(
         id=rule.id,
@@ -142,4 +157,5 @@ def _compile(rule: RuleFile, ground: Ground, *, enabled: bool) -> Rule:
             for s in _suggests(rule)
         ),
         file=rule,
+        source=source,
     )

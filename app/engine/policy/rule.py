@@ -22,7 +22,7 @@ class Suggestion(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold.
 
-    `file` is what it was compiled from.
+    `file` is what it was compiled from, `source` its path.
     """
 
     id: str
@@ -37,16 +37,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     set: dict[str, str]
     suggestions: tuple[Suggestion, ...]
     file: RuleFile
+    source: str
 
     @property
     def tests(self) -> RuleTests:
         """The calls that its file tests it with."""
         return self.file.tests
-
-    @property
-    def source(self) -> str:
-        """The path of its file."""
-        return f"{self.id}.yaml"
 
     def suggestion(self, context: Context) -> str:
         """The first suggestion whose condition holds, as text."""

@@ -1,0 +1,110 @@
+import pytest
+
+from app.engine.call import ToolCall
+from app.engine.policy.load import load
+from app.engine.verdict import Facts
+from app.store import policy_files
+
+SHIPPED = policy_files.read(policy_files.shipped())
+SHELL = {path: text for path, text in SHIPPED.items() if path.startswith("shell/")}
+CONFIG = """
+rosters: [team]
+never_block: [Task, "*__*"]
+shell_tools: {Bash: command}
+patch_tools: {apply_patch: command}
+agent_tools: [Task, Agent]
+path_keys: [file_path]
+lists: {edits: [Edit, Write]}
+"""
+ROSTER = "id: team\ndescription: Ours.\nagents: {explore: {model: haiku}, coder: {model: opus}}\n"
+RULE = """
+id: {id}
+description: A rule.
+who: {who}
+{modes}
+match: {match}
+unless: {unless}
+decision: {decision}
+reason: {reason}
+{extra}
+tests:
+  match: [{yes}]
+  not_match: [{no}]
+"""
+
+
+def rule_text(
+    rule_id="team/rule",
+    match="{tools: Edit}",
+    decision="deny",
+    *,
+    who="any",
+    modes=None,
+    unless="[]",
+    reason="because",
+    extra="",
+    yes="{tool: Edit}",
+    no="{tool: Other}",
+):
+    lines = "" if modes is None else f"modes: {modes}"
+    return RULE.format(
+        id=rule_id,
+        who=who,
+        modes=lines,
+        match=match,
+        unless=unless,
+        decision=decision,
+        reason=reason,
+        extra=extra,
+        yes=yes,
+        no=no,
+    )
+
+
+@pytest.fixture(scope="session")
+def shipped_files():
+    return dict(SHIPPED)
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    return load(SHIPPED)
+
+
+@pytest.fixture
+def rule():
+    return rule_text
+
+
+@pytest.fixture
+def build():
+    """A set of these rules, given as texts by id, with a small configuration."""
+
+    def build_set(rules, config=CONFIG, **more):
+        files = {"config.yaml": config, "agents/team.yaml": ROSTER, **SHELL}
+        return load(files | {f"{rule_id}.yaml": text for rule_id, text in rules.items()} | more)
+
+    return build_set
+
+
+@pytest.fixture
+def facts():
+    def make(tool="Edit", tool_input=None, *, level="strict", agent_id="", history=(), **more):
+        call = {"agent_type": more.pop("agent_type", "")}
+        return Facts(
+            call=ToolCall(
+                client="test",
+                session_id="session-1",
+                tool_name=tool,
+                tool_input={"command": tool_input} if isinstance(tool_input, str) else tool_input or {},
+                agent_id=agent_id,
+                cwd="/repo",
+                project_root="/repo",
+                **call,
+            ),
+            level=level,
+            history=history,
+            **more,
+        )
+
+    return make

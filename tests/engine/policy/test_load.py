@@ -1,0 +1,155 @@
+"""A set is accepted whole or not at all, and what is wrong is said with file and line."""
+
+import pytest
+
+from app.engine.call import ToolCall
+from app.engine.policy.evaluate import evaluate
+from app.engine.policy.load import PolicyProblems, load, overlay
+from app.engine.verdict import Facts
+
+
+def problems(build, *args, **kwargs):
+    with pytest.raises(PolicyProblems) as refused:
+        build(*args, **kwargs)
+    return [f"{problem.file}:{problem.line}: {problem.text}" for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"extra": "when: x"}, "team/rule.yaml:10: unknown key `when`; allowed:"),
+        ({"match": "{tool: Edit}"}, "team/rule.yaml:6: unknown key `tool`; did you mean `tools`?"),
+        ({"decision": "block"}, "team/rule.yaml:8: `decision`: invalid enum value 'block'"),
+        ({"match": "{tools: $edit}"}, "team/rule.yaml:6: unknown list `$edit`; did you mean `$edits`?"),
+        ({"match": '{tools: "[a"}'}, "team/rule.yaml:6: `[a`: `[` is never closed; allowed: `[abc]`, `[!a-z]`"),
+        ({"match": '{tools: "[z-a]"}'}, "team/rule.yaml:6: a pattern that RE2 refuses: invalid character class range"),
+        ({"reason": '"{tol}"'}, "team/rule.yaml:9: unknown placeholder `{tol}`; did you mean `{tool}`?"),
+        ({"yes": ""}, "team/rule.yaml:11: a rule needs at least one call that it matches"),
+        ({"no": ""}, "team/rule.yaml:11: a rule needs at least one call that it lets pass"),
+        ({"yes": "{tool: Write}"}, "team/rule.yaml:12: the test `Write {}` should match and does not: `tools`"),
+        ({"no": "ls, {tool: Edit}"}, "team/rule.yaml:13: the test `Edit {}` should not match and does"),
+        ({"yes": "{tool: Edit, bash: ls}"}, "team/rule.yaml:12: a test needs either `bash` or `tool`"),
+        ({"decision": "rewrite"}, "team/rule.yaml:8: a rewrite needs `set`"),
+        ({"extra": "set: {a: b}"}, "team/rule.yaml:10: `set` belongs to `decision: rewrite`; this one is `deny`"),
+        (
+            {"decision": "rewrite", "extra": "set: {model: gpt}"},
+            "`gpt` is no model that a client accepts; allowed: `fable`",
+        ),
+        (
+            {"decision": "allow", "extra": "on_failure: deny"},
+            "team/rule.yaml:10: `on_failure: deny` is for deny and ask",
+        ),
+        ({"extra": "replaces: [team/rul]"}, "team/rule.yaml:10: unknown rule `team/rul`; did you mean `team/rule`?"),
+        ({"match": "{places: [wrok]}"}, "team/rule.yaml:6: "),
+    ],
+)
+def test_each_mistake_in_a_rule_is_named(build, rule, change, expected):
+    found = problems(build, {"team/rule": rule(**change)})
+    assert any(expected in text for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"config.yaml": "rosters: [teem]"}, "config.yaml:1: unknown roster `teem`; did you mean `team`?"),
+        (
+            {"config.yaml": "rules: {team/rul: off}"},
+            "config.yaml:1: unknown rule `team/rul`; did you mean `team/rule`?",
+        ),
+        ({"config.yaml": "rules: {team/rule: maybe}"}, "config.yaml:1: "),
+        ({"config.yaml": "a: [\n"}, "config.yaml:2: not valid YAML"),
+        (
+            {"agents/x.yaml": "id: y\ndescription: x\nagents: {}"},
+            "agents/x.yaml:1: `id` is `y`; a roster's id is its file's name: `x`",
+        ),
+        ({"team/other.yaml": "- 1"}, "team/other.yaml:1: "),
+        ({"alone.yaml": "x: 1"}, "alone.yaml:1: "),
+        ({"shell/x.yaml": "foo: {is: nothing}"}, "shell/x.yaml:1: unknown category `nothing`"),
+        ({"team/a.yml": "x: 1"}, "team/a.yml:1: "),
+    ],
+)
+def test_each_mistake_in_other_files_is_named(build, rule, files, expected):
+    with pytest.raises(PolicyProblems) as refused:
+        load({"team/rule.yaml": rule(), "agents/team.yaml": "id: team\ndescription: x\nagents: {}"} | files)
+    assert any(expected in str(problem) for problem in refused.value.problems), str(refused.value)
+
+
+def test_all_problems_are_told_at_once(build, rule):
+    found = problems(build, {"team/a": rule("team/b"), "team/c": rule("team/c", match="{tol: x}")})
+    assert [text.split(":")[0] for text in found] == ["team/a.yaml", "team/c.yaml"]
+
+
+def test_a_suggestion_that_the_set_refuses_is_a_problem(build, rule):
+    no_coder = rule(
+        "team/no-coder",
+        match="{agent: {known: true}, input: {subagent_type: coder}}",
+        yes="{tool: Task, input: {subagent_type: coder, prompt: p, description: d}}",
+    )
+    suggests = rule(extra="suggest: {agent: coder, prompt: Do it}")
+    found = problems(build, {"team/rule": suggests, "team/no-coder": no_coder})
+    assert found == ["team/rule.yaml:10: it suggests `coder`, which `team/no-coder` refuses"]
+
+
+def test_the_order_of_files_does_not_matter(shipped_files):
+    one, other = load(shipped_files), load(dict(reversed(shipped_files.items())))
+    assert one.revision == other.revision
+    assert [rule.id for rule in one.rules] == [rule.id for rule in other.rules]
+
+
+def test_the_revision_names_the_texts_and_their_paths(shipped_files):
+    base = load(shipped_files).revision
+    assert len(base) == 12
+    changed = shipped_files | {"config.yaml": shipped_files["config.yaml"] + "\n"}
+    assert load(changed).revision != base
+
+
+def test_a_team_lays_its_files_over_the_shipped_ones(shipped_files, rule):
+    team = {
+        "config.yaml": "rules: {options/pkill: on}\nrosters: [ours]\nlists: {work_items: [{program: tickets}]}",
+        "agents/ours.yaml": "id: ours\ndescription: x\nagents: {helper: {model: fable}}",
+        "models/skill-as-agent.yaml": rule("models/skill-as-agent", match="{tools: Never}", yes="{tool: Never}"),
+        "shell/aaa.yaml": "tickets: test-or-build\npytest: read-only",
+        "team/rule.yaml": rule(match="{tools: Extra}", yes="{tool: Extra}"),
+    }
+    policies = load(overlay(shipped_files, team))
+    enabled = {found.id: found.enabled for found in policies.rules}
+    assert (enabled["options/pkill"], enabled["options/background-limit"], enabled["team/rule"]) == (True, False, True)
+    assert policies.rosters.resolve("helper").model == "fable"
+    assert policies.rosters.resolve("explore") is None
+    assert policies.config.never_block == load(shipped_files).config.never_block
+
+    def verdict(tool, tool_input):
+        call = ToolCall(client="t", session_id="s", tool_name=tool, tool_input=tool_input, cwd="/repo")
+        return evaluate(policies, Facts(call=call, level="strict"))
+
+    assert verdict("Bash", {"command": "pytest"}).effect == "allow"
+    assert verdict("Bash", {"command": "tickets new"}).effect == "abstain"
+    assert verdict("Bash", {"command": "pkill -f x"}).rule == "options/pkill"
+    assert verdict("Extra", {}).rule == "team/rule"
+
+
+def test_a_teams_rule_is_tested_with_the_teams_configuration(shipped_files, rule):
+    mine = {"team/rule.yaml": rule(match="{tools: [$mine]}", yes="{tool: Own}")}
+    with pytest.raises(PolicyProblems, match=r"team:team/rule.yaml:6: unknown list `\$mine`"):
+        load(overlay(shipped_files, mine))
+    assert load(overlay(shipped_files, mine | {"config.yaml": "lists: {mine: [Own]}"}))
+
+
+def test_an_option_replaces_the_rule_that_it_stands_for(shipped_files):
+    policies = load(overlay(shipped_files, {"config.yaml": "rules: {options/direct-edit-paths: on}"}))
+
+    def verdict(path):
+        call = ToolCall(client="t", session_id="s", tool_name="Edit", tool_input={"file_path": path}, cwd="/repo")
+        return evaluate(policies, Facts(call=call, level="strict"))
+
+    assert verdict("CLAUDE.md").effect == "allow"
+    assert [verdict(path).suggestion.split("'")[3] for path in ("a.py", "a.tsx", "docs/a.md", "tests/test_a.py")] == [
+        "executor",
+        "designer",
+        "writer",
+        "test-engineer",
+    ]
+
+
+def test_an_empty_set_is_a_set():
+    assert load({}).rules == ()
