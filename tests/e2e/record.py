@@ -244,13 +244,14 @@ def anonymise(payloads: list[dict[str, Any]], base: Path) -> list[dict[str, Any]
     """Replace this machine's paths, ids and times by fixed ones, the same one for the same id."""
     text = json.dumps(payloads, ensure_ascii=False)
     for folder, shown in (("home/project", "project"), ("home", "")):
-        slug = re.sub(r"[/.]", "-", f"{base}/{folder}")
+        slug = re.sub(r"[^A-Za-z0-9]", "-", f"{base}/{folder}")
         text = text.replace(slug, f"-home-dev{'-' * bool(shown)}{shown}")
         text = text.replace(f"{base}/{folder}", f"/home/dev{'/' * bool(shown)}{shown}")
     text = re.sub(r"/tmp/claude-\d+", "/tmp/claude-1000", text)
     text = re.sub(r"rollout-[\dT-]{19}-", "rollout-2026-01-02T03-04-05-", text)
     text = re.sub(r"sessions/\d{4}/\d\d/\d\d", "sessions/2026/01/02", text)
     text = text.replace('\\"/root/', '\\"/main/').replace('\\"/root\\"', '\\"/main\\"')
+    text = re.sub(r'(nickname\\+":\\+")\w+', r"\g<1>Euler", text)
     seen: dict[str, str] = {}
 
     def numbered(form: str) -> Callable[[re.Match[str]], str]:

@@ -98,6 +98,13 @@ def test_mode_disable_ends_it(stage):
     assert SWITCH_OFF not in played.told()
 
 
+def test_uninstalled_hooks_leave_the_client_alone(strict):
+    strict.baton("hooks", "uninstall", "--client", "claude-code")
+    played = strict.claude({"main": [read(strict, "a.py"), edit(strict), "bye"]})
+    assert is_edited(strict)
+    assert not [e for e in played.ran.events if str(e.get("subtype", "")).startswith("hook")]
+
+
 def test_a_session_is_told_what_an_orchestrator_does(strict):
     played = strict.claude({"main": ["bye"]})
     assert "orchestrator mode is on" in played.told()
@@ -145,6 +152,8 @@ def test_guardrails_hold_without_a_mode_and_in_a_sub_agent(stage):
 
 def test_an_agent_that_switches_baton_off_has_to_ask(strict):
     played = strict.claude({"main": [bash(SWITCH_OFF), "bye"]})
+    assert "BATON" in played.results()[0]
+    assert "let them run it" in played.results()[0]
     assert json.loads(strict.baton("mode", "status", "--json"))["enabled"]
     [asked] = strict.decisions(played, effect="ask")
     assert asked["tool"] == "Bash"

@@ -74,7 +74,8 @@ def test_a_write_into_the_project_from_another_folder_is_refused(strict):
 
 def test_what_would_be_asked_is_refused_with_the_reason(strict):
     played = strict.codex({"main": [bash(SWITCH_OFF), "bye"]})
-    assert "Baton" in played.results()[0]
+    assert "BATON" in played.results()[0]
+    assert "let them run it" in played.results()[0]
     assert json.loads(strict.baton("mode", "status", "--json"))["enabled"]
     assert [d["effect"] for d in strict.decisions(played) if d["event"] == "PreToolUse"] == ["ask"]
 
@@ -89,7 +90,7 @@ def test_the_direct_shell_tool_is_decided_and_rewritten_too(stage):
     direct = [Use("exec_command", {"cmd": "echo rude"}), Use("exec_command", {"cmd": SWITCH_OFF}), "bye"]
     rewritten, refused = stage.codex({"main": direct}, model="a-model-that-codex-does-not-know").results()
     assert "polite" in rewritten
-    assert "Baton" in refused
+    assert "BATON" in refused
 
 
 def test_a_session_is_told_what_an_orchestrator_does(strict):
