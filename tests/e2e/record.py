@@ -259,7 +259,7 @@ def anonymise(payloads: list[dict[str, Any]], base: Path) -> list[dict[str, Any]
 
     text = re.sub(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", numbered("00000000-0000-4000-8000-{:012}"), text)
     text = re.sub(r"\ba[0-9a-f]{16}\b", numbered("a{:016}"), text)
-    text = re.sub(r'("(?:duration_ms|totalDurationMs)": ?)[\d.]+', r"\g<1>12", text)
+    text = re.sub(r'("(?:duration_ms|durationMs|totalDurationMs)": ?)[\d.]+', r"\g<1>12", text)
     anonymous: list[dict[str, Any]] = json.loads(text)
     return anonymous
 
