@@ -95,6 +95,12 @@ def exec_js(source: str) -> Use:
     return Use("exec", source)
 
 
+def spawn(task: str, message: str, **more: str) -> Use:
+    """A Codex sub-agent that starts with nothing but its message."""
+    work = {"task_name": task, "message": message, "fork_turns": "none"}
+    return Use("spawn_agent", {**work, **more}, namespace="collaboration")
+
+
 def codex_script() -> Script:
     """The tools of Codex in code mode, in the main thread and in a sub-agent."""
     work = [
@@ -104,6 +110,7 @@ def codex_script() -> Script:
         exec_js(f"text(await tools.apply_patch({json.dumps(PATCH_TWO)}))"),
         exec_js(f"text(await tools.exec_command({{cmd: {json.dumps(HEREDOC)}}}))"),
     ]
+    wait = Use("wait_agent", {"timeout_ms": 10_000}, namespace="collaboration")
     more = [
         exec_js(
             'const {session_id} = await tools.exec_command({cmd: "bash", tty: true, yield_time_ms: 250});'
@@ -112,17 +119,10 @@ def codex_script() -> Script:
         exec_js('text(await tools.view_image({path: "p.png"}))'),
         exec_js("text(await tools.get_goal({}))"),
         exec_js("text(await tools.list_mcp_resources({}))"),
-        Use(
-            "spawn_agent",
-            {"task_name": "look", "message": "[[sub]] look", "fork_turns": "none"},
-            namespace="collaboration",
-        ),
-        Use(
-            "spawn_agent",
-            {"task_name": "cheap", "message": "[[idle]] rest", "fork_turns": "none", "model": "gpt-6-luna"},
-            namespace="collaboration",
-        ),
-        Use("wait_agent", {"timeout_ms": 5000}, namespace="collaboration"),
+        spawn("cheap", "[[idle]] rest", model="gpt-6-luna"),
+        wait,
+        spawn("look", "[[sub]] look"),
+        wait,
         Use("list_agents", {}, namespace="collaboration"),
     ]
     return {"main": [*work, *more, "bye"], "sub": [*work, "sub done"], "idle": ["rested"], "again": ["again"]}
