@@ -17,7 +17,8 @@ _EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{[.*,?]+\}\*?)?"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
 _HOME = re.compile(rf"(?:{_HOMES})(?=/|\Z)")
 _HOME_ITSELF = re.compile(rf"(?:~[^/]*|{_HOMES}|/home|/Users|/c/Users){_EVERYTHING}")
-_ROOT_ITSELF = re.compile(rf"/|{_EVERYTHING}")
+_SYSTEM = "bin|boot|etc|lib(?:32|64)?|proc|sbin|sys|usr|var|System|Library|Applications|c/Windows"
+_ROOT_ITSELF = re.compile(rf"/|{_EVERYTHING}|/(?:{_SYSTEM}){_EVERYTHING}")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/var/folders", "/run/user")  # noqa: S108
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|u?random|tty.*|cu\.[^/]*|ptmx|console|kmsg|std(?:in|out|err)|video\d*"

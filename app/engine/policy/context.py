@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from app.engine.policy.policy_set import PolicySet, Reading
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+_FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
 _MAX_PATHS = 100
 _UNREAD = object()
@@ -120,17 +121,19 @@ class Context:
         return self.places(write.target, write.base, reach)
 
     def argument_places(self, program: Program) -> frozenset[Place]:
-        """The places of all arguments of a program that look like paths, and of the values of `key=value`."""
+        """The places of all arguments of a program and of the values of `key=value`, but for filters (`--exclude`)."""
         known = self._arguments.get(program)
         if known is not None:
             return known
         found: set[Place] = set()
+        before = ""
         for word in program.argv[1:]:
-            if not word.startswith("-"):
+            key, _, value = word.partition("=")
+            if not word.startswith("-") and not _FILTER.fullmatch(before):
                 found |= self.places(word)
-            value = word.partition("=")[2]
-            if value:
+            if value and not _FILTER.fullmatch(key):
                 found |= self.places(value)
+            before = word
         self._arguments[program] = frozenset(found)
         return self._arguments[program]
 
