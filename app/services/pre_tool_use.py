@@ -17,7 +17,7 @@ from app.services.policies import Policies
 from app.services.recorder import Recorder
 from app.services.recording import decision_record
 from app.services.sessions import Sessions
-from app.store.history import History, Prior
+from app.store.history import History, Prior, name_of_call
 from app.store.redis import RedisUnavailable
 
 REMEMBERED = 2_048
@@ -25,7 +25,7 @@ REMEMBERED = 2_048
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Decision).decode
-_Key = tuple[str, str, str, str]
+_Key = tuple[str, str, str, bytes]
 
 
 class PreToolUse:
@@ -53,8 +53,9 @@ class PreToolUse:
         """Decide a call and record it; a retry (same `tool_use_id`) gets the answer that the first one got."""
         started = perf_counter_ns()
         principal = caller.principal
-        key = (principal.organisation, principal.user, call.session_id, call.tool_use_id)
-        known = self._answered.get(key) if call.tool_use_id else None
+        name = name_of_call(call) if call.tool_use_id else b""
+        key = (principal.organisation, principal.user, call.session_id, name)
+        known = self._answered.get(key) if name else None
         if known is not None:
             return known
         degraded: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class PreToolUse:
         call = self._sessions.place(principal, call)
         if call.session_id:
             try:
-                prior = await self._history.begin(principal, call, decision_id)
+                prior = await self._history.begin(principal, call, decision_id, name)
             except RedisUnavailable:
                 degraded = ("history",)
         if prior is not None:
@@ -73,10 +74,10 @@ class PreToolUse:
             call = self._sessions.learn(principal, call, prior.place)
         call = self._sessions.settle(call)
         decision = self._judge(caller, call, decision_id, prior, degraded, started)
-        if call.tool_use_id:
+        if name:
             self._remember(key, decision)
             if prior is not None:
-                self._history.keep_answer(principal, call, _encode(decision))
+                self._history.keep_answer(principal, call, _encode(decision), name)
         self._counters.answered(decision.degraded)
         self._recorder.put(decision_record(caller, call, decision))
         return decision

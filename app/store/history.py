@@ -1,6 +1,8 @@
 """What a session has done so far, in Redis: look-ups, retries, background tasks, recent edits. It judges nothing."""
 
+import json
 import time
+from functools import lru_cache
 from hashlib import blake2b
 
 import msgspec
@@ -9,6 +11,7 @@ from app.engine.call import ToolCall
 from app.engine.edits import edited_paths
 from app.engine.principal import Principal
 from app.store.redis import Redis, Script
+from app.store.sql import storable
 
 KEPT = 50
 """Tool names kept per session and agent."""
@@ -59,19 +62,23 @@ class History:
         self._redis = redis
         self._ttl_s = ttl_s
 
-    async def begin(self, principal: Principal, call: ToolCall, decision_id: str) -> Prior:
-        """Read what stood before the call and append the call, in one trip; a retry appends nothing."""
+    async def begin(self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"") -> Prior:
+        """Read what stood before the call and append the call, in one trip; a retry appends nothing.
+
+        `name` is what `name_of_call` gives for the call, for a caller that has it already.
+        """
         session = _session(principal, call.session_id)
         keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
         if call.tool_use_id:
-            keys.append(_retry_key(session, call))
-        name = call.tool_name[:LONGEST_NAME].replace("\n", " ")
+            name = name or name_of_call(call)
+            keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
+        tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         # Queued ahead of the script: all leave in one write.
         editors = [
             self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path)) for path in edited_paths(call)
         ]
-        begun = await self._redis.script(_BEGIN, keys, [agent, name, decision_id, KEPT, self._ttl_s, RETRY_S])
+        begun = await self._redis.script(_BEGIN, keys, [agent, tool, decision_id, KEPT, self._ttl_s, RETRY_S])
         names, first_id, answer, retry, background, project, root = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
@@ -83,12 +90,11 @@ class History:
             place=((project or b"").decode(), (root or b"").decode()),
         )
 
-    def keep_answer(self, principal: Principal, call: ToolCall, answer: bytes) -> None:
+    def keep_answer(self, principal: Principal, call: ToolCall, answer: bytes, name: bytes = b"") -> None:
         """Keep the answer for retries of the call; sent, not awaited, and never an error."""
         if call.tool_use_id and len(answer) <= LARGEST_ANSWER:
-            key = _retry_key(_session(principal, call.session_id), call)
-            self._redis.send(b"HSET", key, b"answer", answer)
-            self._redis.send(b"EXPIRE", key, RETRY_S)
+            key = _answer_key(_session(principal, call.session_id), name or name_of_call(call))
+            self._redis.send(b"SET", key, answer, b"EX", RETRY_S)
 
     async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
         """Note the session's project and root, for calls that do not say them."""
@@ -134,15 +140,27 @@ class History:
         )
 
 
+def name_of_call(call: ToolCall) -> bytes:
+    """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
+    try:
+        content = _encode((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input))
+    except UnicodeEncodeError:  # half a surrogate pair
+        content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input)).encode()
+    return blake2b(content, digest_size=16).hexdigest().encode()
+
+
 def _session(principal: Principal, session_id: str) -> bytes:
     """Name a session of one user of one organisation, as a hash tag: its keys lie together in a cluster."""
-    return b"{%b}" % digest(principal.organisation, principal.user, session_id)
+    return _tag(principal.organisation, principal.user, session_id)
 
 
-def _retry_key(session: bytes, call: ToolCall) -> bytes:
-    """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
-    content = _encode(call.tool_input).decode()
-    return b"baton:call:%b:%b" % (session, digest(call.agent_id, call.tool_use_id, call.tool_name, content))
+@lru_cache(maxsize=4_096)
+def _tag(organisation: str, user: str, session_id: str) -> bytes:
+    return b"{%b}" % digest(organisation, user, session_id)
+
+
+def _answer_key(session: bytes, name: bytes) -> bytes:
+    return b"baton:answer:%b:%b" % (session, name)
 
 
 def _edits_key(principal: Principal, project: str, path: str) -> bytes:

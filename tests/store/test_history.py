@@ -73,7 +73,7 @@ async def test_every_key_has_a_lifetime(history, redis):
     await history.begin(ANN, call(tool_use_id="u"), "d")
     history.keep_answer(ANN, call(tool_use_id="u"), b"answer")
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 6
+    assert len(keys) == 7
     lifetimes = [await redis.call(b"TTL", key) for key in keys]
     assert all(0 < seconds <= 3_600 for seconds in lifetimes)
 
