@@ -152,17 +152,8 @@ class _Flattener:
             guards.comment(self.src, start, end)
             if not self.separated:
                 self.operator(";")
-        elif kind == "heredoc_body" and self.pending:
-            self.pending.begin(self.src, self.at)
-            self.pending.nodes = [
-                child for child in node.children if child.type != "heredoc_content" and not _escaped(self.src, child)
-            ]
-        elif kind == "heredoc_end" and self.pending:
-            if self.pending.start < 0:
-                self.pending.begin(self.src, self.at)
-            self.pending.finish(self.src, node)
-            self.pending = None
-            self.operator(";")
+        elif kind in {"heredoc_body", "heredoc_end"} and self.pending:
+            self.heredoc(self.pending, node, kind)
         elif kind in _WORDS and self.element is not None and not self.separated:
             dollar = self.element.extra and self.element.extra[-1].type == "$"
             (guards.within if dollar else guards.apart)(self.src, self.at, start)
@@ -170,6 +161,17 @@ class _Flattener:
         else:
             raise UnreadableError(f"`{kind}` in the place of a command")
         self.at = end
+
+    def heredoc(self, pending: Heredoc, node: Node, kind: str) -> None:
+        if pending.start < 0:
+            pending.begin(self.src, self.at)
+        if kind == "heredoc_body":
+            children = node.children
+            pending.nodes = [c for c in children if c.type != "heredoc_content" and not _escaped(self.src, c)]
+        else:
+            pending.finish(self.src, node)
+            self.pending = None
+            self.operator(";")
 
     def add(self, node: Node | None) -> Element:
         self.element = Element(node)

@@ -15,11 +15,36 @@ MAX_DEPTH = 60
 MAX_WORDS = 100_000
 MAX_FEEDS = 2_000
 
-KEYWORDS = frozenset("if then elif else fi for while until do done case esac in select function { } ! [[ ]] ((".split())
+KEYWORDS = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "select",
+        "function",
+        "{",
+        "}",
+        "!",
+        "[[",
+        "]]",
+        "((",
+    ]
+)
 _OPENERS = frozenset(["{", "if", "for", "while", "until", "case", "select", "[[", "!"])
 
 _BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
 _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
+_PLAIN_GAPS = frozenset([b"", b" ", b"\n"])
 _PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
 _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
 _LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
@@ -127,7 +152,7 @@ def redirection(src: bytes, end: int, start: int) -> None:
 def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
     """Only white space may stand between two parts of a block; a line end must, where no operator does."""
     gap = src[end:start]
-    if separated and (not gap or gap == b" " or gap == b"\n"):
+    if separated and gap in _PLAIN_GAPS:
         return
     if not _SPACE.match(gap):
         raise UnreadableError("text between commands that the parser dropped")

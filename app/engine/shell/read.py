@@ -7,10 +7,10 @@ from tree_sitter import Language, Node, Parser
 
 from app.engine.shell import guards
 from app.engine.shell.guards import MendError, UnreadableError
-from app.engine.shell.model import Category, Program, Shell, Write
-from app.engine.shell.scripts import Folder, Text
+from app.engine.shell.model import Category, Shell, Write
+from app.engine.shell.scripts import Folder, Place, Text
 from app.engine.shell.tables import CATEGORIES, ShellTables
-from app.engine.shell.walk import Place, Walk
+from app.engine.shell.walk import Walk
 from app.engine.shell.words import Word
 
 _LANGUAGE = Language(tree_sitter_bash.language())

@@ -11,7 +11,8 @@ from app.engine.shell.scripts import Input
 from app.engine.shell.words import Word
 
 if TYPE_CHECKING:
-    from app.engine.shell.walk import Place, Walk
+    from app.engine.shell.commands import Commands
+    from app.engine.shell.scripts import Place
 
 _FD = re.compile(r"[0-9]+-?\Z|-\Z")
 _WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
@@ -38,22 +39,22 @@ class Redirects:
 NONE = Redirects()
 
 
-def read(walk: "Walk", element: blocks.Element, place: "Place") -> Redirects:
+def read(walk: "Commands", element: blocks.Element, place: "Place") -> Redirects:
     """Read the redirections of a command. Raises UnreadableError."""
     found = Redirects(place.input)
     for node in element.redirects:
         if node.type == "herestring_redirect":
             word = _operands(node, walk, place, found)
             found.subs += word.subs
-            found.input = Input(walk.word_spans(word, place.text), None, [word])
+            found.input = Input(word.spans, None, [word])
         else:
             _file(node, walk, place, found)
     if element.heredoc:
-        _heredoc(element.heredoc, walk, place, found)
+        _heredoc(element.heredoc, place, found)
     return found
 
 
-def _operands(node: Node, walk: "Walk", place: "Place", found: Redirects) -> Word:
+def _operands(node: Node, walk: "Commands", place: "Place", found: Redirects) -> Word:
     """Read the word after the operator; further words are the command's arguments."""
     src = place.text.src
     children = node.children
@@ -79,14 +80,14 @@ def _operands(node: Node, walk: "Walk", place: "Place", found: Redirects) -> Wor
     return walk.word(rest[target], place.text)
 
 
-def _file(node: Node, walk: "Walk", place: "Place", found: Redirects) -> None:
+def _file(node: Node, walk: "Commands", place: "Place", found: Redirects) -> None:
     children = node.children
     has_fd = children[0].type == "file_descriptor"
     fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
     operator = children[1 if has_fd else 0].type
     word = _operands(node, walk, place, found)
     found.subs += word.subs
-    spans = walk.word_spans(word, place.text)
+    spans = word.spans
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):
         walk.network = True
         found.output = True
@@ -103,7 +104,7 @@ def _file(node: Node, walk: "Walk", place: "Place", found: Redirects) -> None:
         found.targets.append(word.text)
 
 
-def _heredoc(heredoc: blocks.Heredoc, walk: "Walk", place: "Place", found: Redirects) -> None:
+def _heredoc(heredoc: blocks.Heredoc, place: "Place", found: Redirects) -> None:
     src = place.text.src
     if heredoc.literal:
         word = Word(src[heredoc.start : heredoc.end].decode())
@@ -112,8 +113,7 @@ def _heredoc(heredoc: blocks.Heredoc, walk: "Walk", place: "Place", found: Redir
     if heredoc.strips:
         word.text = re.sub(r"(?m)^\t+", "", word.text)
         word.parts = [(re.sub(r"(?m)^\t+", "", text), kind) for text, kind in word.parts]
-    if place.text.pattern is not None:
-        word = place.text.restore(word)
+    word = place.text.bind(word)
     found.subs += word.subs
     found.ticks += word.ticks
-    found.input = Input(walk.word_spans(word, place.text), None, [word])
+    found.input = Input(word.spans, None, [word])

@@ -6,17 +6,9 @@ It does not decide what any of it means; `walk` does.
 import posixpath
 import re
 
-from app.engine.shell.words import LITERAL, SUBSTITUTION, Word
-
-
-class Span:
-    """A run of programs that the walk lists: first to last, the last excluded."""
-
-    __slots__ = ("first", "last")
-
-    def __init__(self) -> None:
-        self.first = 0
-        self.last = 0
+from app.engine.shell import guards
+from app.engine.shell.guards import UnreadableError
+from app.engine.shell.words import LITERAL, SUBSTITUTION, Span, Word
 
 
 class Input:
@@ -75,12 +67,13 @@ class Text:
     `owner` is the index of the program that interprets it, -1 for the line itself.
     """
 
-    __slots__ = ("depth", "functions", "outer", "owner", "pattern", "src")
+    __slots__ = ("functions", "outer", "owner", "pattern", "spans", "src")
 
     def __init__(self, src: bytes, owner: int = -1) -> None:
         self.src = src
         self.owner = owner
         self.functions: set[str] = set()
+        self.spans: dict[int, Span] = {}
         self.outer: dict[str, tuple[str, list[Span]]] = {}
         self.pattern: re.Pattern[str] | None = None
 
@@ -89,8 +82,13 @@ class Text:
         self.outer = outer
         self.pattern = re.compile(r"\$(" + "|".join(outer) + r")(?!\w)") if outer else None
 
-    def restore(self, word: Word) -> Word:
-        """Put back into a word what its stand-ins stand for."""
+    def span(self, start: int) -> Span:
+        """The programs of the substitution that starts at a byte."""
+        return self.spans.setdefault(start, Span())
+
+    def bind(self, word: Word) -> Word:
+        """Put back into a word what its stand-ins stand for, and tell it which programs' output is in it."""
+        word.spans = [self.span(node.start_byte) for node in word.subs]
         if self.pattern is None or "$" not in word.text:
             return word
         parts: list[tuple[str, int]] = []
@@ -99,12 +97,42 @@ class Text:
             for found in self.pattern.finditer(text):
                 parts.append((text[at : found.start()], kind))
                 parts.append((self.outer[found[1]][0], SUBSTITUTION))
-                word.outer.append(found[1])
+                word.outer = True
+                word.spans += self.outer[found[1]][1]
                 at = found.end()
             parts.append((text[at:], kind))
         word.parts = [part for part in parts if part[0]]
         word.text = "".join([text for text, _ in word.parts])
         return word
+
+
+class Place:
+    """Where in the line the walk stands; passed down, copied where a part of the line has its own."""
+
+    __slots__ = ("certain", "depth", "folder", "forks", "function", "input", "level", "text")
+
+    def __init__(self, text: Text, folder: Folder) -> None:
+        self.text = text
+        self.folder = folder
+        self.input: Input | None = None
+        self.depth = 0
+        self.level = 0
+        self.function = ""
+        self.forks = False
+        self.certain = True
+
+    def below(self, *, deeper: int = 0, subshell: bool = False) -> "Place":
+        """Copy for a part of this place; raises UnreadableError when that is too deep."""
+        if self.level >= guards.MAX_DEPTH:
+            raise UnreadableError(f"nested deeper than {guards.MAX_DEPTH} levels")
+        place = Place(self.text, Folder(self.folder.base) if subshell else self.folder)
+        place.input = self.input
+        place.depth = self.depth + deeper
+        place.level = self.level + 1
+        place.function = self.function
+        place.forks = self.forks or subshell
+        place.certain = self.certain
+        return place
 
 
 def told(script: list[Word]) -> bool:

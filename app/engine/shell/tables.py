@@ -92,6 +92,8 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
+    """What the tables say of one program or subcommand; `name` is the program's, whatever it was found by."""
+
     name: str
     categories: tuple[Category, ...] = ("unknown",)
     takes_value: frozenset[str] = frozenset()

@@ -18,7 +18,9 @@ _UNESCAPE_HEREDOC = re.compile(r"\\([$`\\\n])")
 _TICKS = re.compile(r"(?<!\\)(?:\\\\)*`")
 UNESCAPE_TICKS = re.compile(r"\\([$`\\])")
 _RAW = re.compile(rb"'[^']*'\Z")
+_DOUBLE = re.compile(rb'".*"\Z', re.DOTALL)
 _ANSI = re.compile(rb"\$'(?:[^'\\]|\\.)*'\Z", re.DOTALL)
+_SINGLE_QUOTED = {"raw_string": _RAW, "ansi_c_string": _ANSI}
 _SIMPLE = re.compile(rb"\s*\$(?:\w+|[@*#?$!_-])\Z")
 _GLOB = re.compile(r"[*?\[{]")
 _ANSI_ESCAPE = re.compile(
@@ -30,14 +32,25 @@ _ANSI_LETTERS |= {b"t": b"\t", b"v": b"\v"}
 LITERAL, EXPANSION, SUBSTITUTION = 0, 1, 2
 
 
+class Span:
+    """A run of programs that the walk lists: first to last, the last excluded."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.last = 0
+
+
 class Word:
     """A word. `dynamic` tells that an expansion is in it, `globs` that an unquoted glob or brace is.
 
     `subs` are the outermost substitutions, `parts` the pieces of the text with their kind (none for a plain word).
-    `ticks` are the texts within backticks of a heredoc, where the parser makes no node of them. `outer` names the stand-ins, in a nested script, of substitutions that the shell around it makes.
+    `ticks` are the texts within backticks of a heredoc, where the parser makes no node of them. `outer`
+    tells that the shell around a nested script makes a part of it, `spans` are the programs whose output is in it.
     """
 
-    __slots__ = ("dynamic", "globs", "outer", "parts", "subs", "text", "ticks")
+    __slots__ = ("dynamic", "globs", "outer", "parts", "spans", "subs", "text", "ticks")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -45,7 +58,8 @@ class Word:
         self.globs = False
         self.subs: list[Node] = []
         self.parts: list[tuple[str, int]] = []
-        self.outer: list[str] = []
+        self.outer = False
+        self.spans: list[Span] = []
         self.ticks: list[str] = []
 
 
@@ -80,18 +94,14 @@ def _piece(node: Node, kind: str, src: bytes, word: Word) -> None:
             word.globs = True
         word.parts.append((_UNESCAPE.sub(r"\1", text) if "\\" in text else text, LITERAL))
     elif kind == "string":
-        if raw[:1] != b'"' or raw[-1:] != b'"' or len(raw) < 2:  # noqa: PLR2004 (two quotes)
+        if not _DOUBLE.match(raw):
             raise UnreadableError("a string that the parser may have cut wrongly")
         inner = [child for child in node.children if child.type not in ('"', "string_content")]
         _quoted(inner, src, node.start_byte + 1, node.end_byte - 1, word, _UNESCAPE_QUOTED)
-    elif kind == "raw_string":
-        if not _RAW.match(raw):
+    elif kind in _SINGLE_QUOTED:
+        if not _SINGLE_QUOTED[kind].match(raw):
             raise UnreadableError("a string that the parser may have cut wrongly")
-        word.parts.append((raw[1:-1].decode(), LITERAL))
-    elif kind == "ansi_c_string":
-        if not _ANSI.match(raw):
-            raise UnreadableError("a string that the parser may have cut wrongly")
-        word.parts.append((_ansi(raw[2:-1]), LITERAL))
+        word.parts.append((raw[1:-1].decode() if kind == "raw_string" else _ansi(raw[2:-1]), LITERAL))
     elif kind in SUBSTITUTIONS or kind in _EXPANSIONS:
         _expansion(node, kind, raw, src, word)
     elif kind == "$":
