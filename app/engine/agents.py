@@ -7,6 +7,8 @@ import msgspec
 MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
 """The only values that a client's agent call accepts."""
 
+_CACHED = 4096
+_CACHED_NAME = 200
 _TIERS = {"low": "haiku", "high": "opus"}
 
 
@@ -91,7 +93,7 @@ class Rosters:
         if name in self._found:
             return self._found[name]
         found = resolve(self.by_id, self.order, self._aliases.get(name, name))
-        if len(self._found) < 4096:  # noqa: PLR2004
+        if len(self._found) < _CACHED and len(name) < _CACHED_NAME:
             self._found[name] = found
         return found
 

@@ -29,6 +29,9 @@ _VARIABLE = re.compile(rf"\$(?:\{{(HOME|PWD|TMPDIR|TEMP|TMP){_VALUE}\}}|(HOME|PW
 _OPEN = re.compile(r"[$`*?\[{]")
 _DRIVE = re.compile(r"([A-Za-z]):[\\/]")
 _NOWHERE: frozenset[Place] = frozenset()
+_ANYWHERE: frozenset[Place] = frozenset(("work", "baton_home", "hook_settings"))
+_TOO_LONG = 65_536
+_NOT_CACHED = 2_000
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -55,8 +58,14 @@ class Locator:
         self._cached = lru_cache(maxsize=4096)(self._places)
 
     def places(self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file") -> frozenset[Place]:
-        """All places of a path as written. `base` is as in `shell.model.Write`; a harmless device is nowhere."""
-        if len(target) + len(cwd) + len(root) > 2000:  # noqa: PLR2004
+        """All places of a path as written. `base` is as in `shell.model.Write`; a harmless device is nowhere.
+
+        A path over 64 KiB is not read: it may be in any place that is protected.
+        """
+        size = len(target) + len(cwd) + len(root)
+        if size > _TOO_LONG:
+            return _ANYWHERE
+        if size > _NOT_CACHED:
             return self._places(target, base, cwd, root, reach)
         return self._cached(target, base, cwd, root, reach)
 
@@ -85,7 +94,8 @@ def normal(path: str) -> str:
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
-            parts = ["home"] if parts and parts[-1].startswith("~") else parts[:-1]
+            if parts and parts.pop().startswith("~"):
+                parts.append("home")
         elif part not in ("", "."):
             parts.append(part)
     text = "/".join(parts)

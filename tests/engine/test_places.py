@@ -79,7 +79,7 @@ def test_removing_what_holds_the_work_is_work():
     assert "work" not in places("/home/ann/other", reach="tree")
 
 
-@pytest.mark.parametrize("target", ["/", "//", "/.", "/*", "/.*", "/tmp/..", "/{*,.*}", "/../.."])
+@pytest.mark.parametrize("target", ["/", "//", "/.", "/*", "/.*", "/tmp/..", "/{*,.*}", "/../..", "/etc", "/usr/*"])
 def test_root_itself(target):
     assert "root" in places(target)
 
@@ -106,7 +106,7 @@ def test_a_home_itself(target):
     assert "home" in places(target)
 
 
-@pytest.mark.parametrize("target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc", "a/", "$HOMEWORK"])
+@pytest.mark.parametrize("target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt", "a/", "$HOMEWORK"])
 def test_neither_root_nor_home(target):
     assert not {"root", "home"} & places(target)
 
@@ -145,6 +145,15 @@ def test_hook_settings_and_the_folder_that_holds_them():
     assert "hook_settings" not in places("../.claude")
     assert "hook_settings" not in places("../.claude/agents/a.md")
     assert "hook_settings" not in places("*")
+
+
+def test_a_path_too_long_to_read_may_be_anywhere_that_is_protected():
+    assert places("a/../" * 20_000 + ".baton/x") == {"work", "baton_home", "hook_settings"}
+
+
+def test_climbing_above_an_unknown_home():
+    assert "home" in places("~/..", cwd="/srv/app", root="/srv/app")
+    assert "root" in places("~/../..", cwd="/srv/app", root="/srv/app")
 
 
 def test_windows_paths():

@@ -16,6 +16,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", 
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
 _MAX_PATHS = 100
+_TOO_LONG = 65_536
 _UNREAD = object()
 
 
@@ -139,6 +140,8 @@ class Context:
 
     def relative(self, path: str) -> str:
         """A path as rules' globs see it: relative to the project where it lies in it, otherwise absolute."""
+        if len(path) > _TOO_LONG:
+            return path
         whole = resolve(path, "", self.call.cwd).whole
         for folder in (normal(self.root), normal(self.call.cwd)):
             if within(whole, folder):

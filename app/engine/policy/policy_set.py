@@ -20,6 +20,7 @@ from app.engine.verdict import Level
 _CACHED_TEXT = 4096
 _CACHED_TOOLS = 1024
 _CACHED_FOLDERS = 64
+_CACHED_NAME = 1024
 
 
 class Reading:
@@ -39,7 +40,7 @@ class Reading:
         found = self._live.get(key)
         if found is None:
             found = tuple(c for c in candidates if c.possible(context, self.programs))
-            if len(self._live) < _CACHED_FOLDERS:
+            if len(self._live) < _CACHED_FOLDERS and len(call.cwd) + len(context.root) < _CACHED_NAME:
                 self._live[key] = found
         return found
 
@@ -95,7 +96,7 @@ class PolicySet:
         if found is None:
             rules = (rule for rule in self.rules if not self.concerns(rule, tool, level, subagent=subagent))
             found = tuple(c for rule in rules if (c := candidate(rule, tool)))
-            if len(self._candidates) < _CACHED_TOOLS:
+            if len(self._candidates) < _CACHED_TOOLS and len(tool) < _CACHED_NAME:
                 self._candidates[key] = found
         return found
 
