@@ -128,8 +128,8 @@ class Commands(Programs):
         word = words.read(node, text.src)
         return text.bind(word) if word.dynamic or text.pattern is not None else word
 
-    def assignment(self, node: Node, text: Text) -> Word:
-        """Read `NAME=value` as one word."""
+    def assignment(self, node: Node, text: Text, *, keep: bool = False) -> Word:
+        """Read `NAME=value` as one word; `keep` tells that later commands see the variable."""
         src = text.src
         value = node.child_by_field_name("value")
         if value is None:
@@ -148,6 +148,8 @@ class Commands(Programs):
         if target is not None and target.type == "subscript":
             word.subs = words.find(target, src, quotes=True) + word.subs
         text.bind(word)
+        if keep and word.spans:
+            text.variables[name.decode().rstrip("+=")] = word.spans
         word.text = name.decode() + word.text
         return word
 
@@ -160,7 +162,7 @@ class Commands(Programs):
             guards.no_comment(place.text.src, child)
             (guards.apart if prefix else guards.within)(place.text.src, at, child.start_byte)
             at = child.end_byte
-            prefix.append(self.assignment(child, place.text))
+            prefix.append(self.assignment(child, place.text, keep=True))
         first = len(self.programs)
         texts = [word.text for word in prefix]
         argv = self.args(extra, place.text)
@@ -182,7 +184,7 @@ class Commands(Programs):
             (guards.apart if argv else guards.within)(text.src, at, child.start_byte)
             at = child.end_byte
             if child.type == "variable_assignment":
-                argv.append(self.assignment(child, text))
+                argv.append(self.assignment(child, text, keep=True))
             elif child.type in _DECLARATION_WORDS:
                 argv.append(Word(text.src[child.start_byte : child.end_byte].decode()))
             else:

@@ -40,7 +40,8 @@ KEYWORDS = frozenset(
         "((",
     ]
 )
-_OPENERS = frozenset(["{", "if", "for", "while", "until", "case", "select", "[[", "!"])
+_OPENERS = frozenset([b"{", b"if", b"for", b"while", b"until", b"case", b"select", b"[[", b"!"])
+_TIME_OPTIONS = frozenset([b"-p", b"--"])
 
 _BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
 _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
@@ -231,7 +232,8 @@ def name(src: bytes, before: int, start: int, end: int) -> None:
 
 def prefix(src: bytes, name: Node, args: list[Node]) -> None:
     """`time` and `coproc` take whole compound commands; blank the word out so that those are read."""
-    texts = [src[arg.start_byte : arg.end_byte].decode("utf-8", "replace") for arg in args[:2]]
-    for count, text in enumerate(texts):
-        if text in _OPENERS:
-            raise MendError(src, name.start_byte, args[count].start_byte, b"")
+    texts = [src[arg.start_byte : arg.end_byte] for arg in args[:2]]
+    at = 1 if texts and (texts[0] in _TIME_OPTIONS or src[name.start_byte : name.end_byte] == b"coproc") else 0
+    for index in {0, at}:
+        if index < len(texts) and texts[index] in _OPENERS and (index == 0 or texts[index] != b"!"):
+            raise MendError(src, name.start_byte, args[index].start_byte, b"")

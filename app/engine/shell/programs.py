@@ -99,13 +99,12 @@ class Programs(ABC):
         source = place.input
         if source is None:
             return scripts, hidden
-        if runs.stdin:
+        if runs.stdin == "script" and source.script is not None and told(source.script):
+            scripts.append(source.script)
+        elif runs.stdin:
+            hidden = hidden or runs.stdin == "script"
             self.sinks.append((index, source))
-            if runs.stdin == "script" and source.script is not None and told(source.script):
-                scripts.append(source.script)
-            elif runs.stdin == "script":
-                hidden = True
-                self.feed_words(index, source.script or [])
+            self.feed_words(index, source.script or [])
         elif piped and any(way.script == "-c" for way in use.runs):
             replaced = any("{}" in word.text for script in runs.scripts for word in script)
             if replaced or not runs.scripts:

@@ -8,7 +8,9 @@ import re
 
 from app.engine.shell import guards
 from app.engine.shell.guards import UnreadableError
-from app.engine.shell.words import LITERAL, SUBSTITUTION, Span, Word
+from app.engine.shell.words import EXPANSION, LITERAL, SUBSTITUTION, Span, Word
+
+_VARIABLE = re.compile(r"\s*\$\{?(\w+)")
 
 
 class Input:
@@ -64,16 +66,17 @@ class Folder:
 class Text:
     """A text that is being read, with the stand-ins for what the shell around it puts in.
 
-    `owner` is the index of the program that interprets it, -1 for the line itself.
+    `variables` are those whose value a substitution made. `owner` is the index of the program that interprets it, -1 for the line itself.
     """
 
-    __slots__ = ("functions", "outer", "owner", "pattern", "spans", "src")
+    __slots__ = ("functions", "outer", "owner", "pattern", "spans", "src", "variables")
 
     def __init__(self, src: bytes, owner: int = -1) -> None:
         self.src = src
         self.owner = owner
         self.functions: set[str] = set()
         self.spans: dict[int, Span] = {}
+        self.variables: dict[str, list[Span]] = {}
         self.outer: dict[str, tuple[str, list[Span]]] = {}
         self.pattern: re.Pattern[str] | None = None
 
@@ -89,6 +92,10 @@ class Text:
     def bind(self, word: Word) -> Word:
         """Put back into a word what its stand-ins stand for, and tell it which programs' output is in it."""
         word.spans = [self.span(node.start_byte) for node in word.subs]
+        if self.variables:
+            for text, kind in word.parts:
+                name = _VARIABLE.match(text) if kind == EXPANSION else None
+                word.spans += self.variables.get(name[1], ()) if name else ()
         if self.pattern is None or "$" not in word.text:
             return word
         parts: list[tuple[str, int]] = []

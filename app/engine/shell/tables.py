@@ -30,6 +30,7 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     module: str | None = None
     file: bool | None = None
     assignments: bool = False
+    strip: str = ""
     until: tuple[str, ...] = (";", "+")
 
 
@@ -49,6 +50,7 @@ class _RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}
     is_: str | list[str] = "unknown"
     aka: list[str] = []
     takes_value: list[str] = []
+    overall: list[_RawClause] = []
     subcommands: dict[str, Any] = {}
     when: list[_RawClause] = []
     writes: list[str] = []
@@ -157,6 +159,13 @@ def build(texts: Mapping[str, str]) -> ShellTables | tuple[Problem, ...]:
     return ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
 
 
+class _Above(msgspec.Struct, frozen=True):
+    """What a subcommand takes over from the entry above it."""
+
+    takes_value: frozenset[str] = frozenset()
+    clauses: tuple[Clause, ...] = ()
+
+
 class _Reader:
     """Turns one file's data into entries and collects the problems."""
 
@@ -173,7 +182,7 @@ class _Reader:
         for name in key.split("|"):
             self.check_name((key,), name)
             aka = value.get("aka", []) if isinstance(value, dict) else []
-            entry = self.entry((key,), value, name, frozenset())
+            entry = self.entry((key,), value, name, _Above())
             names = [name, *(other for other in aka if isinstance(other, str))]
             found += [(other, entry) for other in names]
         return found
@@ -182,7 +191,7 @@ class _Reader:
         if not name or "/" in name or any(character.isspace() for character in name):
             self.report(at, f"`{name}` is no name: one word without `/` is")
 
-    def entry(self, at: Path, value: Any, name: str, above: frozenset[str]) -> Entry:
+    def entry(self, at: Path, value: Any, name: str, above: "_Above") -> Entry:
         if isinstance(value, str | list):
             value = {"is": value}
         try:
@@ -190,7 +199,9 @@ class _Reader:
         except ProblemError as error:
             self.problems.append(error.problem)
             return Entry(name)
-        takes_value = above | frozenset(raw.takes_value)
+        takes_value = above.takes_value | frozenset(raw.takes_value)
+        overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
+        overall = above.clauses + overall
         for index, option in enumerate(raw.takes_value):
             if not option.startswith(("-", "+")):
                 self.report((*at, "takes_value", index), f"`{option}` is no option: it must start with `-`")
@@ -200,7 +211,7 @@ class _Reader:
         globs: list[tuple[re.Pattern[str], Entry]] = []
         for key, below in raw.subcommands.items():
             place = (*at, "subcommands", key)
-            entry = self.entry(place, below, name, takes_value)
+            entry = self.entry(place, below, name, _Above(takes_value, overall))
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
                 if _is_glob(word):
@@ -215,7 +226,7 @@ class _Reader:
             takes_value=takes_value,
             subcommands=subcommands,
             sub_globs=tuple(globs),
-            clauses=tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when)),
+            clauses=overall + tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when)),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.shell.classify import Use
-from app.engine.shell.tables import Way
+from app.engine.shell.tables import Way, glob
 from app.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -76,6 +76,11 @@ def _reaches(way: Way, use: Use) -> bool:
 def _script(way: Way, use: Use) -> Runs | None:
     operands, words = use.operands, use.words
     place = way.script or ""
+    if way.strip:
+        cut = re.compile(glob(way.strip).pattern.removesuffix(r"\Z").replace(".*", ".*?"))
+        found = [cut.match(value) for option, value in use.values if option == place]
+        scripts = tuple([Word(match.string[match.end() :])] for match in found if match)
+        return Runs(scripts=scripts) if scripts else None
     if place.startswith("-"):
         word = _option_script(place, use)
         return Runs(scripts=([word],)) if word else None
