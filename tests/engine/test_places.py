@@ -106,7 +106,9 @@ def test_a_home_itself(target):
     assert "home" in places(target)
 
 
-@pytest.mark.parametrize("target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt", "a/", "$HOMEWORK"])
+@pytest.mark.parametrize(
+    "target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt", "a/", "$HOMEWORK"]
+)
 def test_neither_root_nor_home(target):
     assert not {"root", "home"} & places(target)
 
