@@ -45,7 +45,7 @@ def one_call(text: str) -> dict[str, Any]:
 
 def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
     """What to decide a payload by. Raises CallError."""
-    levels = get_args(Level)
+    levels: dict[str, Level] = {name: name for name in get_args(Level)}
     if level not in levels:
         raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")
     tool, tool_input = payload.get("tool_name"), payload.get("tool_input", {})
@@ -59,4 +59,4 @@ def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> F
         if isinstance(value := payload.get(key), str)
     }
     call = ToolCall(client="cli", tool_name=tool, tool_input=tool_input, **{"session_id": "", **texts})
-    return Facts(call=call, level=level, history=history)
+    return Facts(call=call, level=levels[level], history=history)
