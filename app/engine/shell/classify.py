@@ -3,8 +3,6 @@
 It does not look at what a program runs; `unwrap` does.
 """
 
-import posixpath
-
 from app.engine.shell.model import Category
 from app.engine.shell.tables import Clause, Entry, ShellTables, Way
 from app.engine.shell.words import Word
@@ -54,7 +52,7 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use
     first = words[0]
     entry: Entry | None = None
     if not first.dynamic and not (first.globs and first.text != "["):
-        found.name = posixpath.basename(first.text).removesuffix(".exe")
+        found.name = first.text.rpartition("/")[2].removesuffix(".exe")
         entry = _entry(tables, first.text, found.name)
         if entry is not None:
             found.name = entry.name if entry.name and "*" not in entry.name else found.name
@@ -128,7 +126,7 @@ def _arguments(found: Use) -> bool:
     words, operands = found.words, found.operands
     index, count = 1, len(words)
     options, told = True, True
-    own = _own_operands(entry)
+    own = entry.own_operands if entry else len(words)
     while index < count:
         text = words[index].text
         if options and text[:1] == "-" and text != "-":
@@ -144,21 +142,13 @@ def _arguments(found: Use) -> bool:
                 operands.append(index)
             else:
                 found.entry = entry = below
-                takes, own = entry.takes_value, _own_operands(entry)
+                takes, own = entry.takes_value, entry.own_operands
                 found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
         else:
             operands.append(index)
         options = options and len(operands) <= own
         index += 1
     return told
-
-
-def _own_operands(entry: Entry | None) -> int:
-    """How many operands are the program's own: what follows is of the command or the script that it runs."""
-    if entry is None:
-        return 1 << 30
-    numbers = [0 if way.file else way.command for way in entry.runs if way.file or way.command is not None]
-    return min((number for number in numbers if number is not None), default=1 << 30)
 
 
 def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:
@@ -211,17 +201,17 @@ def _decide(found: Use, entry: Entry) -> None:
 
 
 def _holds(clause: Clause, found: Use) -> bool:
-    count = len(found.operands)
-    if not clause.count[0] <= count <= clause.count[1]:
+    low, high = clause.count
+    if not low <= len(found.operands) <= high:
         return False
-    if clause.flags and not (clause.flags.any_of(found.flags) or clause.flags.any_of(found.raw_flags)):
+    flags = clause.flags
+    if flags is not None and not (flags.any_of(found.flags) or flags.any_of(found.raw_flags)):
         return False
-    if clause.values and not all(
-        any(option == name and value in globs for name, value in found.values) for option, globs in clause.values
-    ):
-        return False
-    if clause.first and not (count and found.words[found.operands[0]].text in clause.first):
-        return False
-    if clause.operands and not clause.operands.any_of([found.words[index].text for index in found.operands]):
-        return False
-    return not clause.assigns or clause.assigns.any_of(found.assigns)
+    for option, globs in clause.values:
+        if not any(option == name and value in globs for name, value in found.values):
+            return False
+    return (
+        (clause.assigns is None or clause.assigns.any_of(found.assigns))
+        and (clause.first is None or clause.first.any_of([found.words[at].text for at in found.operands[:1]]))
+        and (clause.operands is None or clause.operands.any_of([found.words[at].text for at in found.operands]))
+    )

@@ -5,7 +5,7 @@ It does not apply them: `unwrap` and `classify` do.
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -16,6 +16,7 @@ from app.engine.yaml_lines import Lines, Path, Problem, ProblemError, YamlError,
 CATEGORIES: tuple[str, ...] = get_args(Category)
 _TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
 _SCRIPTS = ("operands", "rest", "first", "each")
+_MANY = 1 << 30
 _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
 
 
@@ -59,42 +60,46 @@ class _RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}
 
 
 class Globs:
-    """A set of names, some of them with `*` or `?`; empty is false."""
+    """A set of names, some of them with `*` or `?`."""
 
-    __slots__ = ("_exact", "_patterns")
+    __slots__ = ("_exact", "_match")
 
     def __init__(self, globs: Iterable[str]) -> None:
         names = list(globs)
+        patterns = [glob(name).pattern for name in names if _is_glob(name)]
         self._exact = frozenset(name for name in names if not _is_glob(name))
-        self._patterns = tuple(glob(name).match for name in names if _is_glob(name))
-
-    def __bool__(self) -> bool:
-        return bool(self._exact or self._patterns)
+        self._match = re.compile("|".join(patterns), re.DOTALL).match if patterns else None
 
     def __contains__(self, name: str) -> bool:
-        return name in self._exact or any(match(name) for match in self._patterns)
+        return name in self._exact or (self._match is not None and self._match(name) is not None)
 
-    def any_of(self, names: Iterable[str]) -> bool:
+    def any_of(self, names: Collection[str]) -> bool:
         """Tell whether one of the names is in the set."""
-        return any(name in self for name in names)
+        if not self._exact.isdisjoint(names):
+            return True
+        match = self._match
+        return match is not None and any(match(name) for name in names)
 
 
 class Clause(msgspec.Struct, frozen=True, eq=False):
-    """Conditions that must all hold, and what then replaces the entry's own; None replaces nothing."""
+    """Conditions that must all hold, and what then replaces the entry's own; None asks or replaces nothing."""
 
-    flags: Globs
+    flags: Globs | None
     values: tuple[tuple[str, Globs], ...]
-    operands: Globs
-    first: Globs
+    operands: Globs | None
+    first: Globs | None
     count: tuple[int, int]
-    assigns: Globs
+    assigns: Globs | None
     categories: tuple[Category, ...] | None
     writes: tuple[str, ...] | None
     runs: tuple[Way, ...] | None
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """What the tables say of one program or subcommand; `name` is the program's, whatever it was found by."""
+    """What the tables say of one program or subcommand; `name` is the program's, whatever it was found by.
+
+    After `own_operands` operands the rest is of the command or script that it runs.
+    """
 
     name: str
     categories: tuple[Category, ...] = ("unknown",)
@@ -104,6 +109,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     clauses: tuple[Clause, ...] = ()
     writes: tuple[str, ...] = ()
     runs: tuple[Way, ...] = ()
+    own_operands: int = _MANY
 
     def subcommand(self, word: str) -> "Entry | None":
         """Find the entry of a subcommand."""
@@ -229,6 +235,7 @@ class _Reader:
             clauses=overall + tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when)),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
+            own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
         )
 
     def clause(self, at: Path, raw: _RawClause) -> Clause:
@@ -246,12 +253,12 @@ class _Reader:
                 self.report((*at, "flags"), f"`{option}` is no option: it must start with `-`")
         low = int(count[1]) if count else 0
         return Clause(
-            flags=Globs(flags),
+            flags=Globs(flags) if flags else None,
             values=tuple((option, Globs(globs)) for option, globs in raw.values.items()),
-            operands=Globs(raw.operands),
-            first=Globs(raw.first),
-            count=(low, low if count and not count[2] else 1 << 30),
-            assigns=Globs(raw.assigns),
+            operands=Globs(raw.operands) if raw.operands else None,
+            first=Globs(raw.first) if raw.first else None,
+            count=(low, low if count and not count[2] else _MANY),
+            assigns=Globs(raw.assigns) if raw.assigns else None,
             categories=None if raw.is_ is None else self.categories((*at, "is"), raw.is_),
             writes=None if raw.writes is None else self.targets((*at, "writes"), raw.writes),
             runs=None if raw.runs is None else self.ways((*at, "runs"), raw.runs),
@@ -285,6 +292,10 @@ class _Reader:
 def glob(text: str) -> re.Pattern[str]:
     """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
     return re.compile(fnmatch.translate(text))
+
+
+def _ends(way: Way) -> bool:
+    return bool(way.file) or way.command is not None
 
 
 def _is_glob(text: str) -> bool:
