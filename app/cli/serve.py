@@ -9,10 +9,8 @@ import socket
 import sys
 
 import typer
-import uvicorn
 from pydantic import ValidationError
 
-from app.main import create_app
 from app.settings import Settings, unknown_variables
 
 BACKLOG = 2_048
@@ -27,13 +25,18 @@ def serve() -> None:
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)
+    import uvicorn  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
+
+    from app.api.protocol import Protocol  # noqa: PLC0415
+    from app.main import create_app  # noqa: PLC0415
+
     listener = _listen(settings)
     port = listener.getsockname()[1]
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     config = uvicorn.Config(
         create_app(settings),
         loop="uvloop",
-        http="httptools",
+        http=Protocol,
         lifespan="on",
         access_log=False,
         proxy_headers=False,
