@@ -18,7 +18,7 @@ def read(payload: dict[str, Any], event: str) -> HookEvent:
 def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     """Render an answer: there is no ask, so it becomes a deny; a rewrite needs allow beside it."""
     refused = answer.effect in {"deny", "ask"}
-    reason = answer.reason or _NO_REASON
+    reason = (answer.reason or _NO_REASON).removesuffix(".")  # Codex puts `. Command: …` behind it
     if event == "PermissionRequest":
         if not refused:
             return {}

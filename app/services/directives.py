@@ -9,22 +9,29 @@ _HEAD = {
         " the work. Nothing is refused, but what you do yourself against these lines is remarked on."
     ),
 }
-_RULES = """
+_DELEGATE = """
 - Delegate implementation, tests, builds and exploration with the Task tool (it may be called Agent):
   Task(subagent_type='general-purpose', description='…', prompt='…'); to find something out: subagent_type='Explore'.
-- {verb} for you, not for sub-agents: Edit, Write, MultiEdit, NotebookEdit and shell commands that write into the
-  project; running tests, builds, linters and type checkers.
+- Leave `model` out of a Task call and Baton picks the one that fits the agent."""
+_DELEGATE_IN_CODEX = """
+- Delegate implementation, tests, builds and exploration: spawn_agent(task_name='…', message='…', fork_turns='none'),
+  then wait_agent."""
+_RULES = """
+- {verb} for you, not for sub-agents: {edits} and shell commands that write into the project; running tests,
+  builds, linters and type checkers.
 - One look-up at a time: a single Read, Grep or Glob is fine; a second one of the same kind within three calls is
   exploration: delegate it.
-- Always yours: Task, TodoWrite, AskUserQuestion, Skill, web search, MCP tools, git status, git diff, git add, git
-  commit, and the work-item command.
-- Leave `model` out of a Task call and Baton picks the one that fits the agent.
+- Always yours: delegating, to-do lists, questions to the person, skills, web search, MCP tools, git status, git diff,
+  git add, git commit, and the work-item command.
 - The person who runs this session can switch the mode off with `baton mode disable`. Do not do it yourself."""
 
 
-def directives(mode: Mode) -> str:
-    """Give the orchestrator's directives, or "" while the mode is off."""
+def directives(mode: Mode, client: str) -> str:
+    """Give the orchestrator's directives in the client's words, or "" while the mode is off."""
     if not mode.enabled:
         return ""
     verb = "Refused" if mode.level == "strict" else "Better delegated"
-    return _HEAD[mode.level] + _RULES.format(verb=verb)
+    if client == "codex":
+        return _HEAD[mode.level] + _DELEGATE_IN_CODEX + _RULES.format(verb=verb, edits="apply_patch")
+    edits = "Edit, Write, MultiEdit, NotebookEdit"
+    return _HEAD[mode.level] + _DELEGATE + _RULES.format(verb=verb, edits=edits)

@@ -68,7 +68,7 @@ class Sessions:
             self._recorder.put(override_record(caller, event, project, mode, revision))
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
             return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
-        return SessionStarted(mode=mode, context=directives(mode), degraded=tuple(degraded))
+        return SessionStarted(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Forget a session's state; its decisions stay. Tell what was unavailable."""

@@ -15,11 +15,12 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     """Decide a call by all rules that concern it."""
     context = Context(policies, facts)
     call = facts.call
+    task_tool = texts.task_tool(call.client)
     hits: list[tuple[Rule, Effect, dict[str, str]]] = []
     candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
     reading = context.reading
     for candidate in reading.live(context, candidates) if reading else candidates:
-        context.found = {"tool": call.tool_name}
+        context.found = {"tool": call.tool_name, "task_tool": task_tool}
         if candidate.matches(context):
             hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
     blind = tuple(sorted(context.blind))

@@ -5,6 +5,7 @@ import msgspec
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule, candidate
+from app.engine.policy.texts import task_tool
 from app.engine.verdict import Facts
 
 
@@ -28,7 +29,7 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
     call, level = context.call, context.facts.level
     why = policies.concerns(rule, call.tool_name, level, subagent=call.is_subagent, count_disabled=count_disabled)
     if not why:
-        context.found = {"tool": call.tool_name}
+        context.found = {"tool": call.tool_name, "task_tool": task_tool(call.client)}
         why = _why_not(rule, context)
     return RuleTrace(id=rule.id, decision=rule.decision, matched=why == "", why=why)
 

@@ -67,6 +67,8 @@ class PolicySet:
         self.locator = Locator(config.baton_home, config.hook_settings)
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
+        self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
+        """Whether a rule may ask who else has just edited a call's file."""
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
         self._read = lru_cache(maxsize=4096)(self._analyse)
@@ -111,6 +113,12 @@ class PolicySet:
         if rule.modes and self._never_block(tool):
             return f"`never_block` in config.yaml has `{tool}`"
         return ""
+
+
+def _asks(rule: Rule, key: str) -> bool:
+    """Tell whether any of a rule's conditions has this key."""
+    conditions = (*rule.given, *rule.unless, *(c for one in rule.suggestions for c in one.conditions))
+    return any(check.key == key for condition in conditions for check in condition.checks)
 
 
 def _line(value: Any) -> str | None:

@@ -49,7 +49,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         tool = context.call.tool_name
         for one in self.suggestions:
             if not one.conditions or any(c.applies(tool) and c.holds(context) for c in one.conditions):
-                return fill(one.text, context.found) if one.text else task(one.agent, fill(one.prompt, context.found))
+                return (
+                    fill(one.text, context.found)
+                    if one.text
+                    else task(one.agent, fill(one.prompt, context.found), context.call.client)
+                )
         return ""
 
     def changes(self, context: Context) -> dict[str, Any]:

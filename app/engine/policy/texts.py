@@ -6,9 +6,24 @@ from collections.abc import Mapping
 from app.engine.call import ToolCall
 
 PLACEHOLDERS = frozenset(
-    {"tool", "name", "program", "command", "target", "path", "agent", "model", "sink", "why", "count", "other", "tools"}
+    {
+        "tool",
+        "name",
+        "program",
+        "command",
+        "target",
+        "task_tool",
+        "path",
+        "agent",
+        "model",
+        "sink",
+        "why",
+        "count",
+        "other",
+        "tools",
+    }
 )
-ANY_TASK = "Task(prompt='...', subagent_type='general-purpose')"
+CODEX = "codex"
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _QUOTED = re.compile(r"[\\'\n\r]")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
@@ -24,15 +39,23 @@ def fill(template: str, found: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: found.get(slot.group(1), "…"), template) if "{" in template else template
 
 
-def task(agent: str, prompt: str) -> str:
-    """A ready-made call."""
+def task_tool(client: str) -> str:
+    """What a client calls the tool that starts a sub-agent."""
+    return "spawn_agent" if client == CODEX else "Task tool"
+
+
+def task(agent: str, prompt: str, client: str) -> str:
+    """A ready-made call that starts a sub-agent, in the client's words: Codex knows no kinds of agents."""
+    if client == CODEX:
+        name = re.sub(r"[^a-z0-9]+", "_", agent.lower())
+        return f"spawn_agent(\n    task_name='{name}',\n    message='{_quote(prompt)}',\n    fork_turns='none'\n)"
     return f"Task(\n    prompt='{_quote(prompt)}',\n    subagent_type='{_quote(agent)}'\n)"
 
 
-def one_line(suggestion: str) -> str:
-    """A suggestion for the middle of a text; one that is no call stands behind the general one."""
-    if not suggestion.startswith("Task("):
-        return ANY_TASK
+def one_line(suggestion: str, client: str) -> str:
+    """A suggestion for the middle of a text; in the place of one that is no call stands the general one."""
+    if not suggestion.startswith(("Task(", "spawn_agent(")):
+        suggestion = task("general-purpose", "...", client)
     return re.sub(r"\(\n\s+|\n\)\Z", lambda m: "(" if m.group().startswith("(") else ")", suggestion).replace(
         ",\n    ", ", "
     )
@@ -47,7 +70,7 @@ def where(rule: str, call: ToolCall) -> str:
 def orchestrator_deny(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
     """A refusal that the mode causes."""
     return (
-        f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion)}\n\n"
+        f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion, call.client)}\n\n"
         f"To disable orchestrator mode: baton mode disable (for the person to run, not the agent)\n\n{where(rule, call)}"
     )
 
@@ -64,7 +87,10 @@ def deny(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
 def ask(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
     """A question to the person."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
-    return f"✋ BATON: {reason}{instead}\n\n{where(rule, call)} The person decides."
+    who = (
+        "Codex cannot ask: the person may run it outside the agent." if call.client == CODEX else "The person decides."
+    )
+    return f"✋ BATON: {reason}{instead}\n\n{where(rule, call)} {who}"
 
 
 def softened(reason: str) -> str:
