@@ -8,6 +8,7 @@ from uuid_utils import uuid7
 
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
+from app.engine.policy.policy_set import PolicySet
 from app.engine.verdict import Facts, Verdict
 from app.services.caller import Caller
 from app.services.counters import Counters
@@ -17,7 +18,7 @@ from app.services.policies import Policies
 from app.services.recorder import Recorder
 from app.services.recording import decision_record
 from app.services.sessions import Sessions
-from app.store.history import History, Prior, name_of_call
+from app.store.history import History, Prior, answer_key, name_of_call
 from app.store.redis import RedisUnavailable
 
 REMEMBERED = 2_048
@@ -59,12 +60,13 @@ class PreToolUse:
         if known is not None:
             return known
         degraded: tuple[str, ...] = ()
+        policies = self._policies.active
         prior: Prior | None = None
         decision_id = str(uuid7())
         call = self._sessions.place(principal, call)
         if call.session_id:
             try:
-                prior = await self._history.begin(principal, call, decision_id, name)
+                prior = await self._history.begin(principal, call, decision_id, name, editors=policies.needs_editors)
             except RedisUnavailable:
                 degraded = ("history",)
         if prior is not None:
@@ -73,26 +75,27 @@ class PreToolUse:
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
         call = self._sessions.settle(call)
-        decision = self._judge(caller, call, decision_id, prior, degraded, started)
+        decision = self._judge(caller, call, policies, decision_id, prior, degraded, started)
+        answer = None
         if name:
             self._remember(key, decision)
             if prior is not None:
-                self._history.keep_answer(principal, call, _encode(decision), name)
+                answer = (answer_key(principal, call, name), _encode(decision))
         self._counters.answered(decision.degraded)
-        self._recorder.put(decision_record(caller, call, decision))
+        self._recorder.put(decision_record(caller, call, decision), answer)
         return decision
 
     def _judge(
         self,
         caller: Caller,
         call: ToolCall,
+        policies: PolicySet,
         decision_id: str,
         prior: Prior | None,
         degraded: tuple[str, ...],
         started: int,
     ) -> Decision:
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        policies = self._policies.active
         if caller.disabled:
             verdict = Verdict()
         else:

@@ -14,7 +14,7 @@ from app.engine.verdict import RuleHit
 from app.services.drain import Drain
 from app.settings import Settings
 from app.store import decisions
-from app.store.outbox import Outbox
+from app.store.outbox import Answer, Outbox
 from app.store.redis import Redis, RedisUnavailable
 from app.store.sql import Database, DatabaseUnavailable, storable
 
@@ -26,6 +26,10 @@ GATHER_S = 0.002
 """How long records gather before they leave, in seconds."""
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds: nobody waits for this connection, so it may be slow."""
+LARGEST_ANSWER = 65_536
+"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
+MOST_ANSWERS = 500
+"""Answers that may wait: while Redis is slow, the memory is for records."""
 RETRY_S = 0.1
 STOP_S = 5.0
 """Longest that stopping may take, in seconds."""
@@ -54,21 +58,23 @@ class Recorder:
         self._drain = Drain(self._outbox, database)
         self._database = database
         self._limit = settings.records_queue
-        self._queue: deque[Record] = deque()
+        self._queue: deque[tuple[Record, Answer | None]] = deque()
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._appended = 0
         self._dropped = 0
 
-    def put(self, record: Record) -> None:
-        """Take a record; returns at once, whatever is away."""
+    def put(self, record: Record, answer: Answer | None = None) -> None:
+        """Take a record, and the answer to keep for retries of its call; returns at once, whatever is away."""
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
         if _size(record) > WINDOW:
             record = _bounded(record)
-        self._queue.append(record)
+        if answer is not None and (len(answer[1]) > LARGEST_ANSWER or len(self._queue) >= MOST_ANSWERS):
+            answer = None
+        self._queue.append((record, answer))
         self._arrived.set()
 
     def stats(self) -> dict[str, int]:
@@ -117,9 +123,9 @@ class Recorder:
                 await asyncio.sleep(GATHER_S)
             while self._queue:
                 batch = list(islice(self._queue, BATCH if self._redis.up else 1))
-                packed = [content for record in batch if (content := self._pack(record)) is not None]
+                packed = [content for record, _ in batch if (content := self._pack(record)) is not None]
                 try:
-                    await self._outbox.append(packed)
+                    await self._outbox.append(packed, [answer for _, answer in batch if answer is not None])
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
@@ -144,7 +150,7 @@ class Recorder:
 
     async def _store_rest(self) -> None:
         while self._queue:
-            batch = [masked(record) for record in islice(self._queue, BATCH)]
+            batch = [masked(record) for record, _ in islice(self._queue, BATCH)]
             try:
                 await decisions.add(self._database, batch)
             except DatabaseUnavailable:

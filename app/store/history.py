@@ -10,6 +10,7 @@ import msgspec
 from app.engine.call import ToolCall
 from app.engine.edits import edited_paths
 from app.engine.principal import Principal
+from app.store.outbox import ANSWER_S
 from app.store.redis import Redis, Script
 from app.store.sql import storable
 
@@ -17,10 +18,8 @@ KEPT = 50
 """Tool names kept per session and agent."""
 LONGEST_NAME = 256
 """Characters of a tool's name that are kept."""
-RETRY_S = 600
+RETRY_S = ANSWER_S
 """How long a tool_use_id is remembered, in seconds."""
-LARGEST_ANSWER = 65_536
-"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
 EDIT_S = 600
 """How long an edit counts as recent, in seconds."""
 
@@ -55,17 +54,20 @@ def digest(*parts: str) -> bytes:
 class History:
     """Each session's recent past. Every key carries organisation, user and session, and has a lifetime.
 
-    All methods but `keep_answer` raise `RedisUnavailable`.
+    All methods raise `RedisUnavailable`. Answers are kept by whoever records the call, under `answer_key`.
     """
 
     def __init__(self, redis: Redis, ttl_s: int) -> None:
         self._redis = redis
         self._ttl_s = ttl_s
 
-    async def begin(self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"") -> Prior:
+    async def begin(
+        self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"", *, editors: bool = True
+    ) -> Prior:
         """Read what stood before the call and append the call, in one trip; a retry appends nothing.
 
-        `name` is what `name_of_call` gives for the call, for a caller that has it already.
+        `name` is what `name_of_call` gives for the call, for a caller that has it already. Without `editors` nobody
+        is looked for who has edited the call's file, and `other_editor` is "".
         """
         session = _session(principal, call.session_id)
         keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
@@ -75,8 +77,9 @@ class History:
         tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         # Queued ahead of the script: all leave in one write.
-        editors = [
-            self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path)) for path in edited_paths(call)
+        edits = [
+            self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path))
+            for path in (edited_paths(call) if editors else ())
         ]
         begun = await self._redis.script(_BEGIN, keys, [agent, tool, decision_id, KEPT, self._ttl_s, RETRY_S])
         names, first_id, answer, retry, background, project, root = begun
@@ -86,15 +89,9 @@ class History:
             answer=answer,
             retry=bool(retry),
             background_running=background,
-            other_editor=_other_editor([await editor for editor in editors], session) if editors else "",
+            other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
             place=((project or b"").decode(), (root or b"").decode()),
         )
-
-    def keep_answer(self, principal: Principal, call: ToolCall, answer: bytes, name: bytes = b"") -> None:
-        """Keep the answer for retries of the call; sent, not awaited, and never an error."""
-        if call.tool_use_id and len(answer) <= LARGEST_ANSWER:
-            key = _answer_key(_session(principal, call.session_id), name or name_of_call(call))
-            self._redis.send(b"SET", key, answer, b"EX", RETRY_S)
 
     async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
         """Note the session's project and root, for calls that do not say them."""
@@ -138,6 +135,11 @@ class History:
                 *((b"HDEL", key, session) for key in edits),
             ],
         )
+
+
+def answer_key(principal: Principal, call: ToolCall, name: bytes) -> bytes:
+    """Give the key that `begin` looks for a call's answer under; `name` is what `name_of_call` gives for it."""
+    return _answer_key(_session(principal, call.session_id), name)
 
 
 def name_of_call(call: ToolCall) -> bytes:

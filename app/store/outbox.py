@@ -1,11 +1,14 @@
-"""The durable stream between answers and SQL: records in, batches out, each kept until its batch is stored."""
+"""The durable stream between answers and SQL: records in, batches out, each kept until its batch is stored.
+
+Answers for retries travel with the records: one call to Redis for both. It reads no answer: `store.history` does.
+"""
 
 import os
 import socket
 from collections.abc import Sequence
 from typing import Any
 
-from app.store.redis import Redis, RedisRefused
+from app.store.redis import Redis, RedisRefused, Script
 
 STREAM = b"baton:records"
 SET_ASIDE = b"baton:records:unreadable"
@@ -15,8 +18,15 @@ BATCH = 200
 ABANDONED_MS = 60_000
 """After this long unacknowledged, an entry that another server took is taken over, in milliseconds."""
 
+ANSWER_S = 600
+"""How long an answer is kept for retries, in seconds."""
+
 Entry = tuple[bytes, bytes]
 """An entry's id in the stream, and its content."""
+Answer = tuple[bytes, bytes]
+"""The key that an answer is kept under, and the answer."""
+
+_APPEND = Script.packaged("outbox.lua")
 
 
 class Outbox:
@@ -28,13 +38,14 @@ class Outbox:
         self._claim_from = b"0-0"
         self._claim_idle_ms = 0
 
-    async def append(self, records: Sequence[bytes]) -> None:
-        """Append records in one write; when it returns, Redis has them.
+    async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> None:
+        """Append records and keep answers in one call; when it returns, Redis has them.
 
         Raises:
             RedisUnavailable: some may have been appended, and none is known to be.
         """
-        await self._redis.pipeline([(b"XADD", STREAM, b"*", b"r", record) for record in records])
+        keys = [STREAM, *(key for key, _ in answers)]
+        await self._redis.script(_APPEND, keys, [ANSWER_S, *(answer for _, answer in answers), *records])
 
     async def take(self) -> list[Entry]:
         """Take the next batch: first what a stopped server left unacknowledged, then what is new.

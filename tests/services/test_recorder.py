@@ -264,10 +264,26 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(clean), type=Record) == clean
 
 
+async def test_an_answer_is_kept_for_retries_unless_it_is_too_large(make, redis):
+    recorder = make()
+    await recorder.start()
+    recorder.put(record(), (b"small", b"x" * 65_536))
+    recorder.put(record(), (b"large", b"x" * 65_537))
+    await recorder.stop()
+    assert await redis.call(b"EXISTS", b"small", b"large") == 1
+
+
+def test_only_so_many_answers_wait_in_memory():
+    recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
+    for number in range(1_000):
+        recorder.put(record(), (b"%d" % number, b"answer"))
+    assert sum(answer is not None for _, answer in recorder._queue) == 500
+
+
 def test_a_queued_record_is_bounded():
     recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
     recorder.put(record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000))
-    assert len(msgspec.msgpack.encode(recorder._queue[0])) < 200_000
+    assert len(msgspec.msgpack.encode(recorder._queue[0][0])) < 200_000
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,8 @@ import pytest
 
 from app.engine.call import ToolCall
 from app.engine.principal import Principal
-from app.store.history import History, Prior
+from app.store.history import History, Prior, answer_key, name_of_call
+from app.store.outbox import Outbox
 from app.store.redis import Redis, RedisUnavailable
 
 ANN = Principal(user="ann")
@@ -19,6 +20,10 @@ def history(redis):
 def call(tool="Read", **fields):
     given = {"client": "claude-code", "session_id": "s1", "tool_input": {}, "cwd": "/w", "project": "p"}
     return ToolCall(tool_name=tool, **(given | fields))
+
+
+def kept(who, given, answer):
+    return [(answer_key(who, given, name_of_call(given)), answer)]
 
 
 async def names(history, who=ANN, **fields):
@@ -71,7 +76,7 @@ async def test_every_key_has_a_lifetime(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
-    history.keep_answer(ANN, call(tool_use_id="u"), b"answer")
+    await Outbox(redis).append([], kept(ANN, call(tool_use_id="u"), b"answer"))
     keys = await redis.call(b"KEYS", b"*")
     assert len(keys) == 7
     lifetimes = [await redis.call(b"TTL", key) for key in keys]
@@ -102,18 +107,11 @@ async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
     assert await names(history) == ("Grep", "Read")
 
 
-async def test_a_retry_gets_the_answer_that_was_kept(history):
+async def test_a_retry_gets_the_answer_that_was_kept(history, redis):
     retried = call("Read", tool_use_id="u1")
     await history.begin(ANN, retried, "d1")
-    history.keep_answer(ANN, retried, b"\x00answer")
+    await Outbox(redis).append([], kept(ANN, retried, b"\x00answer"))
     assert (await history.begin(ANN, retried, "d2")).answer == b"\x00answer"
-
-
-async def test_an_answer_too_large_to_keep_leaves_the_retry_its_past(history):
-    retried = call("Read", tool_use_id="u1")
-    await history.begin(ANN, retried, "d1")
-    history.keep_answer(ANN, retried, b"x" * 100_000)
-    assert await history.begin(ANN, retried, "d2") == Prior(prior=(), decision_id="d1", retry=True)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +193,11 @@ async def test_only_another_sessions_edit_of_the_same_file_counts(history, who, 
     assert (await history.begin(who, given, "d")).other_editor == ""
 
 
+async def test_nobody_is_looked_for_when_no_rule_asks_who_else_edits(history):
+    await history.note_edit(BOB, "p", "src/a.py", "s2")
+    assert (await history.begin(ANN, editing("/w/src/a.py"), "d", editors=False)).other_editor == ""
+
+
 async def test_an_edit_no_longer_counts_after_ten_minutes_or_when_its_session_has_ended(history, monkeypatch):
     clock = [1_000.0]
     monkeypatch.setattr("app.store.history.time.time", lambda: clock[0])
@@ -234,5 +237,4 @@ async def test_redis_away_is_said_so():
     for attempt in (history.begin(ANN, editing("/w/a"), "d"), history.reset(ANN, "s"), history.end(ANN, "s")):
         with pytest.raises(RedisUnavailable):
             await attempt
-    history.keep_answer(ANN, call(tool_use_id="u"), b"x")
     await away.close()

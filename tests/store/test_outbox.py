@@ -21,6 +21,19 @@ async def test_records_come_out_once_and_in_order(redis):
     assert (await redis.call(b"XPENDING", STREAM, GROUP))[0] == 0
 
 
+async def test_answers_are_kept_with_the_records_in_one_write(redis, monkeypatch):
+    outbox = Outbox(redis)
+    await outbox.append([b"warm"], [(b"k0", b"a0")])
+    flushes = []
+    flush = type(redis._wire)._flush
+    monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
+    await outbox.append([b"one", b"two"], [(b"k1", b"\x00a"), (b"k2", b"")])
+    assert len(flushes) == 1
+    assert await redis.call(b"MGET", b"k0", b"k1", b"k2") == [b"a0", b"\x00a", b""]
+    assert 0 < await redis.call(b"TTL", b"k1") <= 600
+    assert await contents(outbox) == [b"warm", b"one", b"two"]
+
+
 async def test_batches_are_bounded(redis):
     outbox = Outbox(redis)
     await outbox.append([b"x"] * 201)
