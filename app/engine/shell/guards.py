@@ -87,14 +87,17 @@ def prepare(text: str) -> str:
 
 
 def tree(root: Node, src: bytes) -> None:
-    """Refuse what the parser itself could not read, but for `==` as a word."""
+    """Refuse what the parser itself could not read, but for `==` as a word and `<>`, which writes like `>>`."""
     if not root.has_error:
         return
     todo = [root]
     while todo:
         node = todo.pop()
+        at = node.start_byte
         if node.type == "==" and node.parent is not None and node.parent.is_error:
-            raise MendError(src, node.start_byte, node.start_byte, b"\\")
+            raise MendError(src, at, at, b"\\")
+        if node.type == ">" and node.parent is not None and node.parent.is_error and src[at - 1 : at] == b"<":
+            raise MendError(src, at - 1, at + 1, b">>")
         if node.has_error:
             todo += node.children
     raise UnreadableError("not valid shell syntax, or a construct that is not read")

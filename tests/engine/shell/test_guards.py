@@ -1,0 +1,169 @@
+"""Each case is one that tree-sitter-bash alone reads wrongly: listed rightly here, or refused with a reason."""
+
+import pytest
+import tree_sitter_bash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tree_sitter import Language, Parser
+
+from app.engine.shell.guards import MAX_BYTES
+from tests.engine.shell.small import shell
+
+PARSER = Parser(Language(tree_sitter_bash.language()))
+
+MENDED = [
+    ("a | b | c\npytest && d", "a / b / c / pytest / d"),
+    ("r\\\nm x", "rm x"),
+    ("ls\n\\rm x", "ls / rm x"),
+    ("a\\\n 2>f b", "a b"),
+    ("x=1\\\n  y=2 rm z", "rm z"),
+    ("A=\\\n rm x", "rm x"),
+    ("A=\t\trm x", "rm x"),
+    ("A=1 B=2 # note\nrm x", "rm x"),
+    ("a >f # note\nrm x", "a / rm x"),
+    ("a b`rm x`c", "a b$(rm x)c / rm x"),
+    ('a "${x:-`rm x`}"', "a ${x:-$(rm x)} / rm x"),
+    ("x=$PWD/$1 rm y", "rm y"),
+    ("cat - <<E\nE\nrm x", "cat - / rm x"),
+    ("cat <<E\n`rm x`\nE", "cat / rm x"),
+    ("cat <<A && foo | rm x\nb\nA", "cat / foo / rm x"),
+    ("echo a > f b c", "echo a b c"),
+    ("A=1 >f rm x", "rm x"),
+    ("time { rm x; }", "rm x"),
+    ("[ $x = ~/a ] || rm y", "[ $x = ~/a ] / rm y"),
+    ("a == b; rm x", "a == b / rm x"),
+    ("echo a\\\n#; rm x", "echo a# / rm x"),
+]
+
+
+@pytest.mark.parametrize(("line", "programs"), MENDED)
+def test_what_the_parser_misreads_is_read(line, programs):
+    read = shell(line)
+    assert (read.unparsed, " / ".join(" ".join(program.argv) for program in read.programs)) == ("", programs)
+
+
+REFUSED = [
+    ("cat <<A <<B\na\nA\nb\nB", "not valid shell syntax, or a construct that is not read"),
+    ("cat <<E\nx\n E\nrm y\nE", "a heredoc whose body the parser may have cut wrongly"),
+    ("echo ${ rm x; }", "not valid shell syntax, or a construct that is not read"),
+    ("echo ${x@P}", "an expansion that runs commands"),
+    ("[ a > b ]", "an operator within `[`"),
+    ("ls\0; rm x", "control character U+0000"),
+    ("ls \ud800", "control character U+D800"),
+    ("ls\rrm x", "carriage returns"),
+    ("ls \\\r\nrm x\r\n", "carriage returns"),
+    ("if; then", "not valid shell syntax, or a construct that is not read"),
+    ("ls 'a", "not valid shell syntax, or a construct that is not read"),
+    ("ls 'a" * 2001, "not valid shell syntax, or too much of it"),
+    ("a" * (MAX_BYTES + 1), "over 64 KiB"),
+    ("é" * (MAX_BYTES // 2 + 1), "over 64 KiB"),
+    ("$(" * 70 + "a" + ")" * 70, "nested deeper than 60 levels"),
+    ("sudo " * 70 + "ls", "nested deeper than 60 levels"),
+    ("{ " + "bash;" * 200 + "} <<E\n" + "#" * 2000 + "\nls\nE\n", "too many nested scripts"),
+    ("curl" + "|sh" * 80, "over 2000 pipes into scripts"),
+    ("ls " * 12_000, "not valid shell syntax, or too much of it"),
+    ("{ " + "bash;" * 60 + "} <<E\n" + "ls\n" * 300 + "E\n", "over 15000 parts"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+def test_what_cannot_be_read_safely_is_refused_with_the_reason(line, reason):
+    read = shell(line)
+    assert (read.unparsed, read.programs, read.categories) == (reason, (), ("unknown",))
+
+
+def test_the_seeded_cases_are_ones_that_the_parser_takes_for_well_read():
+    silent = [line for line, _ in MENDED if not PARSER.parse(line.encode()).root_node.has_error]
+    assert len(silent) >= len(MENDED) - 1
+
+
+PIECES = [
+    "$(",
+    "(",
+    ")",
+    "`",
+    '"',
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "((",
+    "))",
+    "$((",
+    "${",
+    "<<",
+    "<<<",
+    "<<E",
+    "<",
+    ">",
+    ">>",
+    ">(",
+    "<(",
+    "|",
+    "||",
+    "&",
+    "&&",
+    ";",
+    ";;",
+    "\n",
+    "if",
+    "then",
+    "else",
+    "fi",
+    "case",
+    "in",
+    "esac",
+    "for",
+    "do",
+    "done",
+    "while",
+    "function",
+    "select",
+    "time",
+    "coproc",
+    "!",
+    "#",
+    "\\",
+    "=",
+    "==",
+    "=~",
+    "+=",
+    "a",
+    "-x",
+    "$x",
+    "a=",
+    "E\n",
+    "*",
+    "?",
+    "~",
+    "@(",
+    "2>",
+    "&>",
+    "sudo",
+    "bash",
+    "-c",
+    "eval",
+    "xargs",
+    "\t",
+    "\r",
+    "é",
+    "\x00",
+]
+
+
+@pytest.mark.parametrize(
+    "piece", [*PIECES, "a == ", "@(a==~", "a[| ", "~&>$", "[[ a && ", ")) ", "bash -c '", "a|", "x=$("]
+)
+def test_64_kib_of_anything_gets_an_answer(piece):
+    read = shell(piece * (MAX_BYTES // len(piece.encode())))
+    assert read.unparsed or len(read.programs) <= MAX_BYTES
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4)), max_size=40), st.sampled_from(["", " "]))
+def test_nothing_that_is_written_raises(pieces, glue):
+    read = shell(glue.join(pieces))
+    assert read.unparsed == "" or read.categories == ("unknown",)
