@@ -44,7 +44,8 @@ def test_strict_denies_and_guidance_remarks(http, session, client):
     enable(http, session)
     specific = post(http, client, call).json()["hookSpecificOutput"]
     assert specific["permissionDecision"] == "deny"
-    assert "Task(" in specific["permissionDecisionReason"]
+    ready = {"claude-code": "Task(", "codex": "spawn_agent("}[client]
+    assert ready in specific["permissionDecisionReason"]
     enable(http, session, "guidance")
     specific = post(http, client, call).json()["hookSpecificOutput"]
     assert "permissionDecision" not in specific
