@@ -48,6 +48,9 @@ _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
 _PLAIN_GAPS = frozenset([b"", b" ", b"\n"])
 _PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
 _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
+_LATE_HERESTRING = re.compile(
+    rb"((?:[0-9]*|&)>>?&?[ \t]*[\w./\-]+)[ \t]+(<<<[ \t]*(?:\"[^\"`\\]*\"|'[^']*'|[$\w./\-]+))(?=[ \t\n;&|)]|\Z)"
+)
 _LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
 _BACKTICKS = re.compile(rb"`([^`\\#]*)`")
 _BARE_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
@@ -87,7 +90,10 @@ def prepare(text: str) -> str:
 
 
 def tree(root: Node, src: bytes) -> None:
-    """Refuse what the parser itself could not read, but for `==` as a word and `<>`, which writes like `>>`."""
+    """Refuse what the parser itself could not read.
+
+    What bash reads is mended: `==` as a word, `<>` (it writes like `>>`), a here-string after a redirection.
+    """
     if not root.has_error:
         return
     todo = [root]
@@ -96,6 +102,10 @@ def tree(root: Node, src: bytes) -> None:
         at = node.start_byte
         if node.type == "==" and node.parent is not None and node.parent.is_error:
             raise MendError(src, at, at, b"\\")
+        if node.type == "<<":
+            found = _LATE_HERESTRING.search(src, max(0, at - 200))
+            if found and found.start(2) == at:
+                raise MendError(src, found.start(), found.end(), found[2] + b" " + found[1])
         if node.type == ">" and node.parent is not None and node.parent.is_error and src[at - 1 : at] == b"<":
             raise MendError(src, at - 1, at + 1, b">>")
         if node.has_error:

