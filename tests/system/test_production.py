@@ -1,0 +1,26 @@
+"""The same server on a Postgres and a Redis of its own, as `BATON_DATABASE_URL` and `BATON_REDIS_URL` name them."""
+
+import psutil
+
+from tests.support.server import serving, until
+
+EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+
+
+def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, database_url):
+    with serving(tmp_path / "home", BATON_REDIS_URL=valkey_url, BATON_DATABASE_URL=database_url) as server:
+        assert psutil.Process(server.process.pid).children(recursive=True) == [] or all(
+            "valkey" not in child.name() for child in psutil.Process(server.process.pid).children(recursive=True)
+        )
+        with server.client() as http:
+            body = {"scope": "session", "id": "p1", "enabled": True, "level": "strict"}
+            assert http.put("/mode", json=body).status_code == 200
+            made = http.post("/pre-tool-use", json=EDIT).json()
+            assert made["decision"] == "block"
+            found = until(lambda: http.get("/decisions", params={"session_id": "p1"}).json()["items"])
+            assert [one["id"] for one in found] == [made["decision_id"]]
+        assert not (server.home / "baton.db").exists()
+        server.stop()
+        server.start()
+        with server.client() as http:
+            assert http.get("/mode", params={"session_id": "p1"}).json()["enabled"]
