@@ -22,6 +22,7 @@ from app.engine.policy.load import PolicyProblems
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
+from app.services.drain_process import DrainProcess
 from app.services.health import Health
 from app.services.hooks import Hooks
 from app.services.modes import Modes
@@ -91,6 +92,10 @@ async def _start(settings: Settings, stack: AsyncExitStack) -> Services:
     stack.push_async_callback(redis.close)
     database = Database(settings)
     stack.push_async_callback(database.close)
+
+    draining = DrainProcess(settings, redis_url)
+    draining.start()
+    stack.push_async_callback(draining.stop)
 
     counters = Counters()
     recorder = Recorder(settings, redis_url, database)

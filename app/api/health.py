@@ -96,7 +96,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         decisions=await services.decisions.counts(caller.principal),
         degraded=dict(services.counters.degraded),
         hook_failures=dict(services.counters.failures),
-        records=services.recorder.stats(),
+        records=await services.recorder.stats(),
         clients=[
             ClientModel(user=c.user, client=c.client, last_seen=c.last_seen, protocol=c.protocol or None)
             for c in await services.clients_seen.find(caller.principal)

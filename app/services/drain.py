@@ -15,8 +15,8 @@ from app.store.sql import Database, DatabaseUnavailable
 
 log = logging.getLogger(__name__)
 
-POLL_S = 1.0
-"""Pause between looks at the stream while nobody wakes us, in seconds: other servers append to it too."""
+WAIT_MS = 250
+"""How long one look at an empty stream waits for records, in milliseconds; stopping may have to wait as long."""
 GATHER_S = 0.05
 """How long records gather before the next batch, in seconds."""
 LOOK_BACK_S = 60.0
@@ -36,21 +36,13 @@ class Drain:
     def __init__(self, outbox: Outbox, database: Database) -> None:
         self._outbox = outbox
         self._database = database
-        self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self.stored = 0
         self.set_aside = 0
-        self.waiting = 0
-        """Records in the stream when it was last looked at."""
-
-    def wake(self) -> None:
-        """Tell that there are records."""
-        self._wake.set()
 
     def finish(self) -> None:
         """Have `run` return once the stream is empty, or as soon as something is away."""
         self._stopping.set()
-        self._wake.set()
 
     async def run(self) -> None:
         """Store batches until told to finish."""
@@ -60,10 +52,9 @@ class Drain:
         while True:
             entries: list[Entry] = []
             try:
-                entries = await self._outbox.take()
+                entries = await self._outbox.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
                 if entries:
                     await self._settle(entries)
-                self.waiting = await self._outbox.length()
                 pause = FIRST_PAUSE_S
             except Exception as error:
                 # Whatever it was, records must go on being stored; what was taken is taken again.
@@ -77,8 +68,8 @@ class Drain:
                 continue
             if self._stopping.is_set() and not entries:
                 return
-            if len(entries) < BATCH and not self._stopping.is_set():
-                await self._gather()
+            if len(entries) < BATCH:
+                await self._rest(GATHER_S)
             if loop.time() - looked_back > LOOK_BACK_S:
                 self._outbox.look_back()
                 looked_back = loop.time()
@@ -133,13 +124,3 @@ class Drain:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
-
-    async def _gather(self) -> None:
-        """Wait to be woken, at most for a second; then let more records come in."""
-        try:
-            async with asyncio.timeout(POLL_S):
-                await self._wake.wait()
-        except TimeoutError:
-            return
-        self._wake.clear()
-        await self._rest(GATHER_S)

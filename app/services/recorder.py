@@ -11,7 +11,6 @@ import msgspec
 from app.engine.masking import WINDOW, mask, mask_and_cut
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, MOST_PATHS, Record
 from app.engine.verdict import RuleHit
-from app.services.drain import Drain
 from app.settings import Settings
 from app.store import decisions
 from app.store.outbox import Answer, Outbox
@@ -32,7 +31,9 @@ MOST_ANSWERS = 500
 """Answers that may wait: while Redis is slow, the memory is for records."""
 RETRY_S = 0.1
 STOP_S = 5.0
-"""Longest that stopping may take, in seconds."""
+"""Longest that stopping may wait for Redis, in seconds."""
+STATS_S = 0.5
+"""Longest wait for Redis to count, in seconds."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _IDS = (
@@ -50,18 +51,18 @@ _IDS = (
 
 
 class Recorder:
-    """Queue, stream, SQL. What the queue must drop, because Redis is away for long, is counted."""
+    """Queue and stream. What the queue must drop, because Redis is away for long, is counted."""
 
     def __init__(self, settings: Settings, redis_url: str, database: Database) -> None:
         self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
         self._outbox = Outbox(self._redis)
-        self._drain = Drain(self._outbox, database)
         self._database = database
         self._limit = settings.records_queue
         self._queue: deque[tuple[Record, Answer | None]] = deque()
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._appending: asyncio.Task[None] | None = None
+        self._lengths = (0, 0)
         self._appended = 0
         self._dropped = 0
 
@@ -77,41 +78,34 @@ class Recorder:
         self._queue.append((record, answer))
         self._arrived.set()
 
-    def stats(self) -> dict[str, int]:
-        """Count since the start; `queued` and `waiting` (in the stream) are as of now."""
-        return {
-            "queued": len(self._queue),
-            "dropped": self._dropped,
-            "appended": self._appended,
-            "waiting": self._drain.waiting,
-            "stored": self._drain.stored,
-            "set_aside": self._drain.set_aside,
-        }
+    def counts(self) -> dict[str, int]:
+        """Count since the start; `queued` is as of now."""
+        return {"queued": len(self._queue), "dropped": self._dropped, "appended": self._appended}
+
+    async def stats(self) -> dict[str, int]:
+        """Give `counts`, and what lies in Redis: `waiting` to be stored and `set_aside`, as last known."""
+        with contextlib.suppress(RedisUnavailable, TimeoutError):
+            async with asyncio.timeout(STATS_S):
+                self._lengths = await self._outbox.lengths()
+        return self.counts() | {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
 
     async def start(self) -> None:
         """Connect and begin; Redis may be away."""
         await self._redis.start()
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._append_all()), loop.create_task(self._drain.run())]
+        self._appending = asyncio.get_running_loop().create_task(self._append_all())
 
     async def stop(self) -> None:
-        """Bring what is queued to the stream and the stream to SQL, for at most five seconds.
+        """Bring what is queued to the stream, for at most five seconds.
 
-        The stream keeps what is left. What never reached the stream goes to SQL directly, or is counted as dropped.
+        What never reached the stream goes to SQL directly, or is counted as dropped.
         """
         self._stopping.set()
         self._arrived.set()
-        try:
-            async with asyncio.timeout(STOP_S):
-                await self._tasks[0]
-                self._drain.finish()
-                await self._tasks[1]
-        except TimeoutError:
-            log.warning("stopping before every record is in the database; the rest waits in the stream")
-        for task in self._tasks:
-            task.cancel()
+        if self._appending is not None:
+            await asyncio.wait([self._appending], timeout=STOP_S)
+            self._appending.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await task
+                await self._appending
         await self._store_rest()
         await self._redis.close()
 
@@ -137,7 +131,6 @@ class Recorder:
                     self._queue.popleft()
                 self._appended += len(packed)
                 self._dropped += len(batch) - len(packed)
-                self._drain.wake()
 
     @staticmethod
     def _pack(record: Record) -> bytes | None:

@@ -47,14 +47,16 @@ class Outbox:
         keys = [STREAM, *(key for key, _ in answers)]
         await self._redis.script(_APPEND, keys, [ANSWER_S, *(answer for _, answer in answers), *records])
 
-    async def take(self) -> list[Entry]:
+    async def take(self, *, wait_ms: int = 0) -> list[Entry]:
         """Take the next batch: first what a stopped server left unacknowledged, then what is new.
+
+        With `wait_ms` it waits that long for something new, and holds up everything else on this connection.
 
         Raises:
             RedisUnavailable: what was taken stays unacknowledged, and is taken again later.
         """
         try:
-            return await self._abandoned() or await self._new()
+            return await self._abandoned() or await self._new(wait_ms)
         except RedisRefused as error:
             if not str(error).startswith("NOGROUP"):
                 raise
@@ -63,7 +65,7 @@ class Outbox:
         except RedisRefused as error:
             if not str(error).startswith("BUSYGROUP"):  # another server was first
                 raise
-        return await self._new()
+        return await self._new(wait_ms)
 
     async def done(self, entries: Sequence[Entry]) -> None:
         """Acknowledge and delete entries that are stored."""
@@ -84,8 +86,12 @@ class Outbox:
 
     async def length(self) -> int:
         """Count the entries that are not stored yet."""
-        count: int = await self._redis.call(b"XLEN", STREAM)
-        return count
+        return (await self.lengths())[0]
+
+    async def lengths(self) -> tuple[int, int]:
+        """Count the entries that are not stored yet, and those that were set aside."""
+        waiting, set_aside = await self._redis.pipeline([(b"XLEN", STREAM), (b"XLEN", SET_ASIDE)])
+        return waiting, set_aside
 
     def look_back(self, *, idle_ms: int = ABANDONED_MS) -> None:
         """Have the next `take` look for entries that were handed out, this long ago or longer, and not acknowledged.
@@ -104,9 +110,10 @@ class Outbox:
         self._claim_from = b"" if reply[0] == b"0-0" else reply[0]
         return _entries(reply[1])
 
-    async def _new(self) -> list[Entry]:
+    async def _new(self, wait_ms: int) -> list[Entry]:
+        wait = (b"BLOCK", wait_ms) if wait_ms else ()
         reply = await self._redis.call(
-            b"XREADGROUP", b"GROUP", GROUP, self._consumer, b"COUNT", BATCH, b"STREAMS", STREAM, b">"
+            b"XREADGROUP", b"GROUP", GROUP, self._consumer, b"COUNT", BATCH, *wait, b"STREAMS", STREAM, b">"
         )
         return _entries(reply[0][1]) if reply else []
 

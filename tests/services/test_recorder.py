@@ -13,11 +13,12 @@ from uuid_utils import uuid7
 
 from app.engine.record import Record
 from app.engine.verdict import RuleHit
+from app.services.drain import Drain
 from app.services.recorder import Recorder, masked
 from app.settings import Settings
 from app.store import decisions
 from app.store.decisions import Filters
-from app.store.outbox import SET_ASIDE, STREAM
+from app.store.outbox import SET_ASIDE, STREAM, Outbox
 from app.store.redis import Redis
 from app.store.sql import Database
 from app.store.valkey import Valkey
@@ -38,10 +39,34 @@ async def stored(database):
     return sum((await decisions.counts(database, "default", Filters())).values())
 
 
+class Both:
+    """A recorder, and the drain that its server keeps in a process of its own."""
+
+    def __init__(self, settings, url, database):
+        self.recorder = Recorder(settings, url, database)
+        self.put = self.recorder.put
+        self._redis = Redis(url, timeout_s=5)
+        self.drain = Drain(Outbox(self._redis), database)
+
+    async def start(self):
+        await self._redis.start()
+        await self.recorder.start()
+        self._task = asyncio.create_task(self.drain.run())
+
+    async def stop(self):
+        await self.recorder.stop()
+        self.drain.finish()
+        await self._task
+        await self._redis.close()
+
+    def stats(self):
+        return self.recorder.counts() | {"stored": self.drain.stored, "set_aside": self.drain.set_aside}
+
+
 @pytest.fixture
 def make(database, valkey_url, redis):
     def make(url=valkey_url, **settings):
-        return Recorder(Settings(**settings), url, database)
+        return Both(Settings(**settings), url, database)
 
     return make
 
@@ -59,7 +84,6 @@ async def test_records_reach_the_database_and_leave_the_stream(make, database, r
         "queued": 0,
         "dropped": 0,
         "appended": 333,
-        "waiting": 0,
         "stored": 333,
         "set_aside": 0,
     }
@@ -124,7 +148,7 @@ async def test_with_everything_away_the_loss_is_counted(no_database):
     await recorder.start()
     recorder.put(record())
     await recorder.stop()
-    assert recorder.stats()["dropped"] == 1
+    assert recorder.counts()["dropped"] == 1
 
 
 async def test_records_wait_in_the_stream_while_sqlite_is_locked(valkey_url, redis, sqlite_url, monkeypatch):
@@ -132,7 +156,7 @@ async def test_records_wait_in_the_stream_while_sqlite_is_locked(valkey_url, red
     database = Database(Settings(database_url=sqlite_url))
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    recorder = Recorder(Settings(), valkey_url, database)
+    recorder = Both(Settings(), valkey_url, database)
     await recorder.start()
     recorder.put(record())
     await until(lambda: recorder.stats()["appended"] == 1)
@@ -150,7 +174,7 @@ async def test_what_is_left_at_a_stop_is_stored_by_the_next_server(valkey_url, r
     database = Database(Settings(database_url=sqlite_url))
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    recorder = Recorder(Settings(), valkey_url, database)
+    recorder = Both(Settings(), valkey_url, database)
     await recorder.start()
     for _ in range(3):
         recorder.put(record())
@@ -158,7 +182,7 @@ async def test_what_is_left_at_a_stop_is_stored_by_the_next_server(valkey_url, r
     await recorder.stop()
     other.execute("ROLLBACK")
     other.close()
-    following = Recorder(Settings(), valkey_url, database)
+    following = Both(Settings(), valkey_url, database)
     await following.start()
     await until(lambda: following.stats()["stored"] == 3)
     await following.stop()
@@ -190,7 +214,7 @@ async def test_an_unreadable_entry_is_set_aside_and_holds_up_nobody(make, databa
     recorder = make()
     await recorder.start()
     recorder.put(record())
-    await until(lambda: recorder.stats()["waiting"] == 0 and recorder.stats()["stored"] >= 1)
+    await until(lambda: sum(recorder.stats()[name] for name in ("stored", "set_aside")) == 6)
     await recorder.stop()
     # SQLite can store a NUL, Postgres cannot.
     expected = {"sqlite": (4, 2), "postgresql": (5, 1)}[database.dialect]
@@ -224,8 +248,8 @@ async def main():
             recorder.put(Record(id=str(uuid7()), at=datetime.now(UTC), organisation="default", team="t", user="u",
                 client="c", event="e"))
         await asyncio.sleep(0.002)
-        if recorder.stats()["appended"] > said:
-            said = recorder.stats()["appended"]
+        if recorder.counts()["appended"] > said:
+            said = recorder.counts()["appended"]
             print(said, flush=True)
 asyncio.run(main())
 """

@@ -1,5 +1,6 @@
 """The real server when what it needs is killed, hung or locked: each call still gets a decision."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -16,6 +17,19 @@ READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
 def valkey_of(server):
     return next(p for p in psutil.Process(server.process.pid).children(recursive=True) if "valkey" in p.name())
+
+
+def storer_of(server):
+    """Give the process that brings records into SQL, None while there is none."""
+    for child in psutil.Process(server.process.pid).children():
+        with contextlib.suppress(psutil.Error):
+            if any("drain_main" in word for word in child.cmdline()):
+                return child
+    return None
+
+
+def gone(process):
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def ask(http, session_id, call=READ, **more):
@@ -105,19 +119,51 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
     for number in range(total):
         ask(http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
     until(lambda: http.get("/status").json()["records"]["queued"] == 0)
-    child = valkey_of(server)
+    children = valkey_of(server), storer_of(server)
     server.stop(signal.SIGKILL)
-    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    for child in children:
+        until(lambda child=child: gone(child))
     server.start()
     with server.client() as again:
         until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
         assert again.get("/mode", params={"session_id": "k1"}).json()["enabled"], "the mode survives, too"
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(server, http, how):
+    killed = set()
+    for number in range(300):
+        ask(http, f"q{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
+        if number % 100 == 50:
+            child = until(lambda: storer_of(server))
+            until(lambda: sum(http.get("/status").json()["decisions"].values()) > 0)
+            child.send_signal(how)
+            until(lambda child=child: gone(child))
+            killed.add(child.pid)
+    until(lambda: sum(http.get("/status").json()["decisions"].values()) == 300)
+    until(lambda: http.get("/status").json()["records"]["waiting"] == 0)
+    assert len(killed) == 3
+
+
+def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_rest(server, http):
+    until(lambda: http.get("/status").json()["records"]["waiting"] == 0)
+    child = until(lambda: storer_of(server))
+    child.suspend()
+    told = [ask(http, "hung", {"tool_name": "Bash", "tool_input": {"command": f"echo {n}"}}) for n in range(20)]
+    assert server.stop() == 0
+    assert gone(child)
+    server.start()
+    with server.client() as again:
+        found = until(
+            lambda: len(items := again.get("/decisions", params={"session_id": "hung"}).json()["items"]) == 20 and items
+        )
+    assert {one["id"] for one in found} == {answer["decision_id"] for answer in told}
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how):
     with serving(tmp_path / "home") as server:
-        child = valkey_of(server)
+        children = valkey_of(server), until(lambda: storer_of(server))
         answered, stop = [], threading.Event()
 
         def post():
@@ -139,7 +185,7 @@ def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, 
         server.stop(how)
         stop.set()
         thread.join()
-        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+        assert all(map(gone, children))
         with sqlite3.connect(server.home / "baton.db") as database:
             kept = {row[0] for row in database.execute("SELECT id FROM decisions")}
         assert set(answered) <= kept
