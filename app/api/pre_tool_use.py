@@ -10,7 +10,7 @@ from app.api.callers import PROTOCOL, CallerReader
 from app.api.fields import optional_text, required_object, required_text
 from app.api.json_io import decode_object, encode
 from app.engine.call import ToolCall
-from app.engine.shell.model import Category, Shell
+from app.engine.shell.model import SOMEWHERE, Category, Shell
 from app.engine.verdict import RuleHit, Verdict
 from app.services.caller import Caller
 from app.services.clients_seen import ClientsSeen
@@ -95,7 +95,7 @@ def shell_view(shell: Shell) -> ShellView:
     """Show a reading as the API does."""
     return ShellView(
         programs=[list(program.argv) for program in shell.programs],
-        writes=list(dict.fromkeys(write.target for write in shell.writes)),
+        writes=list(dict.fromkeys(write.target for write in shell.writes if write.target != SOMEWHERE)),
         categories=list(shell.categories),
         unparsed=shell.unparsed != "",
         unparsed_reason=shell.unparsed or UNSET,

@@ -39,6 +39,10 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0
 
 
+SOMEWHERE = "…"
+"""The target of a write whose path comes from standard input (`xargs rm`) and is in no word of the line."""
+
+
 class Write(msgspec.Struct, frozen=True, kw_only=True):
     """A path that the line would create, change or remove.
 

@@ -7,13 +7,15 @@ from tree_sitter import Node
 
 from app.engine.shell import bombs, classify, guards, unwrap
 from app.engine.shell.guards import UnreadableError
-from app.engine.shell.model import Category, Program, Write
+from app.engine.shell.model import SOMEWHERE, Category, Program, Write
 from app.engine.shell.redirects import Redirects
 from app.engine.shell.scripts import Input, Place, Text, told
 from app.engine.shell.tables import ShellTables
 from app.engine.shell.words import SUBSTITUTION, Span, Word
 
 _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
+_REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
+_OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
 
@@ -42,9 +44,19 @@ class Programs(ABC):
         """Walk a text of its own."""
 
     def emit(
-        self, argv: list[Word], assigns: tuple[str, ...], place: Place, *, function: bool = False, piped: bool = False
+        self,
+        argv: list[Word],
+        assigns: tuple[str, ...],
+        place: Place,
+        *,
+        function: bool = False,
+        piped: bool = False,
+        appended: bool = False,
     ) -> classify.Use:
-        """List a program, then what it runs. `piped` tells that standard input gives it further arguments."""
+        """List a program, then what it runs.
+
+        `piped` tells that arguments come from standard input, `appended` that they follow those that stand here.
+        """
         self.count += len(argv)
         if self.count > guards.MAX_WORDS:
             raise UnreadableError(f"over {guards.MAX_WORDS} words")
@@ -76,6 +88,8 @@ class Programs(ABC):
         if use.writes:
             base = place.folder.base
             self.writes += [Write(target=path, base=base, by=index) for path in classify.targets(use)]
+            if appended and not _OPERANDS.isdisjoint(use.writes):
+                self.writes.append(Write(target=SOMEWHERE, base=None, by=index))
         if wraps:
             self.inside(use, runs, scripts, index, place)
         if use.name in _MOVES and not function:
@@ -116,7 +130,7 @@ class Programs(ABC):
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
         for argv, assigns in runs.commands:
-            self.emit(argv, assigns, here, piped=piped)
+            self.emit(argv, assigns, here, piped=piped, appended=piped and use.flags.isdisjoint(_REPLACES))
         for script in scripts:
             self.script(script, index, here)
 
