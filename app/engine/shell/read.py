@@ -18,7 +18,7 @@ _PARSER = Parser(_LANGUAGE)
 _MAX_MENDS = 20
 _SHORT = 1500
 _CHUNK = 512
-_MAX_STEPS = 300
+_MAX_STEPS = 1_000
 _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
 
 
