@@ -14,8 +14,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-_JSON = (b"content-type", b"application/json")
-_PROBLEM = (b"content-type", b"application/problem+json")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -43,11 +41,12 @@ class Response(msgspec.Struct, frozen=True):
     body: bytes
     status: int = 200
     headers: Headers = []
+    content_type: bytes = b"application/json"
 
 
 def problem_response(error: BatonError, headers: Headers | None = None) -> Response:
     """Give an error in the one documented shape."""
-    return Response(_encode(error.problem()), error.status, [_PROBLEM, *(headers or [])])
+    return Response(_encode(error.problem()), error.status, headers or [], b"application/problem+json")
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:
@@ -88,10 +87,11 @@ def _too_large(limit: int) -> TooLarge:
 
 
 async def respond(send: Send, response: Response) -> None:
-    """Send a response; JSON unless its headers say otherwise."""
-    headers = response.headers
-    if not any(name == b"content-type" for name, _ in headers):
-        headers = [_JSON, *headers]
-    length = (b"content-length", str(len(response.body)).encode())
-    await send({"type": "http.response.start", "status": response.status, "headers": [*headers, length]})
+    """Send a response."""
+    headers = [
+        (b"content-type", response.content_type),
+        *response.headers,
+        (b"content-length", b"%d" % len(response.body)),
+    ]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})

@@ -5,6 +5,7 @@ own origin, nor through a name that it points at 127.0.0.1 (DNS rebinding).
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from app.errors import BatonError, ForbiddenHost, ForbiddenOrigin
@@ -35,6 +36,7 @@ class Guard:
         return None
 
 
+@lru_cache(maxsize=64)
 def _host_name(host: str) -> str:
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()

@@ -13,10 +13,12 @@ _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...]:
     """Name the files of an edit, a write, a patch or a read: relative to the project where they lie in it."""
-    root = posixpath.normpath(call.project_root or call.cwd or "/").rstrip("/") + "/"
     named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
     for value in call.tool_input.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             named += _PATCHED.findall(value)
+    if not any(named):
+        return ()
+    root = posixpath.normpath(call.project_root or call.cwd or "/").rstrip("/") + "/"
     whole = (posixpath.normpath(posixpath.join(call.cwd, path)) for path in named if isinstance(path, str) and path)
     return tuple(dict.fromkeys(path.removeprefix(root) for path in whole))[:MOST]

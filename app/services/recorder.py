@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections import deque
 from itertools import islice
+from operator import attrgetter
 
 import msgspec
 
@@ -48,6 +49,7 @@ _IDS = (
     "tool",
     "tool_use_id",
 )
+_ids = attrgetter(*_IDS)
 
 
 class Recorder:
@@ -174,7 +176,11 @@ def _bounded(record: Record) -> Record:
 
 def masked(record: Record) -> Record:
     """Give the record as it may leave the process: secrets masked, every text storable and of bounded length."""
-    texts = {name: storable(getattr(record, name))[:LONGEST_ID] for name in _IDS}
+    ids: tuple[str, ...] = _ids(record)
+    together = "".join(ids)
+    texts = {}
+    if storable(together) != together or max(map(len, ids)) > LONGEST_ID:
+        texts = {name: storable(text)[:LONGEST_ID] for name, text in zip(_IDS, ids, strict=True)}
     return msgspec.structs.replace(
         record,
         **texts,

@@ -1,0 +1,21 @@
+"""What a policy set says of itself."""
+
+import pytest
+
+OTHER = "{tool: Edit, other_editor: s2}"
+
+
+@pytest.mark.parametrize(
+    ("rules", "needed"),
+    [
+        ({}, False),
+        ({"match": "{tools: Edit}"}, False),
+        ({"match": "{edited_by_other: true}", "yes": OTHER}, True),
+        ({"match": "{edited_by_other: true}", "yes": OTHER, "extra": "enabled: false"}, False),
+        ({"unless": "{edited_by_other: true}", "no": OTHER}, True),
+    ],
+    ids=["no rule", "another condition", "asked", "asked by a rule that is off", "asked by an exception"],
+)
+def test_editors_are_needed_while_an_enabled_rule_asks_for_them(build, rule, rules, needed):
+    policies = build({"team/rule": rule(**rules)} if rules else {})
+    assert policies.needs_editors is needed
