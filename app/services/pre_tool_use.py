@@ -79,8 +79,9 @@ class PreToolUse:
         answer = None
         if name:
             self._remember(key, decision)
-            if prior is not None:
-                answer = (answer_key(principal, call, name), _encode(decision))
+            packed = _packed(decision) if prior is not None else None
+            if packed is not None:
+                answer = (answer_key(principal, call, name), packed)
         self._counters.answered(decision.degraded)
         self._recorder.put(decision_record(caller, call, decision), answer)
         return decision
@@ -132,3 +133,11 @@ class PreToolUse:
         self._answered[key] = decision
         if len(self._answered) > REMEMBERED:
             self._answered.popitem(last=False)
+
+
+def _packed(decision: Decision) -> bytes | None:
+    """Pack an answer; None for text with half a surrogate pair, which cannot be: a retry is decided again."""
+    try:
+        return _encode(decision)
+    except UnicodeEncodeError:
+        return None

@@ -233,3 +233,14 @@ def test_other_methods_are_refused(http, method):
     response = http.request(method, "/pre-tool-use")
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
     assert response.headers["allow"] == "POST"
+
+
+def test_a_rewritten_input_with_half_a_surrogate_pair_is_answered(http, session):
+    enable(http, session)
+    body = (
+        '{"session_id":"%s","tool_use_id":"t1","tool_name":"Task",'  # noqa: UP031 - JSON is full of braces
+        '"tool_input":{"subagent_type":"explore","description":"d","prompt":"\\ud800"}}' % session["session_id"]
+    )
+    answers = [http.post("/pre-tool-use", content=body).json() for _ in range(2)]
+    assert answers[0]["modifiedInput"]["model"] == "haiku"
+    assert answers[0]["decision_id"] == answers[1]["decision_id"]
