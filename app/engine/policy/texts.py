@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from app.engine.call import ToolCall
 
@@ -44,6 +45,7 @@ def task_tool(client: str) -> str:
     return "spawn_agent" if client == CODEX else "Task tool"
 
 
+@lru_cache(maxsize=1_024)
 def task(agent: str, prompt: str, client: str) -> str:
     """A ready-made call that starts a sub-agent, in the client's words: Codex knows no kinds of agents."""
     if client == CODEX:
@@ -52,6 +54,7 @@ def task(agent: str, prompt: str, client: str) -> str:
     return f"Task(\n    prompt='{_quote(prompt)}',\n    subagent_type='{_quote(agent)}'\n)"
 
 
+@lru_cache(maxsize=1_024)
 def one_line(suggestion: str, client: str) -> str:
     """A suggestion for the middle of a text; in the place of one that is no call stands the general one."""
     if not suggestion.startswith(("Task(", "spawn_agent(")):
