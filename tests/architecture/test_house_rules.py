@@ -107,7 +107,10 @@ def test_locks_and_docs_name_no_machine_and_no_registry():
         if name.suffix in {".txt", ".json", ".md", ".toml", ".py", ".sh", ".yaml"}
         and "corpus" not in name.parts
         and name.name != "test_house_rules.py"
-        and (hosts.search(text := (ROOT / name).read_text(errors="replace")) or (name.parts[0] != "tests" and paths.search(text)))
+        and (
+            hosts.search(text := (ROOT / name).read_text(errors="replace"))
+            or (name.parts[0] != "tests" and paths.search(text))
+        )
     ]
     assert not found, "a checkout must work on any machine and with any mirror"
 
