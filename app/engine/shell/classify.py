@@ -4,7 +4,8 @@ It does not look at what a program runs; `unwrap` does.
 """
 
 from app.engine.shell.model import Category
-from app.engine.shell.tables import Clause, Entry, ShellTables, Way
+from app.engine.shell.table_files import Way
+from app.engine.shell.tables import Clause, Entry, ShellTables
 from app.engine.shell.words import Word
 
 _UNKNOWN: tuple[Category, ...] = ("unknown",)

@@ -6,11 +6,12 @@ It does not apply them: `unwrap` and `classify` do.
 import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import msgspec
 
 from app.engine.shell.model import Category
+from app.engine.shell.table_files import RawClause, RawEntry, Way
 from app.engine.yaml_lines import Lines, Path, Problem, ProblemError, YamlError, did_you_mean, fit, line_of, parse
 
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -18,45 +19,6 @@ _TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "seco
 _SCRIPTS = ("operands", "rest", "first", "each")
 _MANY = 1 << 30
 _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
-
-
-class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way in which a program runs another; exactly one of the first seven is set."""
-
-    command: int | None = None
-    after: str | None = None
-    script: str | None = None
-    stdin: bool | Literal["other"] | None = None
-    between: tuple[str, ...] | None = None
-    module: str | None = None
-    file: bool | None = None
-    assignments: bool = False
-    strip: str = ""
-    until: tuple[str, ...] = (";", "+")
-
-
-class _RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
-    is_: str | list[str] | None = None
-    writes: list[str] | None = None
-    runs: list[Way] | None = None
-    flags: list[str | int] = []
-    values: dict[str, list[str]] = {}
-    operands: list[str] = []
-    first: list[str] = []
-    count: str | int | None = None
-    assigns: list[str] = []
-
-
-class _RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
-    is_: str | list[str] = "unknown"
-    aka: list[str] = []
-    takes_value: list[str] = []
-    overall: list[_RawClause] = []
-    subcommands: dict[str, Any] = {}
-    when: list[_RawClause] = []
-    writes: list[str] = []
-    runs: list[Way] = []
-    note: str = ""
 
 
 class Globs:
@@ -201,7 +163,7 @@ class _Reader:
         if isinstance(value, str | list):
             value = {"is": value}
         try:
-            raw = fit(self.path, value, self.lines, _RawEntry, at)
+            raw = fit(self.path, value, self.lines, RawEntry, at)
         except ProblemError as error:
             self.problems.append(error.problem)
             return Entry(name)
@@ -238,7 +200,7 @@ class _Reader:
             own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
         )
 
-    def clause(self, at: Path, raw: _RawClause) -> Clause:
+    def clause(self, at: Path, raw: RawClause) -> Clause:
         conditions = (raw.flags, raw.values, raw.operands, raw.first, raw.count, raw.assigns)
         if all(condition in ([], {}, None) for condition in conditions):
             self.report(at, "a clause without a condition always holds; put its effect into the entry itself")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.shell.classify import Use
-from app.engine.shell.tables import Way, glob
+from app.engine.shell.table_files import Way
+from app.engine.shell.tables import glob
 from app.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
