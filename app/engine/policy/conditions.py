@@ -35,6 +35,11 @@ class Compiled(msgspec.Struct, frozen=True):
     line_checks: tuple[Check, ...]
     programs: frozenset[str] | None
 
+    @property
+    def settled_by_line(self) -> bool:
+        """Tell whether the shell line and its folders alone decide."""
+        return len(self.checks) == len(self.line_checks)
+
     def holds(self, context: Context) -> bool:
         """Tell whether all checks hold."""
         for check in self.checks:  # noqa: SIM110

@@ -1,5 +1,6 @@
 """Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
 
+from itertools import repeat
 from typing import Any
 
 from app.engine.policy import texts
@@ -19,10 +20,13 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     hits: list[tuple[Rule, Effect, dict[str, str]]] = []
     candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
     reading = context.reading
-    for candidate in reading.live(context, candidates) if reading else candidates:
+    for candidate, found in reading.live(context, candidates) if reading else zip(candidates, repeat(None)):
         context.found = {"tool": call.tool_name, "task_tool": task_tool}
-        if candidate.matches(context):
-            hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
+        if found is not None:
+            context.found |= found
+        elif not candidate.matches(context):
+            continue
+        hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
     blind = tuple(sorted(context.blind))
     if not hits:
         return Verdict(shell=context.shell, blind=blind)

@@ -1,7 +1,7 @@
 """A policy set: rules, rosters, configuration and shell tables that were accepted together. It is never changed."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,10 @@ _CACHED_FOLDERS = 64
 _CACHED_NAME = 1024
 
 
+Live = tuple[Candidate, dict[str, str] | None]
+"""A rule that may match a line, and what it found there if the line alone tells that it matches."""
+
+
 class Reading:
     """A shell line, read, and the rules that it leaves a chance, by what else that depends on."""
 
@@ -31,18 +35,29 @@ class Reading:
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
         self.programs = frozenset(program.name for program in shell.programs)
-        self._live: dict[tuple[str, Level, bool, str, str], tuple[Candidate, ...]] = {}
+        self._live: dict[tuple[str, Level, bool, str, str], tuple[Live, ...]] = {}
 
-    def live(self, context: Context, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """Those of a tool's candidates that may match this line, from the caller's folders."""
+    def live(self, context: Context, candidates: tuple[Candidate, ...]) -> tuple[Live, ...]:
+        """Those of a tool's candidates that match this line, or may, from the caller's folders."""
         call = context.call
         key = (call.tool_name, context.facts.level, call.is_subagent, call.cwd, context.root)
         found = self._live.get(key)
         if found is None:
-            found = tuple(c for c in candidates if c.possible(context, self.programs))
+            found = tuple(self._ask(context, candidates))
             if len(self._live) < _CACHED_FOLDERS and len(call.cwd) + len(context.root) < _CACHED_NAME:
                 self._live[key] = found
         return found
+
+    def _ask(self, context: Context, candidates: tuple[Candidate, ...]) -> Iterator[Live]:
+        for one in candidates:
+            open_part = one.for_line(context, self.programs)
+            if open_part is None:
+                continue
+            context.found = {}
+            if not open_part.settled_by_line:
+                yield open_part, None
+            elif open_part.matches(context):
+                yield open_part, context.found
 
 
 class PolicySet:

@@ -68,9 +68,18 @@ class Candidate(msgspec.Struct, frozen=True):
     given: tuple[Compiled, ...]
     unless: tuple[Compiled, ...]
 
-    def possible(self, context: Context, programs: frozenset[str]) -> bool:
-        """Tell whether the shell line, which runs these programs, leaves the rule a chance."""
-        return any(condition.possible(context, programs) for condition in self.given)
+    @property
+    def settled_by_line(self) -> bool:
+        """Tell whether the shell line and its folders alone decide if the rule matches."""
+        return all(one.settled_by_line for one in (*self.given, *self.unless))
+
+    def for_line(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
+        """Keep what the shell line, which runs these programs, leaves open; None if the rule has no chance."""
+        given = tuple(one for one in self.given if one.possible(context, programs))
+        unless = tuple(one for one in self.unless if one.possible(context, programs))
+        if not given or any(exception.settled_by_line for exception in unless):
+            return None
+        return Candidate(self.rule, given, unless)
 
     def matches(self, context: Context) -> bool:
         """Tell whether the rule matches the call."""
