@@ -6,6 +6,7 @@ It answers nobody; the server starts it, and it leaves once its standard input e
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ from app.store.sql import Database
 
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds."""
+NICE = 10
+"""How far it stands back when the processors are busy: agents wait for answers, nobody for this."""
 FINISH_S = 5.0
 """Longest that it goes on once it is told to leave, in seconds."""
 
@@ -60,6 +63,7 @@ async def run(order: Order) -> None:
 def main() -> None:
     """Take the order and carry it out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICE)
     line = sys.stdin.buffer.readline()
     if not line:  # the server is gone already
         return
