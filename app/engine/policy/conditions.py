@@ -51,7 +51,10 @@ class Compiled(msgspec.Struct, frozen=True):
         """Tell whether the shell line, which runs these programs, leaves the condition a chance."""
         if self.programs is not None and self.programs.isdisjoint(programs):
             return False
-        return all(check.holds(context) for check in self.line_checks)
+        for check in self.line_checks:  # noqa: SIM110
+            if not check.holds(context):
+                return False
+        return True
 
     def failing(self, context: Context) -> tuple[int, str]:
         """How many checks hold before the first that does not, and why that one does not ("" if all hold)."""

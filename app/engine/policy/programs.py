@@ -20,7 +20,10 @@ class ProgramTest:
 
     def holds(self, context: Context, shell: Shell, index: int) -> bool:
         """Tell whether the program at this index satisfies all tests."""
-        return all(test(context, shell, index) for _, test in self.tests)
+        for _, test in self.tests:  # noqa: SIM110 - asked for every program of every new line
+            if not test(context, shell, index):
+                return False
+        return True
 
     def failing(self, context: Context, shell: Shell, index: int) -> tuple[int, str]:
         """How many tests hold before the first that does not, and that one's name ("" if all hold)."""

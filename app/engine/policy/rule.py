@@ -75,9 +75,11 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def for_line(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
         """Keep what the shell line, which runs these programs, leaves open; None if the rule has no chance."""
-        given = tuple(one for one in self.given if one.possible(context, programs))
-        unless = tuple(one for one in self.unless if one.possible(context, programs))
-        if not given or any(exception.settled_by_line for exception in unless):
+        given = tuple([one for one in self.given if one.possible(context, programs)])
+        if not given:
+            return None
+        unless = tuple([one for one in self.unless if one.possible(context, programs)])
+        if any(exception.settled_by_line for exception in unless):
             return None
         return Candidate(self.rule, given, unless)
 
