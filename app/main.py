@@ -46,8 +46,8 @@ _GC_THRESHOLDS = (10_000, 20, 100)
 """What start-up built stays; with these thresholds the collector costs a quarter less CPU and no 30 ms pauses."""
 
 
-def create_app(settings: Settings) -> HotFastAPI:
-    """Build the application; its lifespan starts and stops everything that it needs."""
+def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None) -> HotFastAPI:
+    """Build the application; its lifespan starts and stops everything that it needs, and tells when it is ready."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -62,6 +62,7 @@ def create_app(settings: Settings) -> HotFastAPI:
             gc.freeze()
             gc.set_threshold(*_GC_THRESHOLDS)
             services.health.phase = "ready"
+            on_ready()
             yield
             services.health.phase = "draining"
 

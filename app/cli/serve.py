@@ -22,7 +22,8 @@ def serve() -> None:
     """Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override) until Ctrl-C."""
     settings = _settings()
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)
+    for chatty in ("alembic", "uvicorn", "watchfiles"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)
     import uvicorn  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
@@ -33,8 +34,17 @@ def serve() -> None:
     listener = _listen(settings)
     port = listener.getsockname()[1]
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
+    note = settings.home / "server.json"
+
+    def tell() -> None:
+        note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+        print(
+            f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project.",
+            flush=True,
+        )
+
     config = uvicorn.Config(
-        create_app(settings),
+        create_app(settings, on_ready=tell),
         loop="uvloop",
         http=Protocol,
         lifespan="on",
@@ -44,20 +54,15 @@ def serve() -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
     )
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    note = settings.home / "server.json"
-    note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
-    print(f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project.")
     server = uvicorn.Server(config)
     try:
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(server.serve(sockets=[listener]))
     except KeyboardInterrupt:
         print("Baton has stopped; every record is kept.")
-    finally:
-        note.unlink(missing_ok=True)
     if not server.started:
         raise typer.Exit(1)
+    note.unlink(missing_ok=True)
 
 
 def _settings() -> Settings:

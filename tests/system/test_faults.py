@@ -199,6 +199,8 @@ def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path
     found = subprocess.run([BATON, "serve"], env=server.env, capture_output=True, text=True, timeout=30, check=False)
     assert found.returncode == 3
     assert str(server.home) in found.stderr
+    assert "listens" not in found.stdout
+    assert (server.home / "server.json").exists(), "the running server's note is its own"
     assert "Traceback" not in found.stderr
 
 
