@@ -136,3 +136,14 @@ class StoreUnavailable(BatonError):
     status = 503
     code = "store_unavailable"
     title = "the database is not available"
+
+
+class InternalError(BatonError):
+    """Something broke that the caller cannot mend; the log has it, the answer does not."""
+
+    status = 500
+    code = "internal"
+    title = "internal error"
+
+    def __init__(self) -> None:
+        super().__init__("the server could not serve this request; its log says why")

@@ -20,7 +20,7 @@ from app.api.asgi import (
     respond,
 )
 from app.api.guards import Guard
-from app.errors import BatonError, MethodNotAllowed, TooLarge
+from app.errors import BatonError, InternalError, MethodNotAllowed, TooLarge
 
 MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
@@ -30,14 +30,6 @@ log = logging.getLogger(__name__)
 
 class StartFailed(Exception):
     """The server cannot start, for a reason that an operator can mend; the text is for them."""
-
-
-class InternalError(BatonError):
-    """Something broke that the caller cannot mend; the log has it, the answer does not."""
-
-    status = 500
-    code = "internal"
-    title = "internal error"
 
 
 class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +120,7 @@ async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], rec
         response = _failed(route, request, error)
     except Exception:
         log.exception("`%s` failed", request.path)
-        response = _failed(route, request, InternalError("the server could not serve this; its log says why"))
+        response = _failed(route, request, InternalError())
     await respond(send, response)
 
 

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from app.api.fields import kind
-from app.errors import BadJSON, BatonError, FieldError, Invalid, MethodNotAllowed, NotFound, Problem
+from app.errors import BadJSON, BatonError, FieldError, InternalError, Invalid, MethodNotAllowed, NotFound, Problem
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -80,12 +80,4 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("`%s` failed", request.url.path, exc_info=error)
-    return _response(
-        Problem(
-            type="urn:baton:problem:internal",
-            title="internal error",
-            status=500,
-            code="internal",
-            detail="the server could not serve this request; its log says why",
-        )
-    )
+    return _response(InternalError().problem())

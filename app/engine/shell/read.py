@@ -11,7 +11,6 @@ from app.engine.shell.model import Category, Shell, Write
 from app.engine.shell.scripts import Folder, Place, Text
 from app.engine.shell.tables import CATEGORIES, ShellTables
 from app.engine.shell.walk import Walk
-from app.engine.shell.words import Word
 
 _LANGUAGE = Language(tree_sitter_bash.language())
 _PARSER = Parser(_LANGUAGE)
@@ -27,21 +26,6 @@ def read(tables: ShellTables, text: str) -> Shell:
     try:
         src = guards.prepare(text).encode()
         return _Reading(tables).line(src)
-    except UnreadableError as error:
-        return _unread(str(error))
-    except RecursionError:
-        return _unread("nested too deep")
-
-
-def read_argv(tables: ShellTables, argv: list[str]) -> Shell:
-    """Read a command that a client gives as a list of arguments: no shell reads it, unless it is one."""
-    try:
-        if not argv:
-            return Shell()
-        words = [Word(guards.prepare(text)) for text in argv]
-        if sum(len(word.text) for word in words) > guards.MAX_BYTES:
-            return _unread("over 64 KiB")
-        return _Reading(tables).arguments(words)
     except UnreadableError as error:
         return _unread(str(error))
     except RecursionError:
@@ -92,12 +76,6 @@ class _Reading:
         def go(walk: Walk) -> None:
             root, mended = self.parse(src)
             walk.block(root.children, 0, len(mended), Place(Text(mended), Folder("")))
-
-        return self.attempt(go)
-
-    def arguments(self, words: list[Word]) -> Shell:
-        def go(walk: Walk) -> None:
-            walk.emit(words, (), Place(Text(b""), Folder("")))
 
         return self.attempt(go)
 

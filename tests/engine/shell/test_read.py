@@ -1,7 +1,6 @@
 import pytest
 
-from app.engine.shell.read import read_argv
-from tests.engine.shell.small import TABLES, shell
+from tests.engine.shell.small import shell
 
 PROGRAMS = [
     ("ls", "ls"),
@@ -219,13 +218,3 @@ def test_a_program_has_its_parts():
     assert push.flags == {"-C", "--force", "-uv", "-u", "-v"}
     assert shell("A=1 env B=2 ls").programs[0].assigns == ("A=1",)
     assert shell("A=1 env B=2 ls").programs[1].assigns == ("B=2",)
-
-
-def test_a_list_of_arguments_is_read_by_no_shell_but_the_one_it_starts():
-    assert [p.argv for p in read_argv(TABLES, ["echo", "$(rm x)", ";", "ls"]).programs] == [
-        ("echo", "$(rm x)", ";", "ls")
-    ]
-    programs = read_argv(TABLES, ["bash", "-lc", "ls && rm x"]).programs
-    assert [" ".join(p.argv) for p in programs] == ["bash -lc ls && rm x", "ls", "rm x"]
-    assert read_argv(TABLES, []).programs == ()
-    assert read_argv(TABLES, ["ls", "\0"]).unparsed
