@@ -17,12 +17,17 @@ Code = Literal[
     "bad_json",
     "bad_request",
     "body_too_large",
+    "conflict",
+    "forbidden",
     "forbidden_host",
     "forbidden_origin",
     "internal",
     "method_not_allowed",
     "not_found",
+    "precondition_failed",
+    "rate_limited",
     "store_unavailable",
+    "unauthenticated",
     "unknown_client",
     "validation",
 ]
@@ -96,6 +101,46 @@ class NotFound(BatonError):
     status = 404
     code = "not_found"
     title = "not found"
+
+
+class Unauthenticated(BatonError):
+    """No token, or one that is unknown, expired or revoked."""
+
+    status = 401
+    code = "unauthenticated"
+    title = "a valid token is needed"
+
+
+class Forbidden(BatonError):
+    """The caller's role may never do this, whatever the object."""
+
+    status = 403
+    code = "forbidden"
+    title = "your role may not do this"
+
+
+class Conflict(BatonError):
+    """The thing is in a state in which this cannot be done."""
+
+    status = 409
+    code = "conflict"
+    title = "this cannot be done now"
+
+
+class PreconditionFailed(BatonError):
+    """`If-Match` names another version than the one that is stored; nothing was changed."""
+
+    status = 412
+    code = "precondition_failed"
+    title = "somebody else has changed it"
+
+
+class RateLimited(BatonError):
+    """Too many requests; `Retry-After` says in how many seconds the next is served."""
+
+    status = 429
+    code = "rate_limited"
+    title = "too many requests"
 
 
 class UnknownClient(BatonError):

@@ -2,11 +2,22 @@
 
 from sqlalchemy import Table
 
+from app.store.audit import AuditRow
+from app.store.changes import ChangeRow
 from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
 from app.store.modes import ModeSettingRow
 from app.store.revisions import PolicyRevisionRow
 
 ALL: tuple[Table, ...] = tuple(
-    row.__table__ for row in (ClientSeenRow, DecisionRow, DecisionRuleRow, ModeSettingRow, PolicyRevisionRow)
+    row.__table__
+    for row in (
+        AuditRow,
+        ChangeRow,
+        ClientSeenRow,
+        DecisionRow,
+        DecisionRuleRow,
+        ModeSettingRow,
+        PolicyRevisionRow,
+    )
 )
