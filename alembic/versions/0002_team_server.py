@@ -36,9 +36,24 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("organisation", "kind"),
     )
+    op.create_table(
+        "policy_layers",
+        sa.Column("organisation", sa.String(), nullable=False),
+        sa.Column("tier", sa.String(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("files", sa.JSON(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("created_by", sa.String(), nullable=False),
+        sa.Column("activated_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("organisation", "tier", "name", "version"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("policy_layers")
     op.drop_table("changes")
     op.drop_index("ix_audit_organisation", table_name="audit")
     op.drop_table("audit")

@@ -7,6 +7,7 @@ from app.store.changes import ChangeRow
 from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
 from app.store.modes import ModeSettingRow
+from app.store.policy_layers import PolicyLayerRow
 from app.store.revisions import PolicyRevisionRow
 
 ALL: tuple[Table, ...] = tuple(
@@ -18,6 +19,7 @@ ALL: tuple[Table, ...] = tuple(
         DecisionRow,
         DecisionRuleRow,
         ModeSettingRow,
+        PolicyLayerRow,
         PolicyRevisionRow,
     )
 )
