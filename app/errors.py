@@ -110,6 +110,10 @@ class Unauthenticated(BatonError):
     code = "unauthenticated"
     title = "a valid token is needed"
 
+    def __init__(self, detail: str, *, token_id: str = "") -> None:
+        super().__init__(detail)
+        self.token_id = token_id
+
 
 class Forbidden(BatonError):
     """The caller's role may never do this, whatever the object."""
@@ -141,6 +145,10 @@ class RateLimited(BatonError):
     status = 429
     code = "rate_limited"
     title = "too many requests"
+
+    def __init__(self, detail: str, *, retry_after_s: int) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
 
 
 class UnknownClient(BatonError):

@@ -16,6 +16,7 @@ from app.api.hooks import MAX_BODY as MAX_HOOK_BODY
 from app.api.hooks import PATH as HOOKS_PATH
 from app.api.hooks import HooksEndpoint
 from app.api.hot import HotFastAPI, HotRoute, StartFailed
+from app.api.limits import Limits
 from app.api.pre_tool_use import MAX_BODY, PreToolUseEndpoint
 from app.api.session_events import SessionEventsEndpoint
 from app.engine.policy.load import PolicyProblems
@@ -72,6 +73,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None) 
     app.guard = Guard(settings.allowed_hosts)
     app.hot = {}
     app.state.callers = CallerReader(settings)
+    app.state.limits = Limits(settings)
     problems.install(app)
     for module in (health, mode, decisions, policies):
         app.include_router(module.router)

@@ -79,6 +79,12 @@ class Settings(BaseSettings):
     redis_timeout_ms: int = Field(50, ge=5, le=10_000, description="Longest wait for Redis within a decision, in ms.")
     history_ttl_s: int = Field(86_400, ge=60, description="How long an idle session's history is kept, in seconds.")
     records_queue: int = Field(10_000, ge=1, description="Records held in memory while Redis is away.")
+    admin_per_minute: int = Field(
+        120, ge=0, description="Changes that one user may make by the API in a minute, per worker; 0 for no limit."
+    )
+    expensive_per_minute: int = Field(
+        60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
 
     @field_validator("allowed_hosts", mode="before")

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.limits import EXPENSIVE
 from app.api.models import DecisionModel, DecisionPage
 from app.services.decisions import DecisionFilter
 
@@ -14,7 +15,7 @@ Text = Annotated[str, Query(max_length=4_096)]
 Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
 
 
-@router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True)
+@router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
     caller: CallerOf,
     services: ServicesOf,

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.limits import ADMIN
 from app.api.models import ModeBody, ModeModel, ModeSettingModel
 from app.engine.modes import ModeSetting, Scope
 from app.services.mode_request import target
@@ -22,7 +23,7 @@ async def get_mode(
     return ModeModel.of(mode)
 
 
-@router.put("/mode", operation_id="put_mode", response_model_exclude_none=True)
+@router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> ModeSettingModel:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings."""
     where = target(caller, body.scope, body.id, body.user, body.project)
@@ -39,7 +40,7 @@ async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> Mo
     return ModeSettingModel.of(await services.modes.put(caller, setting))
 
 
-@router.delete("/mode", operation_id="delete_mode", status_code=204)
+@router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
 async def delete_mode(
     caller: CallerOf,
     services: ServicesOf,

@@ -163,7 +163,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     built["components"]["schemas"] |= components
     for path in built["paths"].values():
         for operation in path.values():
-            operation["responses"].update({"403": _problem(), "422": _problem(), "500": _problem()})
+            operation["responses"].update({"403": _problem(), "422": _problem(), "429": _problem(), "500": _problem()})
     for operation in OPERATIONS:
         built["paths"][operation.path] = {"post": _operation(operation)}
     built["paths"] = dict(sorted(built["paths"].items()))

@@ -10,7 +10,17 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from app.api.fields import kind
-from app.errors import BadJSON, BatonError, FieldError, InternalError, Invalid, MethodNotAllowed, NotFound, Problem
+from app.errors import (
+    BadJSON,
+    BatonError,
+    FieldError,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    RateLimited,
+)
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -30,7 +40,10 @@ def _response(problem: Problem) -> Response:
 
 async def _baton_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
-    return _response(error.problem())
+    response = _response(error.problem())
+    if isinstance(error, RateLimited):
+        response.headers["retry-after"] = str(error.retry_after_s)
+    return response
 
 
 async def _validation_error(_request: Request, error: Exception) -> Response:

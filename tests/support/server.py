@@ -12,6 +12,8 @@ from pathlib import Path
 import httpx2
 
 BATON = str(Path(sys.executable).parent / "baton")
+UNLIMITED = {"BATON_ADMIN_PER_MINUTE": "0", "BATON_EXPENSIVE_PER_MINUTE": "0"}
+"""Tests ask more often than people do."""
 
 
 class Server:
@@ -20,7 +22,7 @@ class Server:
     def __init__(self, home, env):
         self.home = Path(home)
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
-        self.env |= {"BATON_HOME": str(home), "PORT": "0"} | env
+        self.env |= {"BATON_HOME": str(home), "PORT": "0"} | UNLIMITED | env
         self.start()
 
     def start(self):
