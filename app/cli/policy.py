@@ -18,7 +18,7 @@ from app.engine.policy.diff import compare, verdict_changes
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.explain import explain as trace_rules
 from app.engine.policy.lint import lint as find
-from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load, overlay
+from app.engine.policy.load import PolicyProblems, PolicySet, Problem, layered, load
 from app.engine.policy.schema import file_text, json_schema
 from app.engine.yaml_lines import did_you_mean
 from app.store import policy_files
@@ -29,7 +29,7 @@ Folder = Annotated[
     str,
     typer.Argument(
         metavar="[FOLDER]",
-        help="A team's policies, laid over the shipped ones; `shipped` for those alone. Default: BATON_HOME/policies.",
+        help="The organisation's policies, laid over the shipped ones; `shipped` for those alone. Default: BATON_HOME/policies.",
     ),
 ]
 Alone = Annotated[bool, typer.Option("--alone", help="Take the folder as a whole set, without the shipped policies.")]
@@ -56,7 +56,7 @@ tests:
 @app.command("test")
 def run_tests(folder: Folder = "", alone: Alone = False, as_json: Json = False) -> None:
     """Load a policy set and run the tests that stand in its rules."""
-    policies, _ = _load(folder, alone=alone, as_json=as_json)
+    policies = _load(folder, alone=alone, as_json=as_json)
     count = sum(len(rule.tests.match) + len(rule.tests.not_match) for rule in policies.rules)
     on = sum(rule.enabled for rule in policies.rules)
     if as_json:
@@ -68,8 +68,8 @@ def run_tests(folder: Folder = "", alone: Alone = False, as_json: Json = False) 
 @app.command()
 def lint(folder: Folder = "", alone: Alone = False, as_json: Json = False) -> None:
     """Find what a set accepts and is probably a mistake."""
-    policies, files = _load(folder, alone=alone, as_json=as_json)
-    found = find(policies, files)
+    policies = _load(folder, alone=alone, as_json=as_json)
+    found = find(policies)
     _show(found, as_json=as_json)
     if not found and not as_json:
         print(f"revision {policies.revision}: nothing found")
@@ -85,7 +85,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say which rule decides a payload from stdin, and why the others do not: baton policy explain < payload.json."""
-    policies, _ = _load(folder, alone=alone, as_json=as_json)
+    policies = _load(folder, alone=alone, as_json=as_json)
     try:
         facts = facts_of(one_call(sys.stdin.read()), level, tuple(filter(None, history.split(","))))
     except CallError as error:
@@ -112,7 +112,7 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Compare two policy sets: rules added, removed, changed, switched; exit code 1 if they differ."""
-    old, new = _load(before, alone=alone, as_json=as_json)[0], _load(after, alone=alone, as_json=as_json)[0]
+    old, new = _load(before, alone=alone, as_json=as_json), _load(after, alone=alone, as_json=as_json)
     changes, verdicts = compare(old, new), []
     try:
         if calls is not None:
@@ -168,14 +168,13 @@ def _home() -> Path:
     return Path(os.environ.get("BATON_HOME") or ".baton") / "policies"
 
 
-def _load(folder: str, *, alone: bool, as_json: bool) -> tuple[PolicySet, dict[str, str]]:
+def _load(folder: str, *, alone: bool, as_json: bool) -> PolicySet:
     own = Path(folder) if folder and folder != "shipped" else None
     if own is not None and not own.is_dir():
         raise _unusable(f"`{folder}` is no folder; give a folder of policies, or `shipped`")
     try:
-        team = policy_files.read(own or _home()) if folder != "shipped" else {}
-        files = team if alone and own else overlay(policy_files.read(policy_files.shipped()), team)
-        return load(files), files
+        mine = policy_files.read(own or _home()) if folder != "shipped" else {}
+        return load(layered(mine) if alone and own else layered(policy_files.read(policy_files.shipped()), mine))
     except OSError as error:
         raise _unusable(str(error)) from None
     except PolicyProblems as refused:

@@ -46,7 +46,7 @@ def test_a_failing_test_is_told_with_file_and_line(run, team):
     path.write_text(RULE.replace("deploy now", "ship now"))
     code, text = run("test", team)
     assert code == 1
-    assert "team:team/no-deploy.yaml:6: the test `ship now` should match and does not" in text
+    assert "organisation:team/no-deploy.yaml:6: the test `ship now` should match and does not" in text
     code, text = run("test", team, "--json")
     assert (code, json.loads(text)["problems"][0]["line"]) == (1, 6)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.engine.agents import MODELS, Roster, Rosters, Row, agent_call
-from app.engine.policy.load import load
+from app.engine.policy.load import layered, load
 from app.store import policy_files
 
 ROSTER = Roster(
@@ -104,6 +104,6 @@ SEED = {
 
 @pytest.mark.parametrize(("expected", "names"), SEED.items())
 def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, names):
-    rosters = load(policy_files.read(policy_files.shipped())).rosters
+    rosters = load(layered(policy_files.read(policy_files.shipped()))).rosters
     assert {name: rosters.resolve(name).model for name in names.split()} == dict.fromkeys(names.split(), expected)
     assert all(rosters.resolve(name).model in MODELS for roster in rosters.by_id.values() for name in roster.agents)

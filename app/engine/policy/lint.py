@@ -1,6 +1,6 @@
 """Finds what is allowed and yet wrong in a policy set. It runs no tests: `check` does."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
@@ -31,9 +31,9 @@ def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
                     break
 
 
-def lint(policies: PolicySet, files: Mapping[str, str]) -> list[Problem]:
+def lint(policies: PolicySet) -> list[Problem]:
     """What deserves a look in an accepted set; nothing of it keeps the set from being active."""
-    found = [*_suggestions(policies), *_lists(policies, files), *_rosters(policies), *_switches(policies)]
+    found = [*_suggestions(policies), *_lists(policies), *_rosters(policies), *_switches(policies)]
     return sorted(found, key=lambda problem: (problem.file, problem.line, problem.text))
 
 
@@ -44,9 +44,9 @@ def _suggestions(policies: PolicySet) -> Iterator[Problem]:
                 yield Problem(rule.source, 0, f"it suggests `{suggestion.agent}`, which no active roster knows")
 
 
-def _lists(policies: PolicySet, files: Mapping[str, str]) -> Iterator[Problem]:
+def _lists(policies: PolicySet) -> Iterator[Problem]:
     for name in policies.config.lists:
-        if not any(f"${name}" in text for text in files.values()):
+        if not any(f"${name}" in text for text in policies.parsed.files.values()):
             yield Problem(_CONFIG, 0, f"the list `{name}` is used by no rule")
 
 

@@ -1,14 +1,18 @@
 """Turns texts into a policy set: parse, compile, test, lint; accepted whole or not at all. It reads no folder."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+
+import msgspec
 
 from app.engine.agents import MODELS
 from app.engine.policy.check import failing_tests
 from app.engine.policy.conditions import Ground, compile_all
-from app.engine.policy.files import TEAM, Parsed, overlay, revision, shipped_layer, unknown
+from app.engine.policy.files import Parsed, revision, unknown
+from app.engine.policy.layers import TIERS, Layer, layered, texts
 from app.engine.policy.lint import denied_suggestions
-from app.engine.policy.model import RuleFile, Suggest
-from app.engine.policy.policy_set import PolicySet
+from app.engine.policy.locks import check_tier
+from app.engine.policy.model import Config, RuleFile, Suggest, Switch
+from app.engine.policy.policy_set import PolicySet, Shells
 from app.engine.policy.problems import PolicyProblems
 from app.engine.policy.programs import UnknownListError, words
 from app.engine.policy.rule import Rule, Suggestion
@@ -16,45 +20,75 @@ from app.engine.policy.texts import PLACEHOLDERS, slots
 from app.engine.shell.tables import ShellTables, build
 from app.engine.yaml_lines import Problem
 
-__all__ = ["PolicyProblems", "PolicySet", "Problem", "load", "overlay"]
+__all__ = ["Layer", "PolicyProblems", "PolicySet", "Problem", "extend", "layered", "load", "texts"]
 
 
-def load(files: Mapping[str, str]) -> PolicySet:
-    """Build the set that these texts, by relative path, describe. Raises PolicyProblems, with all that is wrong.
+def load(layers: Sequence[Layer]) -> PolicySet:
+    """Build the set that these layers, wide to narrow, describe. Raises PolicyProblems, with all that is wrong.
 
-    A rule is tested with the configuration that it came with: a team's rosters and lists change what shipped rules
-    match, and not whether they are accepted.
+    A rule is tested with the configuration that it came with: a narrower layer's rosters and lists change what wider
+    rules match, and not whether they are accepted.
     """
-    shipped = shipped_layer(files)
-    if len(shipped) in (0, len(files)):
-        return _test(*_assemble(files), layer="")
-    _test(*_assemble(shipped), layer="")
-    return _test(*_assemble(files), layer=TEAM)
+    given = _given(layers)
+    return _extend(_stage(given[0] if given else Layer(tier="shipped", files={}), None), given[1:])
 
 
-def _assemble(files: Mapping[str, str]) -> tuple[Parsed, PolicySet]:
-    parsed = Parsed(files)
-    tables = build(parsed.shell)
-    if not isinstance(tables, ShellTables):
-        parsed.problems += tables
-        tables = ShellTables()
+def extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+    """Lay narrower layers over a set. What they leave as it was is shared with the set: texts, tables, rules.
+
+    Raises PolicyProblems, with all that is wrong in the first layer that is not accepted.
+    """
+    return _extend(base, _given(layers))
+
+
+def _extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+    for layer in layers:
+        base = _stage(layer, base)
+    return base
+
+
+def _given(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers that hold files, wide to narrow."""
+    return sorted((layer for layer in layers if layer.files), key=lambda layer: TIERS.index(layer.tier))
+
+
+def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
+    parsed = Parsed(layer, above.parsed if above else None)
+    known = {rule.id: rule for rule in above.rules} if above else {}
+    shells = _shells(parsed, above)
+    check_tier(parsed, known)
     _check_config(parsed)
-    rules = _rules(parsed)
+    rosters = parsed.active_rosters()
+    rules = _rules(parsed, known)
     if parsed.problems:
         raise PolicyProblems(parsed.problems)
-    return parsed, PolicySet(
-        revision=revision(files),
+    policies = PolicySet(
+        revision=revision(parsed.files),
         rules=rules,
         config=parsed.config,
-        rosters=parsed.rosters,
-        tables=tables,
+        rosters=rosters,
+        shells=shells,
         shell_revision=revision(parsed.shell),
+        parsed=parsed,
     )
+    return _test(policies)
 
 
-def _test(parsed: Parsed, policies: PolicySet, *, layer: str) -> PolicySet:
+def _shells(parsed: Parsed, above: PolicySet | None) -> Shells:
+    if above is not None and parsed.shell == above.parsed.shell:
+        return above.shells
+    tables = build(parsed.shell)
+    if isinstance(tables, ShellTables):
+        return Shells(tables)
+    parsed.problems += tables
+    return Shells(ShellTables())
+
+
+def _test(policies: PolicySet) -> PolicySet:
+    parsed = policies.parsed
+    own = set(parsed.own_rules)
     for rule in policies.rules:
-        for at, text in failing_tests(policies, rule) if rule.source.startswith(layer) else ():
+        for at, text in failing_tests(policies, rule) if rule.id in own else ():
             parsed.report(rule.source, at, text)
     for rule, text in denied_suggestions(policies):
         parsed.report(rule.source, ("suggest",), text)
@@ -64,47 +98,67 @@ def _test(parsed: Parsed, policies: PolicySet, *, layer: str) -> PolicySet:
 
 
 def _check_config(parsed: Parsed) -> None:
-    config, ids = parsed.config, list(parsed.rules)
-    for name in config.rules:
-        if name not in parsed.rules:
-            parsed.report(parsed.config_file, ("rules", name), unknown("rule", name, ids))
+    config, ids = parsed.own, list(parsed.rules)
+    for key, names in (("rules", list(config.rules)), ("locked", config.locked)):
+        for name in names:
+            if name not in parsed.rules:
+                parsed.report(parsed.config_file, (key, name), unknown("rule", name, ids))
     for name in config.rosters:
         if name not in parsed.rosters:
             parsed.report(parsed.config_file, ("rosters",), unknown("roster", name, list(parsed.rosters)))
+    lists = parsed.config.lists
     try:
-        words(config.never_block, config.lists)
+        words(config.never_block, lists)
     except UnknownListError as error:
-        parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(config.lists)))
+        parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(lists)))
 
 
-def _rules(parsed: Parsed) -> tuple[Rule, ...]:
+def _switches(parsed: Parsed) -> dict[str, tuple[bool, bool]]:
+    """Tell of each rule whether it is enabled, and whether it is in shadow."""
+    switches = parsed.config.rules
+    given: dict[str, Switch] = {}
+    for rule_id, rule in parsed.rules.items():
+        own: Switch = ("shadow" if rule.shadow else "on") if rule.enabled else "off"
+        given[rule_id] = switches.get(rule_id, own)
+    replaced = {other for rule_id, rule in parsed.rules.items() if given[rule_id] == "on" for other in rule.replaces}
+    return {i: (switch != "off" and i not in replaced, switch == "shadow") for i, switch in given.items()}
+
+
+def _rules(parsed: Parsed, known: dict[str, Rule]) -> tuple[Rule, ...]:
     config = parsed.config
     ground = Ground(config.lists, config.shell_tools, frozenset(config.agent_tools))
-    switched = {
-        rule_id: config.rules.get(rule_id, "on" if rule.enabled else "off") == "on"
-        for rule_id, rule in parsed.rules.items()
-    }
-    replaced: set[str] = set()
-    for rule_id, rule in parsed.rules.items():
-        for other in rule.replaces:
-            if other not in parsed.rules:
-                parsed.report(parsed.sources[rule_id], ("replaces",), unknown("rule", other, list(parsed.rules)))
-        if switched[rule_id]:
-            replaced.update(rule.replaces)
+    shared = parsed.above is not None and _same_ground(parsed.above.config, config)
+    switches = _switches(parsed)
     out: list[Rule] = []
     for rule_id, rule in sorted(parsed.rules.items()):
-        path = parsed.sources[rule_id]
-        _check_rule(parsed, path, rule)
+        source = parsed.sources[rule_id]
+        enabled, shadow = switches[rule_id]
+        old = known.get(rule_id)
+        if shared and old is not None and old.file is rule:
+            same = (old.enabled, old.shadow) == (enabled, shadow)
+            out.append(old if same else msgspec.structs.replace(old, enabled=enabled, shadow=shadow))
+            continue
+        _check_rule(parsed, source, rule)
         try:
-            out.append(_compile(rule, ground, path, enabled=switched[rule_id] and rule_id not in replaced))
+            out.append(_compile(rule, ground, source, enabled=enabled, shadow=shadow))
         except UnknownListError as error:
-            parsed.report_at_text(path, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
+            parsed.report_at_text(source, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
         except ValueError as error:
-            parsed.report(path, ("match",), str(error))
+            parsed.report(source, ("match",), str(error))
     return tuple(out)
 
 
+def _same_ground(above: Config, config: Config) -> bool:
+    """Tell whether rules that were compiled above mean the same here; lists of new names change nothing."""
+    return (above.shell_tools, above.agent_tools) == (config.shell_tools, config.agent_tools) and all(
+        config.lists.get(name) == items for name, items in above.lists.items()
+    )
+
+
 def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
+    for other in rule.replaces:
+        if other not in parsed.rules:
+            parsed.report(path, ("replaces",), unknown("rule", other, list(parsed.rules)))
     for at, text in (("reason", rule.reason), *(("suggest", s.text + s.prompt) for s in _suggests(rule))):
         for name in slots(text):
             if name not in PLACEHOLDERS:
@@ -139,7 +193,7 @@ def _suggests(rule: RuleFile) -> list[Suggest]:
     return [value] if isinstance(value, Suggest) else value
 
 
-def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool) -> Rule:
+def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool, shadow: bool) -> Rule:
     missing = rule.on_failure == "deny"
     return Rule(
         id=rule.id,
@@ -148,6 +202,7 @@ def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool) -> R
         who=rule.who,
         modes=tuple(rule.modes or ()),
         enabled=enabled,
+        shadow=shadow,
         given=compile_all(rule.match, ground, missing=missing),
         unless=compile_all(rule.unless, ground, missing=not missing, every_path=True),
         reason=rule.reason,

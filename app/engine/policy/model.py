@@ -11,6 +11,7 @@ Words = str | list[str]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Decision = Literal["deny", "ask", "rewrite", "allow"]
 Who = Literal["any", "orchestrator", "subagent"]
+Switch = Literal["on", "off", "shadow"]
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -126,16 +127,21 @@ class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """One rule, one file. `set` gives the input keys that a rewrite changes; `replaces` names rules that it turns off."""
+    """One rule, one file. `set` gives the input keys that a rewrite changes; `replaces` names rules that it turns off.
+
+    A rule in `shadow` is recorded where it matches, and has no effect. `when` is a CEL expression that must hold, too.
+    """
 
     id: str
     description: Annotated[str, msgspec.Meta(min_length=1)]
     who: Who = "any"
     modes: Annotated[list[Literal["guidance", "strict"]], msgspec.Meta(min_length=1)] | None = None
     enabled: bool = True
+    shadow: bool = False
     replaces: list[str] = msgspec.field(default_factory=list)
     match: Conditions
     unless: Conditions = msgspec.field(default_factory=list)
+    when: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)] | None = None
     decision: Decision
     reason: Annotated[str, msgspec.Meta(min_length=1)]
     set: dict[str, str] = msgspec.field(default_factory=dict)
@@ -144,17 +150,37 @@ class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     tests: RuleTests
 
 
+class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What changes in a roster's row; what is not given stays. The keys are those of `app.engine.agents.Row`."""
+
+    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | msgspec.UnsetType = msgspec.UNSET
+    tier: str | msgspec.UnsetType = msgspec.UNSET
+    display_model: str | msgspec.UnsetType = msgspec.UNSET
+    cli_model: str | msgspec.UnsetType = msgspec.UNSET
+    tools: list[str] | msgspec.UnsetType = msgspec.UNSET
+    role: str | msgspec.UnsetType = msgspec.UNSET
+    prompt: str | msgspec.UnsetType = msgspec.UNSET
+    delegation_target: str | msgspec.UnsetType = msgspec.UNSET
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    triggers: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
 class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """`config.yaml`. `rules` switches rules on and off; `lists` are what `$name` in a rule stands for.
+    """`config.yaml`. `rules` switches rules on, off or into shadow; `lists` are what `$name` in a rule stands for.
+
+    `locked` are rules that tiers below the organisation may only tighten. `overrides` change rows of rosters, by
+    `roster/agent`.
 
     `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold
     paths, `patch_tools` map a tool to the key that holds a patch; `agent_tools` start sub-agents. No mode-bound rule
     applies to `never_block`. `aliases` are other names of agents; `hook_settings` and `baton_home` are path globs.
     """
 
-    rules: dict[str, Literal["on", "off"]] = msgspec.field(default_factory=dict)
+    rules: dict[str, Switch] = msgspec.field(default_factory=dict)
+    locked: list[str] = msgspec.field(default_factory=list)
     rosters: list[str] = msgspec.field(default_factory=list)
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    overrides: dict[str, RowOverride] = msgspec.field(default_factory=dict)
     never_block: list[str] = msgspec.field(default_factory=list)
     shell_tools: dict[str, str] = msgspec.field(default_factory=dict)
     patch_tools: dict[str, str] = msgspec.field(default_factory=dict)

@@ -9,6 +9,7 @@ from app.engine.agents import Roster, Rosters
 from app.engine.call import ToolCall
 from app.engine.places import Locator
 from app.engine.policy.context import Context
+from app.engine.policy.files import Parsed
 from app.engine.policy.globs import any_of
 from app.engine.policy.model import Config
 from app.engine.policy.rule import Candidate, Rule, candidate
@@ -60,8 +61,22 @@ class Reading:
                 yield open_part, context.found
 
 
+class Shells:
+    """Shell lines as these tables read them, the latest kept; policy sets with the same tables share it."""
+
+    def __init__(self, tables: ShellTables) -> None:
+        self.tables = tables
+        self.read = lru_cache(maxsize=4096)(self._read)
+
+    def _read(self, text: str) -> Shell:
+        return read(self.tables, text)
+
+
 class PolicySet:
-    """What the engine decides by. `revision` names all its texts, `shell_revision` those of the shell tables."""
+    """What the engine decides by. `revision` names all its texts, `shell_revision` those of the shell tables.
+
+    `parsed` is what it was built from, and what `load.extend` lays narrower layers over.
+    """
 
     def __init__(
         self,
@@ -70,14 +85,17 @@ class PolicySet:
         rules: tuple[Rule, ...],
         config: Config,
         rosters: Mapping[str, Roster],
-        tables: ShellTables,
+        shells: Shells,
         shell_revision: str,
+        parsed: Parsed,
     ) -> None:
         self.revision = revision
         self.rules = rules
         self.config = config
         self.rosters = Rosters(dict(rosters), config.rosters, config.aliases)
-        self.tables = tables
+        self.parsed = parsed
+        self.shells = shells
+        self.tables = shells.tables
         self.shell_revision = shell_revision
         self.locator = Locator(config.baton_home, config.hook_settings)
         self.path_keys = frozenset(config.path_keys)
@@ -104,7 +122,7 @@ class PolicySet:
         return self._read(text) if len(text) <= _CACHED_TEXT else self._analyse(text)
 
     def _analyse(self, text: str) -> Reading:
-        return Reading(read(self.tables, text))
+        return Reading(self.shells.read(text) if len(text) <= _CACHED_TEXT else read(self.tables, text))
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""

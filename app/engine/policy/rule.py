@@ -22,7 +22,7 @@ class Suggestion(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold.
 
-    `file` is what it was compiled from, `source` its path.
+    A rule in `shadow` is asked and has no effect. `file` is what it was compiled from, `source` its path.
     """
 
     id: str
@@ -31,6 +31,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     who: Who
     modes: tuple[str, ...]
     enabled: bool
+    shadow: bool
     given: tuple[Compiled, ...]
     unless: tuple[Compiled, ...]
     reason: str
@@ -38,6 +39,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     suggestions: tuple[Suggestion, ...]
     file: RuleFile
     source: str
+
+    @property
+    def effective(self) -> bool:
+        """Tell whether the rule has an effect where it matches."""
+        return self.enabled and not self.shadow
 
     @property
     def tests(self) -> RuleTests:

@@ -1,7 +1,7 @@
 import pytest
 
 from app.engine.call import ToolCall
-from app.engine.policy.load import load
+from app.engine.policy.load import layered, load
 from app.engine.verdict import Facts
 from app.store import policy_files
 
@@ -68,7 +68,7 @@ def shipped_files():
 
 @pytest.fixture(scope="session")
 def shipped():
-    return load(SHIPPED)
+    return load(layered(SHIPPED))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def build():
 
     def build_set(rules, config=CONFIG, **more):
         files = {"config.yaml": config, "agents/team.yaml": ROSTER, **SHELL}
-        return load(files | {f"{rule_id}.yaml": text for rule_id, text in rules.items()} | more)
+        return load(layered(files | {f"{rule_id}.yaml": text for rule_id, text in rules.items()} | more))
 
     return build_set
 

@@ -4,7 +4,7 @@ import pytest
 
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.explain import explain
-from app.engine.policy.load import load, overlay
+from app.engine.policy.load import layered, load
 from app.engine.verdict import RuleHit
 
 
@@ -194,7 +194,7 @@ def test_injection_keeps_every_field_and_names_the_agent_without_its_namespace(s
 
 def test_a_roster_model_that_clients_refuse_is_never_injected(shipped_files, facts):
     own = "id: other\ndescription: x\nagents: {painter: {model: gemini-3-pro}}\n"
-    policies = load(overlay(shipped_files, {"agents/other.yaml": own, "config.yaml": "rosters: [other]"}))
+    policies = load(layered(shipped_files, {"agents/other.yaml": own, "config.yaml": "rosters: [other]"}))
     given = {"subagent_type": "painter", "prompt": "p", "description": "d"}
     assert evaluate(policies, facts("Task", given)).effect == "abstain"
 

@@ -1,16 +1,16 @@
 from app.engine.policy.diff import compare, verdict_changes
 from app.engine.policy.lint import lint
-from app.engine.policy.load import load, overlay
+from app.engine.policy.load import layered, load
 from app.engine.policy.schema import file_text, json_schema
 from app.store import policy_files
 
 
-def found(policies, files):
-    return [f"{problem.file}: {problem.text}" for problem in lint(policies, files)]
+def found(policies):
+    return [f"{problem.file}: {problem.text}" for problem in lint(policies)]
 
 
-def test_the_shipped_set_has_nothing_to_complain_of(shipped, shipped_files):
-    assert found(shipped, shipped_files) == []
+def test_the_shipped_set_has_nothing_to_complain_of(shipped):
+    assert found(shipped) == []
 
 
 def test_what_can_never_apply_is_found(shipped_files):
@@ -19,8 +19,7 @@ def test_what_can_never_apply_is_found(shipped_files):
         "rules: {options/direct-edit-paths: on, orchestrator/direct-edit: on}",
         "agents/mine.yaml": "id: mine\ndescription: x\naliases: {Plan: gone}\nagents: {Explore: {}}",
     }
-    files = overlay(shipped_files, team)
-    assert found(load(files), files) == [
+    assert found(load(layered(shipped_files, team))) == [
         "agents/mine.yaml: `Explore` can never apply: the roster `claude-code` comes first and knows it",
         "agents/mine.yaml: the alias `Plan` stands for `gone`, which is no agent of this roster",
         "agents/ultrapower.yaml: `rosters` in config.yaml does not list this roster",
@@ -43,7 +42,7 @@ def test_two_sets_are_compared_rule_by_rule(shipped, shipped_files, rule, facts)
         "team/rule.yaml": rule(match="{tools: Read}", yes="{tool: Read}"),
         "shell/mine.yaml": "mytool: read-only",
     }
-    other = load(overlay(shipped_files, team))
+    other = load(layered(shipped_files, team))
     assert [(change.kind, change.id, change.what) for change in compare(shipped, other)] == [
         ("added", "team/rule", "on"),
         ("changed", "guardrails/fork-bomb", "decision"),

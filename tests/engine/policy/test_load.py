@@ -4,7 +4,7 @@ import pytest
 
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
-from app.engine.policy.load import PolicyProblems, load, overlay
+from app.engine.policy.load import PolicyProblems, layered, load
 from app.engine.verdict import Facts
 
 
@@ -70,7 +70,7 @@ def test_each_mistake_in_a_rule_is_named(build, rule, change, expected):
 )
 def test_each_mistake_in_other_files_is_named(build, rule, files, expected):
     with pytest.raises(PolicyProblems) as refused:
-        load({"team/rule.yaml": rule(), "agents/team.yaml": "id: team\ndescription: x\nagents: {}"} | files)
+        load(layered({"team/rule.yaml": rule(), "agents/team.yaml": "id: team\ndescription: x\nagents: {}"} | files))
     assert any(expected in str(problem) for problem in refused.value.problems), str(refused.value)
 
 
@@ -91,16 +91,16 @@ def test_a_suggestion_that_the_set_refuses_is_a_problem(build, rule):
 
 
 def test_the_order_of_files_does_not_matter(shipped_files):
-    one, other = load(shipped_files), load(dict(reversed(shipped_files.items())))
+    one, other = load(layered(shipped_files)), load(layered(dict(reversed(shipped_files.items()))))
     assert one.revision == other.revision
     assert [rule.id for rule in one.rules] == [rule.id for rule in other.rules]
 
 
 def test_the_revision_names_the_texts_and_their_paths(shipped_files):
-    base = load(shipped_files).revision
+    base = load(layered(shipped_files)).revision
     assert len(base) == 12
     changed = shipped_files | {"config.yaml": shipped_files["config.yaml"] + "\n"}
-    assert load(changed).revision != base
+    assert load(layered(changed)).revision != base
 
 
 def test_a_team_lays_its_files_over_the_shipped_ones(shipped_files, rule):
@@ -111,12 +111,12 @@ def test_a_team_lays_its_files_over_the_shipped_ones(shipped_files, rule):
         "shell/aaa.yaml": "tickets: test-or-build\npytest: read-only",
         "team/rule.yaml": rule(match="{tools: Extra}", yes="{tool: Extra}"),
     }
-    policies = load(overlay(shipped_files, team))
+    policies = load(layered(shipped_files, team))
     enabled = {found.id: found.enabled for found in policies.rules}
     assert (enabled["options/pkill"], enabled["options/background-limit"], enabled["team/rule"]) == (True, False, True)
     assert policies.rosters.resolve("helper").model == "fable"
     assert policies.rosters.resolve("explore") is None
-    assert policies.config.never_block == load(shipped_files).config.never_block
+    assert policies.config.never_block == load(layered(shipped_files)).config.never_block
 
     def verdict(tool, tool_input):
         call = ToolCall(client="t", session_id="s", tool_name=tool, tool_input=tool_input, cwd="/repo")
@@ -130,13 +130,13 @@ def test_a_team_lays_its_files_over_the_shipped_ones(shipped_files, rule):
 
 def test_a_teams_rule_is_tested_with_the_teams_configuration(shipped_files, rule):
     mine = {"team/rule.yaml": rule(match="{tools: [$mine]}", yes="{tool: Own}")}
-    with pytest.raises(PolicyProblems, match=r"team:team/rule.yaml:6: unknown list `\$mine`"):
-        load(overlay(shipped_files, mine))
-    assert load(overlay(shipped_files, mine | {"config.yaml": "lists: {mine: [Own]}"}))
+    with pytest.raises(PolicyProblems, match=r"organisation:team/rule.yaml:6: unknown list `\$mine`"):
+        load(layered(shipped_files, mine))
+    assert load(layered(shipped_files, mine | {"config.yaml": "lists: {mine: [Own]}"}))
 
 
 def test_an_option_replaces_the_rule_that_it_stands_for(shipped_files):
-    policies = load(overlay(shipped_files, {"config.yaml": "rules: {options/direct-edit-paths: on}"}))
+    policies = load(layered(shipped_files, {"config.yaml": "rules: {options/direct-edit-paths: on}"}))
 
     def verdict(path):
         call = ToolCall(client="t", session_id="s", tool_name="Edit", tool_input={"file_path": path}, cwd="/repo")
@@ -152,4 +152,4 @@ def test_an_option_replaces_the_rule_that_it_stands_for(shipped_files):
 
 
 def test_an_empty_set_is_a_set():
-    assert load({}).rules == ()
+    assert load([]).rules == ()

@@ -6,16 +6,17 @@ from hypothesis import strategies as st
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.explain import explain
-from app.engine.policy.load import load
+from app.engine.policy.load import layered, load
 from app.engine.verdict import Facts
 from app.store import policy_files
 
 FILES = policy_files.read(policy_files.shipped())
-SHIPPED = load(FILES)
+SHIPPED = load(layered(FILES))
 MORE = load(
-    FILES
-    | {
-        "team/deny.yaml": """
+    layered(
+        FILES,
+        {
+            "team/deny.yaml": """
 id: team/deny
 description: One deny more.
 match: [{tools: [Bash, Read]}, {agent: {known: true}, input: {subagent_type: explore*}}]
@@ -23,7 +24,8 @@ decision: deny
 reason: no
 tests: {match: [ls], not_match: [{tool: Write}]}
 """
-    }
+        },
+    )
 )
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,43 @@
+"""The layers of a policy set, from wide to narrow. It does not combine them: `files` and `load` do."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+Tier = Literal["shipped", "organisation", "team", "project", "user"]
+TIERS: tuple[Tier, ...] = ("shipped", "organisation", "team", "project", "user")
+"""From wide to narrow."""
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts that one tier adds, by relative path. `name` is the team's, project's or user's.
+
+    Shipped files and those of the organisation's folder have no name.
+    """
+
+    tier: Tier
+    files: dict[str, str]
+    name: str = ""
+    origin: Literal["folder", "upload"] = "folder"
+
+    @property
+    def narrow(self) -> bool:
+        """Tell whether the layer lies below the organisation, so that locks bind it."""
+        return self.tier in ("team", "project", "user")
+
+    def source(self, path: str) -> str:
+        """What problems and records call a file: its path alone for a shipped one, else `tier/name:path`."""
+        if self.tier == "shipped":
+            return path
+        return f"{self.tier}/{self.name}:{path}" if self.name else f"{self.tier}:{path}"
+
+
+def layered(shipped: Mapping[str, str], organisation: Mapping[str, str] | None = None) -> list[Layer]:
+    """The layers of a server that nobody uploaded policies to: the shipped ones and the organisation's folder."""
+    return [Layer(tier="shipped", files=dict(shipped)), Layer(tier="organisation", files=dict(organisation or {}))]
+
+
+def texts(layers: Sequence[Layer]) -> dict[str, str]:
+    """The texts of all layers by `Layer.source`."""
+    return {layer.source(path): text for layer in layers for path, text in layer.files.items()}
