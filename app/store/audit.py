@@ -88,14 +88,23 @@ async def find(
     kind: str = "",
     object: str = "",  # noqa: A002 - the column's name
     actor: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
     before_id: str = "",
     limit: int = 50,
 ) -> list[AuditEntry]:
-    """Find entries, newest first; `before_id` continues after the last entry of the page before."""
+    """Find entries, newest first; `before_id` continues after the last entry of the page before.
+
+    `since` is included, `until` is not.
+    """
     query = select(_audit).where(_audit.c.organisation == organisation).order_by(_audit.c.id.desc()).limit(limit)
     for column, value in (("kind", kind), ("object", object), ("actor", actor)):
         if value:
             query = query.where(_audit.c[column] == storable(value))
+    if since is not None:
+        query = query.where(_audit.c.at >= since)
+    if until is not None:
+        query = query.where(_audit.c.at < until)
     if before_id:
         query = query.where(_audit.c.id < before_id)
     async with database.transaction() as connection:

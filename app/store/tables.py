@@ -6,9 +6,15 @@ from app.store.audit import AuditRow
 from app.store.changes import ChangeRow
 from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.leases import LeaseRow
 from app.store.modes import ModeSettingRow
+from app.store.organisation_settings import OrganisationSettingRow
+from app.store.overrides import OverrideRow
 from app.store.policy_layers import PolicyLayerRow
+from app.store.reports import ReportRow
 from app.store.revisions import PolicyRevisionRow
+from app.store.tokens import TokenRow
+from app.store.users import ProjectRow, TeamRow, UserRow
 
 ALL: tuple[Table, ...] = tuple(
     row.__table__
@@ -18,8 +24,16 @@ ALL: tuple[Table, ...] = tuple(
         ClientSeenRow,
         DecisionRow,
         DecisionRuleRow,
+        LeaseRow,
         ModeSettingRow,
+        OrganisationSettingRow,
+        OverrideRow,
         PolicyLayerRow,
         PolicyRevisionRow,
+        ProjectRow,
+        ReportRow,
+        TeamRow,
+        TokenRow,
+        UserRow,
     )
 )

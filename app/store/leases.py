@@ -1,0 +1,35 @@
+"""The table of work that one process of many does at a time. It does not do the work."""
+
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from sqlalchemy import Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Field, SQLModel
+
+from app.store.sql import Database, UTCDateTime
+
+
+class LeaseRow(SQLModel, table=True):
+    """One piece of work, and until when it is taken."""
+
+    __tablename__ = "leases"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    work: str = Field(primary_key=True)
+    until: datetime = Field(sa_type=UTCDateTime)
+
+
+_leases = LeaseRow.__table__
+
+
+async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
+    """Take a piece of work for a period; False if somebody has it."""
+    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
+    insert = make(_leases).values(organisation=organisation, work=work, until=now + period)
+    taken = insert.on_conflict_do_update(
+        index_elements=["organisation", "work"], set_={"until": now + period}, where=_leases.c.until <= now
+    )
+    async with database.transaction() as connection:
+        return bool((await connection.execute(taken)).rowcount == 1)

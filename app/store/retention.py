@@ -1,0 +1,70 @@
+"""Removes rows that are older than an organisation keeps them. It does not know how long that is."""
+
+from datetime import datetime
+
+from sqlalchemy import Table, delete, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.store.audit import AuditRow
+from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.overrides import OverrideRow
+from app.store.reports import ReportRow
+from app.store.sql import Database
+
+LARGEST_BATCH = 1_000
+"""Rows of one transaction: more would hold up those who store decisions."""
+
+_decisions = DecisionRow.__table__
+_rules = DecisionRuleRow.__table__
+
+
+async def purge_decisions(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of decisions from before a moment; give their number."""
+    oldest = (
+        select(_decisions.c.id, _decisions.c.rules)
+        .where(_decisions.c.organisation == organisation, _decisions.c.at < before)
+        .order_by(_decisions.c.at)
+        .limit(LARGEST_BATCH)
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(oldest)).all()
+        # By whole keys: the table of rules has no index that begins with the decision.
+        hits = sorted({(hit["id"], row.id) for row in rows for hit in row.rules})
+        for start in range(0, len(hits), LARGEST_BATCH):
+            part = hits[start : start + LARGEST_BATCH]
+            await connection.execute(delete(_rules).where(tuple_(_rules.c.rule, _rules.c.decision_id).in_(part)))
+        await _remove(connection, _decisions, [row.id for row in rows])
+    return len(rows)
+
+
+async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of reports from before a moment; give their number."""
+    return await _purge(database, ReportRow.__table__, "at", organisation, before)
+
+
+async def purge_audit(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of audit entries from before a moment; give their number."""
+    return await _purge(database, AuditRow.__table__, "at", organisation, before)
+
+
+async def purge_overrides(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of overrides that expired before a moment; give their number."""
+    return await _purge(database, OverrideRow.__table__, "expires_at", organisation, before)
+
+
+async def _purge(database: Database, table: Table, column: str, organisation: str, before: datetime) -> int:
+    oldest = (
+        select(table.c.id)
+        .where(table.c.organisation == organisation, table.c[column] < before)
+        .order_by(table.c.id)
+        .limit(LARGEST_BATCH)
+    )
+    async with database.transaction() as connection:
+        ids = [row[0] for row in (await connection.execute(oldest)).all()]
+        await _remove(connection, table, ids)
+    return len(ids)
+
+
+async def _remove(connection: AsyncConnection, table: Table, ids: list[str]) -> None:
+    if ids:
+        await connection.execute(delete(table).where(table.c.id.in_(ids)))
