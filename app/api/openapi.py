@@ -9,13 +9,26 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from app.api import problem_docs
 from app.api.evaluate import EvaluateAnswer
+from app.api.examples import example_of
 from app.api.pre_tool_use import PreToolUseAnswer
 from app.api.session_events import Acknowledged, SessionStartAnswer
 from app.clients import CLIENTS
+from app.errors import (
+    BadJSON,
+    BatonError,
+    Forbidden,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    RateLimited,
+    TooLarge,
+    Unauthenticated,
+)
 
-PROBLEM = "#/components/schemas/ProblemModel"
 _REF = "#/components/schemas/{name}"
+_TYPED = (BadJSON, Unauthenticated, Forbidden, MethodNotAllowed, TooLarge, Invalid, RateLimited, InternalError)
 
 
 class HotOperation(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +41,7 @@ class HotOperation(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     body: dict[str, Any]
     answer: Any = None
-    errors: tuple[int, ...] = (400, 403, 413, 422, 500)
+    errors: tuple[type[BatonError], ...] = _TYPED
 
 
 def _text(description: str, **more: Any) -> dict[str, Any]:
@@ -133,7 +146,7 @@ OPERATIONS = (
         ),
         tag="hooks",
         body={"type": "object", "description": "The client's payload as it is.", "additionalProperties": True},
-        errors=(403,),
+        errors=(Forbidden, MethodNotAllowed),
     ),
 )
 
@@ -146,6 +159,13 @@ _HOOK_PARAMETERS = [
         "description": "The event's name, for a body that cannot be read.",
     },
 ]
+_SECURITY = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`baton token create` makes one. On loopback with the embedded default none is needed.",
+    }
+}
 _HOOK_ANSWER = {"type": "object", "additionalProperties": True, "description": "The client's own dialect."}
 
 
@@ -161,12 +181,16 @@ def document(app: FastAPI) -> dict[str, Any]:
     answers = [operation.answer for operation in OPERATIONS if operation.answer is not None]
     _schemas, components = msgspec.json.schema_components(answers, ref_template=_REF)
     built["components"]["schemas"] |= components
-    for path in built["paths"].values():
-        for operation in path.values():
-            operation["responses"].update({"403": _problem(), "422": _problem(), "429": _problem(), "500": _problem()})
+    built["components"]["responses"] = problem_docs.responses()
+    built["components"]["securitySchemes"] = _SECURITY
+    built["security"] = [{"token": []}, {}]
+    for path, operations in built["paths"].items():
+        for method, operation in operations.items():
+            _complete(path, method, operation)
     for operation in OPERATIONS:
         built["paths"][operation.path] = {"post": _operation(operation)}
     built["paths"] = dict(sorted(built["paths"].items()))
+    _add_examples(built)
     for unused in ("HTTPValidationError", "ValidationError"):
         built["components"]["schemas"].pop(unused, None)
     return built
@@ -182,7 +206,7 @@ def _operation(operation: HotOperation) -> dict[str, Any]:
         "requestBody": {"required": True, "content": {"application/json": {"schema": operation.body}}},
         "responses": {
             "200": {"description": "The answer.", "content": {"application/json": {"schema": answer}}},
-            **{str(status): _problem() for status in operation.errors},
+            **problem_docs.only(*operation.errors),
         },
     }
     if "{client}" in operation.path:
@@ -190,8 +214,22 @@ def _operation(operation: HotOperation) -> dict[str, Any]:
     return described
 
 
-def _problem() -> dict[str, Any]:
-    return {
-        "description": "What was wrong, and what is allowed.",
-        "content": {"application/problem+json": {"schema": {"$ref": PROBLEM}}},
-    }
+def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
+    """Say of one of FastAPI's operations what may go wrong, and whether it needs a token."""
+    answers = operation["responses"]
+    if "HTTPValidationError" in str(answers.get("422")):
+        del answers["422"]
+    operation["responses"] = dict(sorted((problem_docs.problems_of(path, method, operation) | answers).items()))
+    if path in problem_docs.OPEN:
+        operation["security"] = []
+
+
+def _add_examples(built: dict[str, Any]) -> None:
+    """Give each JSON body that has no example one that its schema allows."""
+    schemas = built["components"]["schemas"]
+    for operations in built["paths"].values():
+        for operation in operations.values():
+            for body in (operation.get("requestBody", {}), *operation["responses"].values()):
+                content = body.get("content", {}).get("application/json")
+                if content and not {"example", "examples"} & content.keys():
+                    content["example"] = example_of(content.get("schema", {}), schemas)

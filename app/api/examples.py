@@ -1,0 +1,101 @@
+"""Builds an example of any body from its schema, with values such as a team would see. It reads no request."""
+
+from typing import Any
+
+_AT = "2026-01-05T09:30:00Z"
+_BY_NAME: dict[str, Any] = {
+    "action": "mode.put",
+    "actor": "grace",
+    "agent_type": "explore",
+    "client": "claude-code",
+    "command": "git status",
+    "cwd": "/home/ada/shop",
+    "day": "2026-01-05",
+    "decision_id": "019b8d5e-3f00-7000-8000-000000000001",
+    "detail": "`limit` is `0`: input should be greater than or equal to 1",
+    "event": "PreToolUse",
+    "field": "limit",
+    "file": "options/pkill.yaml",
+    "name": "ada",
+    "organisation": "acme",
+    "project": "github.com/acme/shop",
+    "protocol": "1",
+    "reason": "release week",
+    "revision": "5d41402abc4b",
+    "rule": "options/pkill",
+    "session_id": "5b1f0c9e",
+    "set_by": "grace",
+    "team": "shop",
+    "tool": "Bash",
+    "tool_name": "Bash",
+    "tool_use_id": "toolu_01",
+    "user": "ada",
+    "version": "0.1.0",
+}
+_BY_FORMAT = {
+    "date-time": _AT,
+    "date": "2026-01-05",
+    "uuid": "019b8d5e-3f00-7000-8000-000000000001",
+    "uri": "https://example.org/",
+    "duration": "P90D",
+}
+_DEEPEST = 8
+"""Levels of nesting that an example shows; a schema that contains itself ends there."""
+
+
+def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", depth: int = 0) -> Any:
+    """Build one value that the schema allows; `schemas` are the document's components, `name` is the field's."""
+    given = _given(schema)
+    if given is not None:
+        return given
+    if "$ref" in schema:
+        return example_of(schemas[schema["$ref"].rpartition("/")[2]], schemas, name, depth)
+    if "allOf" in schema:
+        parts = [example_of(part, schemas, name, depth) for part in schema["allOf"]]
+        return {key: value for part in parts for key, value in part.items()} if isinstance(parts[0], dict) else parts[0]
+    options = [one for one in schema.get("anyOf", schema.get("oneOf", ())) if one.get("type") != "null"]
+    if options:
+        return example_of(options[0], schemas, name, depth)
+    kind = schema.get("type")
+    kind = next((one for one in kind if one != "null"), "null") if isinstance(kind, list) else kind
+    if kind == "object" or "properties" in schema:
+        return _object(schema, schemas, depth)
+    if kind == "array":
+        items = schema.get("items")
+        return [example_of(items, schemas, name.removesuffix("s"), depth + 1)] if items and depth < _DEEPEST else []
+    return _scalar(schema, kind, name)
+
+
+def _given(schema: dict[str, Any]) -> Any:
+    """Give a value that the schema itself names, or None."""
+    values = [*schema.get("examples", ()), *(schema.get(key) for key in ("example", "const", "default"))]
+    values += schema.get("enum", ())
+    return next((value for value in values if value not in (None, "", [], {})), None)
+
+
+def _object(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> dict[str, Any]:
+    fields: dict[str, Any] = schema.get("properties", {})
+    required = set(schema.get("required", ()))
+    shown = {
+        field: example_of(part, schemas, field, depth + 1)
+        for field, part in fields.items()
+        if field in required or depth < _DEEPEST
+    }
+    more = schema.get("additionalProperties")
+    if not fields and isinstance(more, dict) and more:
+        return {"allow": example_of(more, schemas, "", depth + 1)}
+    return shown
+
+
+def _scalar(schema: dict[str, Any], kind: str | None, name: str) -> Any:
+    if kind == "boolean":
+        return True
+    if kind in {"integer", "number"}:
+        least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
+        return max(least, 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
+    if kind == "null" or kind is None:
+        return {} if kind is None else None
+    if schema.get("format") in _BY_FORMAT:
+        return _BY_FORMAT[schema["format"]]
+    text = str(_BY_NAME.get(name, name.replace("_", " ") or "text"))
+    return text.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 4_096)]
