@@ -5,10 +5,11 @@ from typing import Any, Literal
 import msgspec
 
 from app.engine.call import ToolCall
+from app.engine.principal import Principal
 from app.engine.shell.model import Shell
 
 Level = Literal["off", "guidance", "strict"]
-Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
+Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow"]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,10 +25,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[str, ...] | None = ()
     background_running: int | None = 0
     other_editor: str | None = ""
+    principal: Principal = Principal()
 
 
 class RuleHit(msgspec.Struct, frozen=True):
-    """A rule that matched, with the effect that it had: `guidance` is a deny that the guidance level softened."""
+    """A rule that matched, with the effect that it had.
+
+    `guidance` is a deny that the guidance level softened; a rule in `shadow` was asked and changed nothing.
+    """
 
     id: str
     effect: Effect
@@ -39,7 +44,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
     `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
     input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `blind` names the
-    facts that a rule needed and that were missing.
+    facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
     """
 
     effect: Literal["deny", "ask", "rewrite", "allow", "abstain"] = "abstain"
@@ -52,3 +57,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     shell: Shell | None = None
     blind: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()

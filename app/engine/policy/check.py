@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from typing import Literal
 
+import msgspec
+
 from app.engine.call import ToolCall
 from app.engine.policy.context import Context
 from app.engine.policy.explain import trace
 from app.engine.policy.model import Case
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule
+from app.engine.principal import Principal
 from app.engine.verdict import Facts, Level
 
 
@@ -30,10 +33,13 @@ def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool)
     if (case.bash is None) == (case.tool == ""):
         return "a test needs either `bash` or `tool`"
     facts = facts_of(case, rule)
-    found = trace(policies, rule, Context(policies, facts), count_disabled=True)
+    context = Context(policies, facts)
+    found = trace(policies, rule, context, count_disabled=True)
+    name = case.bash if case.bash is not None else f"{case.tool} {case.input}"
+    if context.errors:
+        return f"in the test `{name[:120]}` the expression `when` fails; ask first: `has(call.input.x) && …`"
     if found.matched is wanted:
         return ""
-    name = case.bash if case.bash is not None else f"{case.tool} {case.input}"
     if wanted:
         return f"the test `{name[:120]}` should match and does not: {found.why}"
     return f"the test `{name[:120]}` should not match and does"
@@ -58,4 +64,5 @@ def facts_of(case: Case, rule: Rule) -> Facts:
         history=tuple(case.history or ()),
         background_running=case.background_running,
         other_editor=case.other_editor,
+        principal=Principal(**msgspec.structs.asdict(case.principal)),
     )

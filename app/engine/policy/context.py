@@ -21,7 +21,10 @@ _UNREAD = object()
 
 
 class Context:
-    """One call's facts and what was derived from them. `blind` collects the facts that were needed and missing."""
+    """One call's facts and what was derived from them.
+
+    `blind` collects the facts that were needed and missing, `errors` the names of expressions that failed.
+    """
 
     __slots__ = (
         "_agent",
@@ -32,6 +35,7 @@ class Context:
         "_writes",
         "blind",
         "call",
+        "errors",
         "facts",
         "found",
         "policies",
@@ -42,6 +46,7 @@ class Context:
         self.facts = facts
         self.call = facts.call
         self.blind: set[str] = set()
+        self.errors: set[str] = set()
         self.found: dict[str, str] = {}
         self._reading: Any = _UNREAD
         self._agent: Any = _UNREAD

@@ -1,15 +1,17 @@
 """Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
 
 from itertools import repeat
-from typing import Any
+from typing import Any, Literal
 
 from app.engine.policy import texts
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule
-from app.engine.verdict import Effect, Facts, RuleHit, Verdict
+from app.engine.verdict import Facts, RuleHit, Verdict
 
-_RANK: dict[Effect, int] = {"deny": 4, "ask": 3, "rewrite": 2, "allow": 1, "guidance": 1}
+_Outcome = Literal["deny", "ask", "rewrite", "allow", "guidance"]
+_Hit = tuple[Rule, _Outcome, dict[str, str]]
+_RANK: dict[_Outcome, int] = {"deny": 4, "ask": 3, "rewrite": 2, "allow": 1, "guidance": 1}
 
 
 def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
@@ -17,7 +19,8 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     context = Context(policies, facts)
     call = facts.call
     task_tool = texts.task_tool(call.client)
-    hits: list[tuple[Rule, Effect, dict[str, str]]] = []
+    hits: list[_Hit] = []
+    shadows: list[RuleHit] = []
     candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
     reading = context.reading
     for candidate, found in reading.live(context, candidates) if reading else zip(candidates, repeat(None)):
@@ -26,20 +29,28 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
             context.found |= found
         elif not candidate.matches(context):
             continue
-        hits.append((candidate.rule, _effect(candidate.rule, facts), context.found))
-    blind = tuple(sorted(context.blind))
+        rule = candidate.rule
+        if rule.shadow:
+            shadows.append(RuleHit(rule.id, "shadow"))
+        else:
+            hits.append((rule, _effect(rule, facts), context.found))
     if not hits:
-        return Verdict(shell=context.shell, blind=blind)
-    return _verdict(context, hits, blind)
+        return Verdict(
+            hits=tuple(shadows),
+            shell=context.shell,
+            blind=tuple(sorted(context.blind)),
+            errors=tuple(sorted(context.errors)),
+        )
+    return _verdict(context, hits, shadows)
 
 
-def _effect(rule: Rule, facts: Facts) -> Effect:
+def _effect(rule: Rule, facts: Facts) -> _Outcome:
     if rule.modes and facts.level == "guidance" and rule.decision in ("deny", "ask"):
         return "guidance"
     return rule.decision
 
 
-def _verdict(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]], blind: tuple[str, ...]) -> Verdict:
+def _verdict(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Verdict:
     if any(effect != "allow" for _, effect, _ in hits):
         hits = [hit for hit in hits if hit[1] != "allow"]
     best = max(_RANK[effect] for _, effect, _ in hits)
@@ -65,18 +76,19 @@ def _verdict(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]], 
     return Verdict(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
-        hits=tuple(RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits),
+        hits=(*(RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits), *shadows),
         reason=text,
         guidance=guidance,
         suggestion=suggestion,
         updated_input=updated,
         message=message,
         shell=context.shell,
-        blind=blind,
+        blind=tuple(sorted(context.blind)),
+        errors=tuple(sorted(context.errors)),
     )
 
 
-def _rewrite(context: Context, hits: list[tuple[Rule, Effect, dict[str, str]]]) -> tuple[dict[str, Any] | None, str]:
+def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any] | None, str]:
     changes: dict[str, Any] = {}
     messages: list[str] = []
     for rule, effect, found in hits:

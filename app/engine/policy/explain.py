@@ -10,12 +10,17 @@ from app.engine.verdict import Facts
 
 
 class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule said of a call. `why` is "" for a rule that matched."""
+    """What a rule said of a call. `why` is "" for a rule that matched; one in `shadow` has no effect.
+
+    `when` is the rule's expression, as written.
+    """
 
     id: str
     decision: str
     matched: bool
     why: str = ""
+    shadow: bool = False
+    when: str = ""
 
 
 def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
@@ -31,7 +36,14 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
     if not why:
         context.found = {"tool": call.tool_name, "task_tool": task_tool(call.client)}
         why = _why_not(rule, context)
-    return RuleTrace(id=rule.id, decision=rule.decision, matched=why == "", why=why)
+    return RuleTrace(
+        id=rule.id,
+        decision=rule.decision,
+        matched=why == "",
+        why=why,
+        shadow=rule.shadow,
+        when=rule.when.text if rule.when else "",
+    )
 
 
 def _why_not(rule: Rule, context: Context) -> str:
@@ -44,5 +56,7 @@ def _why_not(rule: Rule, context: Context) -> str:
         return ""
     fails = [condition.failing(context) for condition in asked.given]
     if any(why == "" for _, why in fails):
+        if rule.when is not None and not any(exception.holds(context) for exception in asked.unless):
+            return "`when`: it failed" if rule.when.name in context.errors else "`when`: it is false"
         return "`unless`: the call is an exception"
     return max(fails, key=lambda fail: fail[0])[1]

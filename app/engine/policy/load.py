@@ -17,6 +17,7 @@ from app.engine.policy.problems import PolicyProblems
 from app.engine.policy.programs import UnknownListError, words
 from app.engine.policy.rule import Rule, Suggestion
 from app.engine.policy.texts import PLACEHOLDERS, slots
+from app.engine.policy.when import When, WhenError
 from app.engine.shell.tables import ShellTables, build
 from app.engine.yaml_lines import Problem
 
@@ -143,6 +144,8 @@ def _rules(parsed: Parsed, known: dict[str, Rule]) -> tuple[Rule, ...]:
             out.append(_compile(rule, ground, source, enabled=enabled, shadow=shadow))
         except UnknownListError as error:
             parsed.report_at_text(source, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
+        except WhenError as error:
+            parsed.report(source, ("when",), f"`when`: {error}")
         except ValueError as error:
             parsed.report(source, ("match",), str(error))
     return tuple(out)
@@ -195,6 +198,7 @@ def _suggests(rule: RuleFile) -> list[Suggest]:
 
 def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool, shadow: bool) -> Rule:
     missing = rule.on_failure == "deny"
+    on_error = rule.decision in ("deny", "ask")
     return Rule(
         id=rule.id,
         description=rule.description,
@@ -205,6 +209,7 @@ def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool, shad
         shadow=shadow,
         given=compile_all(rule.match, ground, missing=missing),
         unless=compile_all(rule.unless, ground, missing=not missing, every_path=True),
+        when=When(rule.when, rule.id, on_error=on_error) if rule.when is not None else None,
         reason=rule.reason,
         set=rule.set,
         suggestions=tuple(

@@ -103,6 +103,15 @@ class Suggest(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     if_: Conditions | None = msgspec.field(name="if", default=None)
 
 
+class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """Who makes the call of a test."""
+
+    organisation: str = "default"
+    team: str = "default"
+    user: str = "local"
+    role: Literal["developer", "lead", "admin", "runner", "auditor"] = "developer"
+
+
 class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """A call to test a rule with. Paths default to a project at `/repo`; `who` and `level` to what the rule wants."""
 
@@ -117,6 +126,7 @@ class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     other_editor: str = ""
     cwd: str = "/repo"
     root: str = "/repo"
+    principal: CasePrincipal = CasePrincipal()
 
 
 class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from app.engine.policy.conditions import Compiled
 from app.engine.policy.context import Context
 from app.engine.policy.model import Decision, RuleFile, RuleTests, Who
 from app.engine.policy.texts import fill, task
+from app.engine.policy.when import When
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -22,7 +23,7 @@ class Suggestion(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold.
 
-    A rule in `shadow` is asked and has no effect. `file` is what it was compiled from, `source` its path.
+    `when` must hold, too, where there is one. A rule in `shadow` is asked and has no effect. `file` is what it was compiled from, `source` its path.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     shadow: bool
     given: tuple[Compiled, ...]
     unless: tuple[Compiled, ...]
+    when: When | None
     reason: str
     set: dict[str, str]
     suggestions: tuple[Suggestion, ...]
@@ -77,7 +79,7 @@ class Candidate(msgspec.Struct, frozen=True):
     @property
     def settled_by_line(self) -> bool:
         """Tell whether the shell line and its folders alone decide if the rule matches."""
-        return all(one.settled_by_line for one in (*self.given, *self.unless))
+        return self.rule.when is None and all(one.settled_by_line for one in (*self.given, *self.unless))
 
     def for_line(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
         """Keep what the shell line, which runs these programs, leaves open; None if the rule has no chance."""
@@ -93,10 +95,11 @@ class Candidate(msgspec.Struct, frozen=True):
         """Tell whether the rule matches the call."""
         for condition in self.given:
             if condition.holds(context):
-                for exception in self.unless:  # noqa: SIM110
+                for exception in self.unless:
                     if exception.holds(context):
                         return False
-                return True
+                when = self.rule.when
+                return when is None or when.holds(context)
         return False
 
 

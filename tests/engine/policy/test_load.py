@@ -17,7 +17,7 @@ def problems(build, *args, **kwargs):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"extra": "when: x"}, "team/rule.yaml:10: unknown key `when`; allowed:"),
+        ({"extra": "whe: x"}, "team/rule.yaml:10: unknown key `whe`; did you mean `when`?"),
         ({"match": "{tool: Edit}"}, "team/rule.yaml:6: unknown key `tool`; did you mean `tools`?"),
         ({"decision": "block"}, "team/rule.yaml:8: `decision`: invalid enum value 'block'"),
         ({"match": "{tools: $edit}"}, "team/rule.yaml:6: unknown list `$edit`; did you mean `$edits`?"),
