@@ -87,6 +87,14 @@ class Invalid(BatonError):
         super().__init__(f"`{field}` {message}{hint}", FieldError(field, message, allowed or []))
 
 
+class PoliciesRefused(BatonError):
+    """A policy layer that is not accepted; `errors` names each problem by `file:line`."""
+
+    status = 422
+    code = "validation"
+    title = "the policies are not accepted"
+
+
 class TooLarge(BatonError):
     """The body is larger than the endpoint takes."""
 

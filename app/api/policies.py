@@ -1,19 +1,24 @@
 """`GET /policies`: the active policy set, and what keeps a newer one from becoming active. It changes nothing."""
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from app.api.dependencies import ServicesOf
+from fastapi import APIRouter, Query
+
+from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 
 router = APIRouter(tags=["policies"])
 
 
 @router.get("/policies", operation_id="get_policies")
-async def get_policies(services: ServicesOf) -> PoliciesModel:
-    """Show the active revision and its rules."""
+async def get_policies(
+    caller: CallerOf, services: ServicesOf, project: Annotated[str, Query(max_length=1_024)] = ""
+) -> PoliciesModel:
+    """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
     status = services.policies.status
+    in_force = await services.policies.prepare(caller.principal, project or caller.project)
     return PoliciesModel(
-        revision=status.revision,
+        revision=in_force.policies.revision,
         loaded_at=status.loaded_at,
         rules=[
             RuleModel(
@@ -23,7 +28,7 @@ async def get_policies(services: ServicesOf) -> PoliciesModel:
                 modes=sorted(rule.modes),
                 enabled=rule.enabled,
             )
-            for rule in services.policies.active.rules
+            for rule in in_force.policies.rules
         ],
         problems=[PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in status.problems],
     )

@@ -1,20 +1,33 @@
-"""Keeps the active policy set: loads, watches, swaps whole revisions, keeps the last good one. It judges nothing."""
+"""Keeps the policies in force: loads, watches, swaps whole states, keeps the last good one. It judges nothing."""
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from watchfiles import awatch
 
-from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load, overlay
+from app.engine.policy.layers import Layer, Tier, texts
+from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load
+from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
-from app.store import policy_files, revisions
+from app.services.policy_combinations import Combinations, InForce, Key
+from app.store import policy_files, policy_layers, revisions
+from app.store.policy_layers import StoredLayer
 from app.store.revisions import Revision
 from app.store.sql import Database, DatabaseUnavailable
 
+__all__ = ["InForce", "Policies", "PoliciesStatus"]
+
 log = logging.getLogger(__name__)
+
+KIND = "policies"
+"""The kind of change that makes every process read the uploaded layers again."""
+ORGANISATION: Key = ("organisation", "-")
+UPLOADED = "uploaded"
+"""What problems call the organisation's layer that was uploaded: `organisation/uploaded:config.yaml`."""
 
 
 class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,23 +40,38 @@ class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policies:
-    """The policy set in force. A reload is one assignment: a decision sees one whole revision, never a mixture."""
+    """The policies in force. A reload is one assignment: a decision sees one whole state, never a mixture."""
 
     def __init__(self, shipped: Path, team: Path, database: Database, organisation: str) -> None:
         self._shipped = shipped
         self._team = team
         self._database = database
         self._organisation = organisation
-        self._files: dict[str, str] = overlay(policy_files.read(shipped), {})
-        self.active: PolicySet = load(self._files)
+        self._uploaded: dict[Key, StoredLayer] = {}
+        self._layers: dict[Key, Layer] = {}
+        self._base = [Layer(tier="shipped", files=policy_files.read(shipped))]
         self._loaded_at = datetime.now(UTC)
-        self.problems: tuple[Problem, ...] = ()
+        self._own_problems: tuple[Problem, ...] = ()
+        self._state = Combinations(InForce(load(self._base)), {})
+        self._loading = asyncio.Lock()
+        self._noted: set[str] = set()
+        self._noting: set[asyncio.Task[None]] = set()
         self.reload()
 
     @property
+    def active(self) -> PolicySet:
+        """The organisation's policy set: what holds for callers whom no lower layer concerns."""
+        return self._state.whole.policies
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What keeps newer policies from being in force, for all or for those whom a layer concerns."""
+        return self._own_problems + tuple(one for found in self._state.problems.values() for one in found)
+
+    @property
     def degraded(self) -> tuple[str, ...]:
-        """Name what a decision must own up to: that a newer policy set was refused."""
-        return ("policies",) if self.problems else ()
+        """Name what every decision must own up to: that a newer policy set was refused."""
+        return self._state.whole.degraded
 
     @property
     def status(self) -> PoliciesStatus:
@@ -55,42 +83,125 @@ class Policies:
             problems=self.problems,
         )
 
+    @property
+    def base(self) -> list[Layer]:
+        """The layers that the organisation's set was made from, wide to narrow."""
+        return list(self._base)
+
+    @property
+    def lower(self) -> Mapping[Key, Layer]:
+        """The active layers below the organisation."""
+        return self._state.lower
+
+    def active_for(self, principal: Principal, project: str) -> PolicySet:
+        """Give the set that a caller's calls are decided by, built at once where it was not asked for before."""
+        return self.in_force(principal, project).policies
+
+    def in_force(self, principal: Principal, project: str) -> InForce:
+        """Give the set for a caller, and what a decision by it must own up to."""
+        state = self._state
+        return state.find(principal, project) or state.build(state.keys(principal, project))
+
+    def find(self, principal: Principal, project: str) -> InForce | None:
+        """Give the set for a caller if it stands ready; else `prepare` builds it."""
+        return self._state.find(principal, project)
+
+    async def prepare(self, principal: Principal, project: str) -> InForce:
+        """Build the set for a caller beside the loop."""
+        async with self._loading:
+            state = self._state
+            keys = state.keys(principal, project)
+            found = state.find(principal, project)
+            if found is not None:
+                return found
+            built = await asyncio.to_thread(state.build, keys)
+        noting = asyncio.create_task(self._note_combinations())
+        self._noting.add(noting)
+        noting.add_done_callback(self._noting.discard)
+        return built
+
     def reload(self) -> bool:
-        """Load what the folders hold now; on any problem the last good set stays. Tell whether it was accepted."""
+        """Load what folders and uploads hold now; on any problem the last good set stays. Tell if it was accepted."""
+        before = self._state
         try:
-            files = overlay(policy_files.read(self._shipped), policy_files.read(self._team))
-            fresh = load(files)
+            base = self._read_base()
+            problems: tuple[Problem, ...] = ()
+            fresh = before.whole.policies if base == self._base and not self._own_problems else load(base)
         except PolicyProblems as refused:
-            self.problems = tuple(refused.problems)
-            for problem in self.problems:
-                log.warning("policies refused, revision %s stays: %s", self.active.revision, problem)
-            return False
+            problems, fresh = tuple(refused.problems), before.whole.policies
+            for problem in problems:
+                log.warning("policies refused, revision %s stays: %s", fresh.revision, problem)
         except OSError as error:
-            self.problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
-            return False
-        self.problems = ()
-        if fresh.revision != self.active.revision:
-            log.info("policy revision %s is active, %s was", fresh.revision, self.active.revision)
-            self.active = fresh
-            self._files = files
+            problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
+            fresh = before.whole.policies
+        if fresh.revision == before.whole.policies.revision:
+            fresh = before.whole.policies
+        whole = InForce(fresh, ("policies",) if problems else ())
+        state = Combinations(whole, {key: self._layers[key] for key in self._layers if key != ORGANISATION}, before)
+        state.build_again()
+        self._own_problems = problems
+        self._state = state
+        if not problems:
+            self._base = base
+        if fresh is not before.whole.policies:
+            log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
-        return True
+        return not problems
+
+    async def load_layers(self) -> None:
+        """Read the uploaded layers again, and put them in force.
+
+        Raises:
+            DatabaseUnavailable: what was in force stays.
+        """
+        async with self._loading:
+            stored = await policy_layers.active(self._database, self._organisation)
+            uploaded: dict[Key, StoredLayer] = {(one.tier, one.name): one for one in stored}
+            same = {key for key, one in uploaded.items() if key in self._uploaded and _same(one, self._uploaded[key])}
+            self._layers = {
+                key: self._layers[key] if key in same else as_layer(one.tier, one.name, one.files)
+                for key, one in uploaded.items()
+            }
+            changed = len(same) != len(uploaded) or uploaded.keys() != self._uploaded.keys()
+            self._uploaded = uploaded
+            if changed:
+                await asyncio.to_thread(self.reload)
+        await self.note_active()
 
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload whenever a file of the folders changes, until told to stop."""
         self._team.mkdir(parents=True, exist_ok=True)
         async for _ in awatch(self._shipped, self._team, stop_event=stop, debounce=200, step=50):
-            before = self.active
-            await asyncio.to_thread(self.reload)
-            if self.active is not before:
-                await self.note_active()
+            async with self._loading:
+                await asyncio.to_thread(self.reload)
+            await self.note_active()
 
     async def note_active(self) -> None:
         """Keep the texts of the active revision, so that records of it can be understood later."""
+        await self._note(self.active.revision, self._base, self._loaded_at)
+        await self._note_combinations()
+
+    async def _note_combinations(self) -> None:
+        state, base = self._state, self._base
+        for keys, revision in state.revisions().items():
+            if revision not in self._noted:
+                await self._note(revision, [*base, *(state.lower[key] for key in keys)], datetime.now(UTC))
+
+    async def _note(self, revision: str, layers: list[Layer], at: datetime) -> None:
         try:
-            await revisions.note(self._database, self._organisation, self.active.revision, self._files, self._loaded_at)
+            await revisions.note(self._database, self._organisation, revision, texts(layers), at)
+            self._noted.add(revision)
         except DatabaseUnavailable:
-            log.warning("the database is away; the texts of revision %s are not kept", self.active.revision)
+            log.warning("the database is away; the texts of revision %s are not kept", revision)
+
+    def _read_base(self) -> list[Layer]:
+        base = [Layer(tier="shipped", files=policy_files.read(self._shipped))]
+        folder = policy_files.read(self._team)
+        if folder:
+            base.append(Layer(tier="organisation", files=folder))
+        if ORGANISATION in self._layers:
+            base.append(self._layers[ORGANISATION])
+        return base
 
     async def history(self) -> list[Revision]:
         """List the revisions that were active, the latest first.
@@ -117,3 +228,12 @@ class Policies:
         if found is None:
             raise NotFound(f"there is no policy revision `{revision}`")
         return found
+
+
+def as_layer(tier: Tier, name: str, files: dict[str, str]) -> Layer:
+    """See uploaded texts as a layer; the organisation's are told apart from those of its folder."""
+    return Layer(tier=tier, name=UPLOADED if tier == "organisation" else name, files=files, origin="upload")
+
+
+def _same(one: StoredLayer, other: StoredLayer) -> bool:
+    return (one.version, one.activated_at) == (other.version, other.activated_at)

@@ -8,13 +8,12 @@ from uuid_utils import uuid7
 
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
-from app.engine.policy.policy_set import PolicySet
 from app.engine.verdict import Facts, Verdict
 from app.services.caller import Caller
 from app.services.counters import Counters
 from app.services.decision import Decision, ModeInForce
 from app.services.modes import Modes
-from app.services.policies import Policies
+from app.services.policies import InForce, Policies
 from app.services.recorder import Recorder
 from app.services.recording import decision_record
 from app.services.sessions import Sessions
@@ -60,13 +59,14 @@ class PreToolUse:
         if known is not None:
             return known
         degraded: tuple[str, ...] = ()
-        policies = self._policies.active
         prior: Prior | None = None
         decision_id = str(uuid7())
         call = self._sessions.place(principal, call)
+        project = call.project or call.project_root or call.cwd
+        in_force = self._policies.find(principal, project) or await self._policies.prepare(principal, project)
         if call.session_id:
             try:
-                prior = await self._history.begin(principal, call, decision_id, name, editors=policies.needs_editors)
+                prior = await self._history.begin(principal, call, decision_id, name, editors=in_force.policies.needs_editors)
             except RedisUnavailable:
                 degraded = ("history",)
         if prior is not None:
@@ -75,14 +75,18 @@ class PreToolUse:
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
         call = self._sessions.settle(call)
-        decision = self._judge(caller, call, policies, decision_id, prior, degraded, started)
+        if call.project != project:
+            in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
+                principal, call.project
+            )
+        decision = self._judge(caller, call, in_force, decision_id, prior, degraded, started)
         answer = None
         if name:
             self._remember(key, decision)
             packed = _packed(decision) if prior is not None else None
             if packed is not None:
                 answer = (answer_key(principal, call, name), packed)
-        self._counters.answered(decision.degraded)
+        self._counters.decided(decision)
         self._recorder.put(decision_record(caller, call, decision), answer)
         return decision
 
@@ -90,7 +94,7 @@ class PreToolUse:
         self,
         caller: Caller,
         call: ToolCall,
-        policies: PolicySet,
+        in_force: InForce,
         decision_id: str,
         prior: Prior | None,
         degraded: tuple[str, ...],
@@ -108,13 +112,13 @@ class PreToolUse:
                 background_running=prior.background_running if prior is not None else 0 if known else None,
                 other_editor=prior.other_editor if prior is not None else "" if known else None,
             )
-            verdict = evaluate(policies, facts)
+            verdict = evaluate(in_force.policies, facts)
         return Decision(
             id=decision_id,
             verdict=verdict,
             mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
-            revision=policies.revision,
-            degraded=degraded + self._policies.degraded,
+            revision=in_force.policies.revision,
+            degraded=degraded + in_force.degraded,
             elapsed_us=(perf_counter_ns() - started) // 1000,
             overridden=caller.disabled,
         )
@@ -127,7 +131,8 @@ class PreToolUse:
 
     def preview(self, caller: Caller, call: ToolCall) -> Verdict:
         """Judge a call without recording it."""
-        return evaluate(self._policies.active, self.facts_without_history(caller, call))
+        facts = self.facts_without_history(caller, call)
+        return evaluate(self._policies.active_for(caller.principal, facts.call.project), facts)
 
     def _remember(self, key: _Key, decision: Decision) -> None:
         self._answered[key] = decision

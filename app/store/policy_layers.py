@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Column, Row, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
+from app.engine.policy.layers import Tier
 from app.store.sql import Database, UTCDateTime, storable
 
 State = Literal["draft", "active", "retired"]
@@ -39,7 +40,7 @@ _DESCRIBED = tuple(column for column in _layers.c if column.name not in {"organi
 class LayerVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version without its texts; `activated_at` is when it last became active, None if it never was."""
 
-    tier: str
+    tier: Tier
     name: str
     version: int
     state: State
