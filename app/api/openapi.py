@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from app.api import problem_docs
 from app.api.evaluate import EvaluateAnswer
 from app.api.examples import example_of
+from app.api.models import ProblemModel
 from app.api.pre_tool_use import PreToolUseAnswer
 from app.api.session_events import Acknowledged, SessionStartAnswer
 from app.clients import CLIENTS
@@ -180,7 +181,9 @@ def document(app: FastAPI) -> dict[str, Any]:
     )
     answers = [operation.answer for operation in OPERATIONS if operation.answer is not None]
     _schemas, components = msgspec.json.schema_components(answers, ref_template=_REF)
-    built["components"]["schemas"] |= components
+    components["Acknowledged"]["properties"]["ok"] = {"type": "boolean", "const": True}
+    problem = ProblemModel.model_json_schema(ref_template="#/components/schemas/{model}")
+    built["components"]["schemas"] |= components | problem.pop("$defs") | {ProblemModel.__name__: problem}
     built["components"]["responses"] = problem_docs.responses()
     built["components"]["securitySchemes"] = _SECURITY
     built["security"] = [{"token": []}, {}]
