@@ -1,20 +1,61 @@
-"""Counts what people must be able to see: fail-opens and degraded answers, since the server started."""
+"""Counts what people must be able to see, in this process, since it started. It publishes nothing: `metrics` does.
 
+Counting costs an answer a dictionary look-up each; what is published is read from here later.
+"""
+
+from bisect import bisect_left
 from collections import Counter
+
+from app.services.decision import Decision
+
+MOST_REFUSED = 1_000
+MOST_RULES = 1_000
+"""Names of rules that are counted apart, per worker; beyond them all others are one."""
+BUCKETS_MS = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
+"""Upper bounds of the histogram of decisions' times; what took longer goes into one more bucket."""
+
+_BOUNDS_US = tuple(int(bound * 1000) for bound in BUCKETS_MS)
 
 
 class Counters:
     """In-process counts."""
 
     def __init__(self) -> None:
+        self.decisions: Counter[tuple[str, ...]] = Counter()
+        """Decisions by deciding rule ("" for none), effect and mode (`off`, `guidance` or `strict`)."""
+        self.matches: Counter[tuple[str, ...]] = Counter()
+        """Matches of rules by rule and effect, of those that did not decide too."""
+        self.took = [0] * (len(_BOUNDS_US) + 1)
+        """Decisions by time, one count a bucket, not cumulative."""
+        self.took_us = 0
         self.degraded: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
+        self._rules: set[str] = set()
+        self.refused: Counter[str] = Counter()
+        """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
 
-    def answered(self, degraded: tuple[str, ...]) -> None:
-        """Count what an answer had to do without."""
-        if degraded:
-            self.degraded.update(degraded)
+    def decided(self, decision: Decision) -> None:
+        """Count a decision that was made."""
+        verdict, mode = decision.verdict, decision.mode
+        self.decisions[self._rule(verdict.rule), verdict.effect, mode.level if mode.enabled else "off"] += 1
+        for hit in verdict.hits:
+            self.matches[self._rule(hit.id), hit.effect] += 1
+        self.took[bisect_left(_BOUNDS_US, decision.elapsed_us)] += 1
+        self.took_us += decision.elapsed_us
+        if decision.degraded:
+            self.degraded.update(decision.degraded)
 
     def failed(self, client: str, answer: str, code: str) -> None:
         """Count a hook call that got its client's failure answer instead of a decision."""
         self.failures[f"{client} {answer} {code}"] += 1
+
+    def token_refused(self, who: str) -> None:
+        """Count a hook call whose token was refused; beyond a thousand names all others are one."""
+        self.refused[who if who in self.refused or len(self.refused) < MOST_REFUSED else "others"] += 1
+
+    def _rule(self, rule: str) -> str:
+        if rule not in self._rules:
+            if len(self._rules) >= MOST_RULES:
+                return "others"
+            self._rules.add(rule)
+        return rule

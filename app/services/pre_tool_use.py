@@ -111,6 +111,7 @@ class PreToolUse:
                 history=prior.prior if prior is not None else () if known else None,
                 background_running=prior.background_running if prior is not None else 0 if known else None,
                 other_editor=prior.other_editor if prior is not None else "" if known else None,
+                principal=caller.principal,
             )
             verdict = evaluate(in_force.policies, facts)
         return Decision(
@@ -118,7 +119,7 @@ class PreToolUse:
             verdict=verdict,
             mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
             revision=in_force.policies.revision,
-            degraded=degraded + in_force.degraded,
+            degraded=degraded + in_force.degraded + verdict.errors,
             elapsed_us=(perf_counter_ns() - started) // 1000,
             overridden=caller.disabled,
         )
@@ -127,7 +128,7 @@ class PreToolUse:
         """Gather the facts about a call as if it were the session's first; Redis is neither read nor written."""
         call = self._sessions.settle(self._sessions.place(caller.principal, call))
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        return Facts(call=call, level=mode.level if mode.enabled else "off")
+        return Facts(call=call, level=mode.level if mode.enabled else "off", principal=caller.principal)
 
     def preview(self, caller: Caller, call: ToolCall) -> Verdict:
         """Judge a call without recording it."""

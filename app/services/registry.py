@@ -7,11 +7,15 @@ from app.services.counters import Counters
 from app.services.decisions import Decisions
 from app.services.health import Health
 from app.services.hooks import Hooks
+from app.services.metrics import Metrics
 from app.services.modes import Modes
 from app.services.policies import Policies
+from app.services.policy_layers import PolicyLayers
 from app.services.pre_tool_use import PreToolUse
 from app.services.recorder import Recorder
 from app.services.sessions import Sessions
+from app.services.tokens import Tokens
+from app.services.users import Users
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,8 +26,12 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     decisions: Decisions
     health: Health
     hooks: Hooks
+    metrics: Metrics
     modes: Modes
     policies: Policies
+    policy_layers: PolicyLayers
     pre_tool_use: PreToolUse
     recorder: Recorder
     sessions: Sessions
+    tokens: Tokens
+    users: Users
