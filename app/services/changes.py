@@ -6,12 +6,13 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from app.store import changes as store
+from app.store.listener import listen
 from app.store.redis import Redis
 from app.store.sql import Database, DatabaseUnavailable
 
 log = logging.getLogger(__name__)
 
-POLL_S = 1.0
+POLL_S = 0.5
 """How often SQL is asked for changes that no message told of, in seconds."""
 
 
@@ -27,9 +28,9 @@ class Changes:
         self._told = asyncio.Event()
 
     @property
-    def channel(self) -> bytes:
+    def channel(self) -> str:
         """The channel that changes are told on."""
-        return f"baton:changed:{self._organisation}".encode()
+        return f"baton:changed:{self._organisation}"
 
     def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
         """Have a kind of state read again when it changed."""
@@ -40,15 +41,17 @@ class Changes:
         self._redis.send(b"PUBLISH", self.channel, kind)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look for changes until told to stop."""
-        with contextlib.suppress(DatabaseUnavailable):
-            self._seen = await store.numbers(self._database, self._organisation)
-        while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._told.wait()
-            self._told.clear()
-            await self.catch_up()
+        """Look for changes until told to stop; at first for all that happened since the state was read."""
+        listening = asyncio.create_task(listen(self._redis.url, self.channel, self.wake))
+        try:
+            while not stop.is_set():
+                self._told.clear()
+                await self.catch_up()
+                await self._wait(stop)
+        finally:
+            listening.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listening
 
     def wake(self) -> None:
         """Look for changes at once: a message came, or a connection was made."""
@@ -70,3 +73,12 @@ class Changes:
                 except Exception:
                     log.exception("changed %s could not be read again", kind)
                 self._seen[kind] = number
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Wait for a message, for the end, or for the next look."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._told, stop)]
+        try:
+            await asyncio.wait(waits, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()

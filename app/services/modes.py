@@ -3,20 +3,26 @@
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
 from app.services.caller import Caller
+from app.services.changes import Changes
 from app.services.mode_request import Target
+from app.store import audit
+from app.store import changes as numbers
 from app.store import modes as store
 from app.store.modes import Key
 from app.store.sql import Database, DatabaseUnavailable
 
 log = logging.getLogger(__name__)
+
+KIND = "modes"
 _AWAY = "the mode cannot be changed now; nothing was changed, try again"
 _OFF = Mode()
 
@@ -27,16 +33,19 @@ class Modes:
     def __init__(
         self,
         database: Database,
+        changes: Changes,
         *,
         organisation: str,
         auto_level: Literal["strict", "guidance"],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
+        self._changes = changes
         self._organisation = organisation
         self._auto_level = auto_level
         self._now = now
         self._settings: dict[Key, ModeSetting] = {}
+        changes.on(KIND, self.load)
 
     async def load(self) -> None:
         """Read all settings from SQL."""
@@ -80,7 +89,7 @@ class Modes:
             set_at=now,
         )
         cleared = [] if setting.enabled else self._narrower(caller, setting)
-        await self._change(put=[setting], remove=cleared)
+        await self._change(caller.principal, put=[setting], remove=cleared)
         return setting
 
     async def delete(self, caller: Caller, where: Target) -> None:
@@ -91,7 +100,7 @@ class Modes:
         """
         key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
         log.info("mode of %s removed by %s", key, caller.principal.user)
-        await self._change(remove=[key])
+        await self._change(caller.principal, remove=[key])
 
     async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
         """Switch the mode of this user in this project on with open work items, and off again without any.
@@ -119,7 +128,7 @@ class Modes:
             set_at=now,
         )
         try:
-            await self._change(put=[setting])
+            await self._change(principal, put=[setting])
         except StoreUnavailable:
             return ["mode"]
         return []
@@ -139,11 +148,41 @@ class Modes:
             and (not project or setting.project in {"", project})
         ]
 
-    async def _change(self, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()) -> None:
+    async def _change(self, actor: Principal, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()) -> None:
         put, remove = list(put), list(remove)
+        known = self._settings
+
+        async def note(connection: AsyncConnection) -> None:
+            for key in known.keys() & remove:
+                await audit.add(
+                    connection, actor, action="mode.remove", kind="mode", object=_name(key), before=_shown(known[key])
+                )
+            for setting in put:
+                await audit.add(
+                    connection,
+                    actor,
+                    action="mode.set",
+                    kind="mode",
+                    object=_name(setting.key),
+                    before=_shown(known.get(setting.key)),
+                    after=_shown(setting),
+                    reason=setting.reason,
+                )
+            await numbers.raise_number(connection, self._organisation, KIND)
+
         try:
-            await store.change(self._database, self._organisation, put=put, remove=remove)
+            await store.change(self._database, self._organisation, note, put=put, remove=remove)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         changed = {key: setting for key, setting in self._settings.items() if key not in set(remove)}
         self._settings = changed | {setting.key: setting for setting in put}
+        self._changes.announce(KIND)
+
+
+def _name(key: Key) -> str:
+    """Name a setting as the audit log does: its scope, and whose it is."""
+    return " ".join(part for part in key if part)
+
+
+def _shown(setting: ModeSetting | None) -> dict[str, Any]:
+    return {} if setting is None else msgspec.structs.asdict(setting)

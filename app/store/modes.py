@@ -1,13 +1,14 @@
 """The table of mode settings, and its queries. It does not resolve them: `app.engine.modes` does."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import Table, delete, select
+from sqlalchemy import Table, delete, false, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from app.engine.modes import ModeSetting
@@ -30,6 +31,7 @@ class ModeSettingRow(SQLModel, table=True):
     project: str
     enabled: bool
     level: str
+    locked: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     reason: str
     expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     activated_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
@@ -50,11 +52,16 @@ async def load_all(database: Database, organisation: str) -> list[ModeSetting]:
 
 
 async def change(
-    database: Database, organisation: str, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()
+    database: Database,
+    organisation: str,
+    note: Callable[[AsyncConnection], Awaitable[None]],
+    *,
+    put: Iterable[ModeSetting] = (),
+    remove: Iterable[Key] = (),
 ) -> None:
     """Remove settings by their keys, then put others in the place of those with their keys, all or nothing.
 
-    Removing one that is not there is no error.
+    Removing one that is not there is no error. `note` writes what else belongs to the change.
     """
     rows = [_row(organisation, setting) for setting in put]
     gone = [_digest(organisation, key) for key in remove]
@@ -65,6 +72,7 @@ async def change(
         for row in rows:
             insert = make(_modes).values(row)
             await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
+        await note(connection)
 
 
 def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:

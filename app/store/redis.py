@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from app.store.redis_wire import Argument, RedisRefused, RedisUnavailable, Wire, connect
+from app.store.redis_connection import RedisUnavailable
+from app.store.redis_wire import Argument, RedisRefused, Wire, connect
 
 __all__ = ["Redis", "RedisRefused", "RedisUnavailable", "Script"]
 
@@ -55,6 +56,11 @@ class Redis:
         """Calls and connections that failed so far."""
         self.connections = 0
         """Connections made so far."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, for a connection that must be one's own."""
+        return self._url
 
     @property
     def up(self) -> bool:

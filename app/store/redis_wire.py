@@ -6,18 +6,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import hiredis
-from redis.asyncio.connection import AbstractConnection, Connection, parse_url
+from redis.asyncio.connection import AbstractConnection
+
+from app.store.redis_connection import RedisUnavailable, opened
 
 Argument = bytes | str | int | float
 
-CONNECT_S = 2.0
-"""Longest wait for a connection with its handshake, in seconds; it happens in the background."""
 MAX_WAITING = 10_000
 """Calls that may wait for their answers at once."""
-
-
-class RedisUnavailable(Exception):
-    """Redis gave no answer: away, hung, or its answer was an error. Whether the command ran is not known."""
 
 
 class RedisRefused(RedisUnavailable):
@@ -127,25 +123,10 @@ class Wire(asyncio.Protocol):
 
 
 async def connect(url: str, timeout_s: float, on_lost: Callable[[str], None]) -> Wire:
-    """Open a connection: redis-py connects, speaks TLS and authenticates. The one place that knows how.
+    """Open a connection and share it.
 
     Raises:
         RedisUnavailable: with what went wrong.
         ValueError: the URL is none.
     """
-    options: dict[str, Any] = dict(parse_url(url))
-    kind: type[AbstractConnection] = options.pop("connection_class", Connection)
-    options |= {"protocol": 2, "socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S, "driver_info": None}
-    connection = kind(**options)
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            await connection.connect()  # type: ignore[no-untyped-call]
-            await connection.send_command("PING")
-            await connection.read_response()
-    except asyncio.CancelledError:
-        await connection.disconnect(nowait=True)
-        raise
-    except Exception as error:
-        await connection.disconnect(nowait=True)
-        raise RedisUnavailable(str(error) or "redis gave no answer to the handshake") from error
-    return Wire(connection, timeout_s, on_lost)
+    return Wire(await opened(url), timeout_s, on_lost)

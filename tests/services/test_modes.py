@@ -7,10 +7,13 @@ import pytest
 from app.engine.modes import SCOPES, ModeSetting
 from app.engine.principal import Principal
 from app.services.caller import Caller
+from app.services.changes import Changes
 from app.services.mode_request import target
 from app.services.modes import Modes
 from app.settings import Settings
-from app.store import migrate
+from app.store import audit, migrate
+from app.store import changes as numbers
+from app.store.redis import Redis
 from app.store.sql import Database
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -20,13 +23,18 @@ BOB = Caller(principal=Principal(user="bob", team="web"), project=PROJECT)
 LEAD = Caller(principal=Principal(user="lead", team="web", role="lead"), project=PROJECT)
 
 
+def unheard(database):
+    """Changes that nobody else is told of."""
+    return Changes(Redis("unix:///nowhere", timeout_s=1), database, "default")
+
+
 @pytest.fixture
 async def modes(tmp_path, database_url):
     settings = Settings(home=tmp_path, database_url=database_url)
     await migrate.upgrade(settings)
     database = Database(settings)
     moment = [NOON]
-    service = Modes(database, organisation="default", auto_level="strict", now=lambda: moment[0])
+    service = Modes(database, unheard(database), organisation="default", auto_level="strict", now=lambda: moment[0])
     service.moment = moment
     yield service
     await database.close()
@@ -78,7 +86,9 @@ async def test_an_expired_setting_does_not_count(modes):
 
 async def test_settings_survive_a_restart(modes):
     await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
-    again = Modes(modes._database, organisation="default", auto_level="strict", now=lambda: NOON)
+    again = Modes(
+        modes._database, unheard(modes._database), organisation="default", auto_level="strict", now=lambda: NOON
+    )
     await again.load()
     assert mode_of(again, ALICE) == mode_of(modes, ALICE)
 
@@ -108,7 +118,9 @@ async def test_work_items_switch_on_again_what_they_switched_off(modes):
 
 
 async def test_the_level_of_work_items_is_a_setting(modes):
-    soft = Modes(modes._database, organisation="default", auto_level="guidance", now=lambda: NOON)
+    soft = Modes(
+        modes._database, unheard(modes._database), organisation="default", auto_level="guidance", now=lambda: NOON
+    )
     await soft.follow_work_items(ALICE.principal, PROJECT, 1)
     assert mode_of(soft, ALICE).level == "guidance"
 
@@ -158,3 +170,20 @@ TARGETS = [
 def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
     found = target(ALICE, scope, given.get("id", ""), "", "")
     assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant
+
+
+async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
+    await modes.put(LEAD, setting("team", enabled=True, level="strict", reason="release week"))
+    await modes.put(LEAD, setting("team", enabled=False))
+    await modes.delete(LEAD, target(LEAD, "team", "web", "", ""))
+    found = await audit.find(modes._database, "default", kind="mode")
+    assert [(entry.action, entry.actor, entry.object) for entry in found] == [
+        ("mode.remove", "lead", "team web"),
+        ("mode.set", "lead", "team web"),
+        ("mode.set", "lead", "team web"),
+    ]
+    first = found[-1]
+    assert (first.before, first.after["level"], first.reason) == ({}, "strict", "release week")
+    assert found[1].before["enabled"] is True
+    assert found[0].before["enabled"] is False
+    assert await numbers.numbers(modes._database, "default") == {"modes": 3}

@@ -1,0 +1,58 @@
+"""Listens to one channel of Redis on a connection of its own. It keeps no message: it tells that there was one."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from redis.asyncio.connection import AbstractConnection
+
+from app.store.redis_connection import CONNECT_S, RedisUnavailable, opened
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""After this long without a message the connection is tried out, in seconds."""
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 1.0
+"""Pauses between attempts to connect double from the one to the other, in seconds."""
+
+
+async def listen(url: str, channel: str, told: Callable[[], None]) -> None:
+    """Call `told` for each message, and after each time the connection was made: messages may have been missed.
+
+    It goes on for ever, whatever happens to Redis; cancel it to end it.
+    """
+    pause = FIRST_PAUSE_S
+    while True:
+        try:
+            connection = await opened(url)
+            try:
+                await _subscribe(connection, channel)
+                told()
+                pause = FIRST_PAUSE_S
+                await _follow(connection, told)
+            finally:
+                await connection.disconnect(nowait=True)
+        except RedisUnavailable as error:
+            log.debug("changes are not told, they are looked for: %s", error)
+        except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; each of them ends the connection only
+            log.info("the connection that tells of changes is lost: %s", error)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+async def _subscribe(connection: AbstractConnection, channel: str) -> None:
+    async with asyncio.timeout(CONNECT_S):
+        await connection.send_command("SUBSCRIBE", channel)
+        await connection.read_response()
+
+
+async def _follow(connection: AbstractConnection, told: Callable[[], None]) -> None:
+    while True:
+        reply = await connection.read_response(timeout=SILENCE_S)
+        if reply is None:
+            async with asyncio.timeout(CONNECT_S):
+                await connection.send_command("PING")
+                reply = await connection.read_response()
+        if reply[0] == b"message":
+            told()
