@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types policies openapi check bench e2e lock clean
+.PHONY: help serve test lint types policies openapi clients check bench soak e2e lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,10 +19,15 @@ $(VENV)/.test: $(VENV)/.runtime requirements/test.txt
 	$(PIP) install --require-hashes -r requirements/test.txt
 	@touch $@
 
+$(VENV)/.clients: requirements/clients.txt
+	$(PYTHON) -m venv $(VENV)/clients
+	$(VENV)/clients/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/clients.txt
+	@touch $@
+
 serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
 	@exec $(BIN)/baton serve
 
-test: $(VENV)/.test ## Run the whole suite
+test: $(VENV)/.test $(VENV)/.clients ## Run the whole suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.test ## Check style, shell scripts and layers
@@ -41,8 +46,19 @@ policies: $(VENV)/.runtime ## Test and lint the shipped policies
 openapi: $(VENV)/.runtime ## Write openapi/openapi.json anew
 	$(BIN)/python -m app.cli.openapi > openapi/openapi.json
 
+clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScript client, check them, run the latter
+	PATH="$(abspath $(VENV))/clients/bin:$$PATH" openapi-python-client generate --path openapi/openapi.json --config clients/python/config.yaml --meta none --output-path clients/python/baton_client --overwrite --fail-on-warning
+	MYPYPATH=clients/python $(BIN)/mypy clients/python/usage.py
+	@if command -v npm >/dev/null; then \
+	  cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && npm run -s generate && npm run -s check \
+	  && cd ../.. && $(BIN)/python -m pytest tests/clients_generated -m e2e; \
+	else echo '!! SKIPPED: the TypeScript client needs npm, which is not installed here' >&2; fi
+
 bench: $(VENV)/.test ## Measure /pre-tool-use next to its floor and its peers
 	$(BIN)/python -m bench.pre_tool_use
+
+soak: $(VENV)/.test ## Break everything under load for about ten minutes, and try the API with 20,000 odd requests
+	$(BIN)/python -m bench.soak
 
 e2e: $(VENV)/.test ## Drive the real Claude Code and Codex (downloads them from the npm registry)
 	$(BIN)/python -m pytest tests/e2e -m e2e
@@ -50,6 +66,7 @@ e2e: $(VENV)/.test ## Drive the real Claude Code and Codex (downloads them from 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group test -c requirements/runtime.txt pyproject.toml -o requirements/test.txt
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:clients -o requirements/clients.txt
 
 clean: ## Remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
