@@ -1,5 +1,6 @@
 """The settings of a server, and the only reader of its environment. It starts nothing and creates no folder."""
 
+import ipaddress
 import os
 import pwd
 from collections.abc import Mapping
@@ -61,6 +62,11 @@ class Settings(BaseSettings):
         "allow",
         description="Answer of the hook endpoints when no decision can be made and the hook does not say.",
     )
+    auth: Literal["", "on", "off"] = Field(
+        "",
+        description="`on` asks every request for a token; `off` is for loopback with the embedded database. Empty:"
+        " `on` as soon as `BATON_HOST` is not loopback or `BATON_DATABASE_URL` is set.",
+    )
     default_user: str = Field(
         default_factory=_person,
         max_length=200,
@@ -79,6 +85,15 @@ class Settings(BaseSettings):
     redis_timeout_ms: int = Field(50, ge=5, le=10_000, description="Longest wait for Redis within a decision, in ms.")
     history_ttl_s: int = Field(86_400, ge=60, description="How long an idle session's history is kept, in seconds.")
     records_queue: int = Field(10_000, ge=1, description="Records held in memory while Redis is away.")
+    workers: int = Field(
+        1, ge=1, le=64, description="Processes that answer, on one socket; more than one for more than one processor."
+    )
+    drain_s: float = Field(
+        0,
+        ge=0,
+        le=300,
+        description="How long the server goes on serving after SIGTERM while `/readyz` answers 503, in seconds.",
+    )
     admin_per_minute: int = Field(
         120, ge=0, description="Changes that one user may make by the API in a minute, per worker; 0 for no limit."
     )
@@ -86,6 +101,20 @@ class Settings(BaseSettings):
         60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    log_format: Literal["text", "json"] = Field("text", description="How a line of the log looks; one object each.")
+
+    @property
+    def on_loopback(self) -> bool:
+        """Tell whether only this machine can reach the server."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def auth_on(self) -> bool:
+        """Tell whether every request needs a token."""
+        return self.auth == "on" or (self.auth == "" and (not self.on_loopback or self.database_url != ""))
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from app.errors import BatonError, TooLarge
+from app.errors import BatonError, TooLarge, Unauthenticated
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -29,6 +29,8 @@ class Request(msgspec.Struct, frozen=True):
     query: bytes
     headers: dict[bytes, bytes]
     body: bytes
+    address: str = ""
+    """The other end of the connection: the caller's, or a proxy's; "" on a unix socket."""
 
     def parameter(self, name: str) -> str:
         """Read one query parameter; "" where it is absent."""
@@ -46,7 +48,10 @@ class Response(msgspec.Struct, frozen=True):
 
 def problem_response(error: BatonError, headers: Headers | None = None) -> Response:
     """Give an error in the one documented shape."""
-    return Response(_encode(error.problem()), error.status, headers or [], b"application/problem+json")
+    headers = headers or []
+    if error.status == Unauthenticated.status:
+        headers = [*headers, (b"www-authenticate", b"Bearer")]
+    return Response(_encode(error.problem()), error.status, headers, b"application/problem+json")
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:

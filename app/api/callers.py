@@ -1,9 +1,13 @@
-"""Reads who asks, and from where, out of a request's headers. On loopback they are trusted as they are."""
+"""Reads who asks, and from where, out of a request's headers. It gives no rights: `app.services.permissions` does.
+
+With `BATON_AUTH=on` the token decides user, team and role; else, on loopback, the headers are trusted as they are.
+"""
 
 from typing import Literal
 
 from app.engine.principal import Principal
 from app.services.caller import Caller
+from app.services.tokens import Tokens
 from app.settings import Settings
 
 LONGEST_HEADER = 1024
@@ -26,29 +30,47 @@ def header(headers: dict[bytes, bytes], name: bytes) -> str:
 class CallerReader:
     """Turns headers into a caller; what they leave open comes from the settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+        self._tokens = tokens if settings.auth_on else None
         self._organisation = settings.organisation
         self._team = settings.team
         self._user = settings.default_user
         self._on_failure: Literal["allow", "block"] = settings.on_failure
 
     def read(self, headers: dict[bytes, bytes]) -> Caller:
-        """Read a caller; the machine's own person, who sends no `Baton-User`, sees everything."""
-        user = header(headers, b"baton-user")
+        """Read a caller.
+
+        Raises:
+            Unauthenticated: tokens are asked for, and this request has no valid one.
+        """
         count = header(headers, b"baton-work-items")
-        failure = header(headers, b"baton-on-failure")
         return Caller(
-            principal=Principal(
-                organisation=self._organisation,
-                team=header(headers, b"baton-team") or self._team,
-                user=user or self._user,
-                role="developer" if user else "admin",
-            ),
+            principal=self._trusted(headers) if self._tokens is None else self._tokens.check(_bearer(headers)),
             project=header(headers, b"baton-project"),
             root=header(headers, b"baton-root"),
             work_items=int(count) if count.isascii() and count.isdigit() else None,
             disabled=header(headers, b"baton-disabled").lower() in _TRUE,
-            on_failure="block" if failure == "block" else "allow" if failure == "allow" else self._on_failure,
+            on_failure=self.on_failure(headers),
             debug=header(headers, b"baton-debug").lower() in _TRUE,
             protocol=header(headers, b"baton-protocol"),
         )
+
+    def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
+        """Read the answer that is wanted where no decision can be made, whoever asks."""
+        failure = header(headers, b"baton-on-failure")
+        return "block" if failure == "block" else "allow" if failure == "allow" else self._on_failure
+
+    def _trusted(self, headers: dict[bytes, bytes]) -> Principal:
+        """Take the headers' word; the machine's own person, who sends no `Baton-User`, sees everything."""
+        user = header(headers, b"baton-user")
+        return Principal(
+            organisation=self._organisation,
+            team=header(headers, b"baton-team") or self._team,
+            user=user or self._user,
+            role="developer" if user else "admin",
+        )
+
+
+def _bearer(headers: dict[bytes, bytes]) -> str:
+    scheme, _, token = header(headers, b"authorization").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

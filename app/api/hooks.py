@@ -12,7 +12,7 @@ from app.api.json_io import decode_object, encode
 from app.api.pre_tool_use import decision_headers
 from app.clients import CLIENTS
 from app.clients.base import Client, HookAnswer
-from app.errors import BatonError, UnknownClient
+from app.errors import BatonError, Unauthenticated, UnknownClient
 from app.services.caller import Caller
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
@@ -48,14 +48,19 @@ class HooksEndpoint:
         if isinstance(error, UnknownClient):
             return Response(b"{}", 200, [(b"baton-error", error.detail.encode())])
         client = _client(request)
-        caller = self._callers.read(request.headers)
-        self._counters.failed(client.name, caller.on_failure, error.code)
-        log.warning("hook of %s answered with `%s`: %s", client.name, caller.on_failure, error.detail)
+        on_failure = self._callers.on_failure(request.headers)
+        self._counters.failed(client.name, on_failure, error.code)
+        log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)
         event = request.parameter("event")
-        answer = HookAnswer()
-        if caller.on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
-            answer = HookAnswer(effect="deny", reason=_refusal(error))
-        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", b"request")]
+        answer, degraded = HookAnswer(), b"request"
+        if isinstance(error, Unauthenticated):
+            self._counters.token_refused(f"token {error.token_id}" if error.token_id else f"address {request.address}")
+            event = _event(client, request)
+            answer, degraded = HookAnswer(system_message=_unguarded(error)), b"token"
+        if on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
+            reason = _unknown(error) if isinstance(error, Unauthenticated) else _refusal(error)
+            answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)
+        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", degraded)]
         return Response(encode(client.render(event, answer)), 200, headers)
 
 
@@ -72,6 +77,28 @@ def _refusal(error: BatonError) -> str:
         f"Baton refused this call because it could not read it: {error.detail}. This project asks to block when no"
         " decision can be made (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to look at"
         " `baton status`."
+    )
+
+
+def _event(client: Client, request: Request) -> str:
+    """Name the event of a call that nobody has read yet."""
+    try:
+        return client.read(decode_object(request.body), request.parameter("event")).native_name
+    except BatonError:
+        return request.parameter("event")
+
+
+def _unguarded(error: BatonError) -> str:
+    return (
+        f"BATON DOES NOT KNOW YOU: {error.detail}. Until then no rule of your team is asked before a tool runs, unless"
+        " this project blocks without one (BATON_ON_FAILURE=block). `baton doctor` looks for the cause."
+    )
+
+
+def _unknown(error: BatonError) -> str:
+    return (
+        f"Baton refused this call because it does not know who asks: {error.detail}. This project asks to block when"
+        " no decision can be made (BATON_ON_FAILURE=block). Tell the person to run `baton doctor`."
     )
 
 

@@ -1,12 +1,15 @@
 """The endpoints that agents wait for, dispatched ahead of FastAPI's router. It knows their paths, not their work."""
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import msgspec
 from fastapi import FastAPI
+from uuid_utils import uuid7
 
+from app import logs
 from app.api.asgi import (
     Disconnected,
     Message,
@@ -25,7 +28,10 @@ from app.errors import BatonError, InternalError, MethodNotAllowed, TooLarge
 MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
 
+REQUEST_ID = b"x-request-id"
+
 log = logging.getLogger(__name__)
+_FIT = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
 
 class StartFailed(Exception):
@@ -60,6 +66,8 @@ class HotFastAPI(FastAPI):
             await super().__call__(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        name = _name(headers)
+        logs.request_id.set(name.decode())
         refusal = self.guard.refusal(headers)
         if refusal is not None:
             await respond(send, problem_response(refusal))
@@ -68,9 +76,9 @@ class HotFastAPI(FastAPI):
         route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
         try:
             if route is not None:
-                await _serve(route, scope, headers, receive, send)
+                await _serve(route, scope, headers, receive, send, name)
             else:
-                await super().__call__(scope, await _limited(receive, scope["method"]), send)
+                await super().__call__(scope, await _limited(receive, scope["method"]), _naming(send, name))
         except Disconnected:
             return
         except TooLarge as error:
@@ -90,6 +98,23 @@ class HotFastAPI(FastAPI):
         await send({"type": "lifespan.shutdown.complete"})
 
 
+def _name(headers: dict[bytes, bytes]) -> bytes:
+    """Take the id that the caller (or a proxy) gave the request; make one where it has none that is fit for a log."""
+    given = headers.get(REQUEST_ID, b"")
+    return given if _FIT.fullmatch(given) else uuid7().hex.encode()
+
+
+def _naming(send: Send, name: bytes) -> Send:
+    """Send the request's id with the answer."""
+
+    async def named(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (REQUEST_ID, name)]
+        await send(message)
+
+    return named
+
+
 async def _limited(receive: Receive, method: str) -> Receive:
     """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
     if method in {"GET", "HEAD", "OPTIONS"}:
@@ -104,8 +129,12 @@ async def _limited(receive: Receive, method: str) -> Receive:
     return again
 
 
-async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-    request = Request(scope["method"], scope["path"], scope["query_string"], headers, b"")
+async def _serve(
+    route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, name: bytes
+) -> None:
+    request = Request(
+        scope["method"], scope["path"], scope["query_string"], headers, b"", (scope.get("client") or ("",))[0]
+    )
     if request.method != "POST":
         error = MethodNotAllowed(f"`{request.method}` is not allowed here; allowed: `POST`")
         await respond(send, problem_response(error, [(b"allow", b"POST")]))
@@ -121,6 +150,7 @@ async def _serve(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], rec
     except Exception:
         log.exception("`%s` failed", request.path)
         response = _failed(route, request, InternalError())
+    response.headers.append((REQUEST_ID, name))
     await respond(send, response)
 
 

@@ -1,0 +1,122 @@
+"""The tables of users, teams and projects, and their queries. They hold no tokens and no rights."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import Table, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from app.store.sql import Database, UTCDateTime, storable
+
+
+class UserRow(SQLModel, table=True):
+    """One person or machine that tokens speak for."""
+
+    __tablename__ = "users"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    team: str
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    disabled_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+
+
+class TeamRow(SQLModel, table=True):
+    """What holds for a team; a team that has no row has the defaults."""
+
+    __tablename__ = "teams"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    keep_prompts: bool
+
+
+class ProjectRow(SQLModel, table=True):
+    """Which team a project belongs to."""
+
+    __tablename__ = "projects"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    team: str
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """A user. Tokens of one that is disabled are refused."""
+
+    name: str
+    team: str
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class Team(msgspec.Struct, frozen=True, kw_only=True):
+    """A team, and whether the prompts of its delegations are recorded (masked)."""
+
+    name: str
+    keep_prompts: bool = False
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """A project, and the team that answers for it."""
+
+    name: str
+    team: str
+
+
+class Directory(msgspec.Struct, frozen=True, kw_only=True):
+    """Everybody of an organisation, by name."""
+
+    users: dict[str, User] = {}
+    teams: dict[str, Team] = {}
+    projects: dict[str, Project] = {}
+
+
+_TABLES: dict[type, Table] = {User: UserRow.__table__, Team: TeamRow.__table__, Project: ProjectRow.__table__}
+
+
+async def load(database: Database, organisation: str) -> Directory:
+    """Read the whole directory of an organisation."""
+    async with database.transaction() as connection:
+        return await load_with(connection, organisation)
+
+
+async def load_with(connection: AsyncConnection, organisation: str) -> Directory:
+    """Read the whole directory within a transaction."""
+    users = await _rows(connection, UserRow.__table__, organisation, User)
+    teams = await _rows(connection, TeamRow.__table__, organisation, Team)
+    projects = await _rows(connection, ProjectRow.__table__, organisation, Project)
+    return Directory(
+        users={user.name: user for user in users},
+        teams={team.name: team for team in teams},
+        projects={project.name: project for project in projects},
+    )
+
+
+async def _rows(connection: AsyncConnection, table: Table, organisation: str, kind: Any) -> list[Any]:
+    query = select(table).where(table.c.organisation == organisation).order_by(table.c.name)
+    return [msgspec.convert(row._asdict(), kind) for row in await connection.execute(query)]
+
+
+async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project) -> None:
+    """Store a user, a team or a project, in the place of the one of that name."""
+    table = _TABLES[type(row)]
+    values = {
+        name: storable(value) if isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(row).items()
+    }
+    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    insert = make(table).values(values | {"organisation": organisation})
+    await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "name"], set_=values))
+
+
+async def remove_user(connection: AsyncConnection, organisation: str, name: str) -> None:
+    """Remove a user from the directory; what they did stays."""
+    table = UserRow.__table__
+    await connection.execute(delete(table).where(table.c.organisation == organisation, table.c.name == storable(name)))
