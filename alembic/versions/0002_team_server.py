@@ -13,6 +13,7 @@ depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:
+    op.add_column("mode_settings", sa.Column("locked", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.create_table(
         "audit",
         sa.Column("id", sa.String(), nullable=False),
@@ -139,6 +140,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_column("mode_settings", "locked")
     op.drop_index("ux_reports_decision", table_name="reports")
     op.drop_index("ix_reports_organisation", table_name="reports")
     op.drop_table("reports")

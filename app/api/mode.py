@@ -8,7 +8,7 @@ from app.api.dependencies import CallerOf, ServicesOf
 from app.api.limits import ADMIN
 from app.api.models import ModeBody, ModeModel, ModeSettingModel
 from app.engine.modes import ModeSetting, Scope
-from app.services.mode_request import target
+from app.services.mode_request import refuse_lock, target
 
 router = APIRouter(tags=["mode"])
 Text = Annotated[str, Query(max_length=1_024)]
@@ -26,6 +26,7 @@ async def get_mode(
 @router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> ModeSettingModel:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings."""
+    refuse_lock(body.scope, locked=body.locked)
     where = target(caller, body.scope, body.id, body.user, body.project)
     setting = ModeSetting(
         scope=where.scope,
@@ -34,6 +35,7 @@ async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> Mo
         project=where.project,
         enabled=body.enabled,
         level=body.level,
+        locked=body.locked,
         reason=body.reason,
         expires_at=body.expires_at,
     )

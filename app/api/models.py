@@ -42,6 +42,7 @@ class ModeBody(BaseModel):
     project: str = Field("", description="With scope user_project: which; the caller's when absent.")
     enabled: bool
     level: Level = Field("guidance", validation_alias=AliasChoices("level", "enforcement_level"))
+    locked: bool = Field(False, description="With scope organisation: narrower settings count only where stricter.")
     reason: str = ""
     expires_at: AwareDatetime | None = None
 
@@ -55,6 +56,7 @@ class ModeSettingModel(BaseModel):
     project: str | None = None
     enabled: bool
     level: Level
+    locked: bool | None = None
     reason: str | None = None
     expires_at: datetime | None = None
     activated_at: datetime | None = None
@@ -72,6 +74,7 @@ class ModeSettingModel(BaseModel):
             project=setting.project or None,
             enabled=setting.enabled,
             level=setting.level,
+            locked=setting.locked or None,
             reason=setting.reason or None,
             expires_at=setting.expires_at,
             activated_at=setting.activated_at,
@@ -108,7 +111,7 @@ class RuleHitModel(BaseModel):
     """A rule that matched."""
 
     id: str
-    effect: Literal["deny", "ask", "rewrite", "allow", "guidance"]
+    effect: Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow"]
 
 
 class DecisionModel(BaseModel):

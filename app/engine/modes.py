@@ -17,7 +17,8 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     `id` names the team, project, user or session; it is "" for organisation and user_project, which has `user` and
     `project` instead. A session setting keeps the user (and project, where known) that it belongs to.
-    `auto_activated` marks a setting that work items made, not a person.
+    `auto_activated` marks a setting that work items made, not a person. Where the organisation's is `locked`, narrower
+    ones count only if they are stricter.
     """
 
     scope: Scope
@@ -26,6 +27,7 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     project: str = ""
     enabled: bool = False
     level: Literal["strict", "guidance"] = "guidance"
+    locked: bool = False
     reason: str = ""
     expires_at: datetime | None = None
     activated_at: datetime | None = None
@@ -71,10 +73,15 @@ def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple
 
 
 def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
-    """Resolve the settings that concern a caller, given wide to narrow; expired ones do not count."""
+    """Resolve the settings that concern a caller, given wide to narrow.
+
+    Expired ones do not count, nor do those that are not stricter than a locked one of the organisation.
+    """
     live = tuple(s for s in chain if s.expires_at is None or s.expires_at > now)
     if not live:
         return Mode()
+    if live[0].locked and live[0].scope == "organisation":
+        live = (live[0], *(s for s in live[1:] if _strictness(s) > _strictness(live[0])))
     last = live[-1]
     return Mode(
         enabled=last.enabled,
@@ -84,3 +91,7 @@ def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
         auto_activated=last.auto_activated,
         chain=live,
     )
+
+
+def _strictness(setting: ModeSetting) -> int:
+    return 0 if not setting.enabled else 2 if setting.level == "strict" else 1

@@ -46,6 +46,12 @@ def target(caller: Caller, scope: Scope, id: str, user: str, project: str) -> Ta
             return Target(scope=scope, id=id or caller.project)
 
 
+def refuse_lock(scope: Scope, *, locked: bool) -> None:
+    """Raise Invalid where a setting below the organisation would be locked."""
+    if locked and scope != "organisation":
+        raise Invalid("locked", f"is for scope `organisation`; this is scope `{scope}`")
+
+
 def _refuse_unused(scope: Scope, id: str, user: str, project: str) -> None:  # noqa: A002 - the field's name
     if scope in {"organisation", "user_project"} and id:
         raise Invalid("id", f"is not used with scope `{scope}`")

@@ -6,6 +6,7 @@ from time import perf_counter_ns
 import msgspec
 from uuid_utils import uuid7
 
+from app import logs
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
 from app.engine.verdict import Facts, Verdict
@@ -66,7 +67,9 @@ class PreToolUse:
         in_force = self._policies.find(principal, project) or await self._policies.prepare(principal, project)
         if call.session_id:
             try:
-                prior = await self._history.begin(principal, call, decision_id, name, editors=in_force.policies.needs_editors)
+                prior = await self._history.begin(
+                    principal, call, decision_id, name, editors=in_force.policies.needs_editors
+                )
             except RedisUnavailable:
                 degraded = ("history",)
         if prior is not None:
@@ -74,6 +77,7 @@ class PreToolUse:
                 return _decode(prior.answer)
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
+        logs.decision_id.set(decision_id)
         call = self._sessions.settle(call)
         if call.project != project:
             in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
