@@ -1,9 +1,7 @@
 """`baton serve`: the server in the foreground, until Ctrl-C. It configures nothing: `app.settings` reads that."""
 
 import asyncio
-import ipaddress
 import json
-import logging
 import os
 import socket
 import sys
@@ -11,24 +9,20 @@ import sys
 import typer
 from pydantic import ValidationError
 
+from app import logs
 from app.settings import Settings, unknown_variables
 
 BACKLOG = 2_048
-GRACE_S = 10
-"""Seconds that requests in flight have to end after Ctrl-C."""
 
 
 def serve() -> None:
     """Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override) until Ctrl-C."""
     settings = _settings()
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("alembic", "uvicorn", "watchfiles"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
+    logs.configure(settings.log_level, settings.log_format)
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)
-    import uvicorn  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
-
-    from app.api.protocol import Protocol  # noqa: PLC0415
+    from app.api.server import run  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
+    from app.cli.workers import supervise  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     listener = _listen(settings)
@@ -43,24 +37,16 @@ def serve() -> None:
             flush=True,
         )
 
-    config = uvicorn.Config(
-        create_app(settings, on_ready=tell),
-        loop="uvloop",
-        http=Protocol,
-        lifespan="on",
-        access_log=False,
-        proxy_headers=False,
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_S,
-    )
-    server = uvicorn.Server(config)
+    if settings.workers > 1:
+        status = asyncio.run(supervise(settings, listener, tell))
+        note.unlink(missing_ok=True)
+        raise typer.Exit(status)
     try:
-        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(server.serve(sockets=[listener]))
+        started = run(settings, create_app(settings, on_ready=tell), listener)
     except KeyboardInterrupt:
         print("Baton has stopped; every record is kept.")
-    if not server.started:
+        started = True
+    if not started:
         raise typer.Exit(1)
     note.unlink(missing_ok=True)
 
@@ -74,23 +60,29 @@ def _settings() -> Settings:
             name = name if name == "PORT" else f"BATON_{name.removeprefix('BATON_')}"
             print(f"baton: `{name}` is `{one['input']}`: {one['msg'].lower()}", file=sys.stderr)
         raise typer.Exit(2) from None
-    if not _is_loopback(settings.host):
-        print(
-            f"baton: `BATON_HOST` is `{settings.host}`, but without tokens the server answers anybody who reaches it;"
-            " allowed: `127.0.0.1`, `::1`, `localhost`",
-            file=sys.stderr,
-        )
+    refusal = _refusal(settings)
+    if refusal:
+        print(f"baton: {refusal}", file=sys.stderr)
         raise typer.Exit(2)
     return settings
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _refusal(settings: Settings) -> str:
+    """Say why the server must not run with these settings, and what mends it."""
+    if settings.auth_on:
+        return ""
+    if not settings.on_loopback:
+        return (
+            f"`BATON_HOST` is `{settings.host}`, but with `BATON_AUTH=off` the server answers anybody who reaches it;"
+            " leave `BATON_AUTH` out (a first admin token is shown at the start, BATON_ALLOWED_HOSTS names the hosts"
+            " that clients use), or bind to `127.0.0.1`, `::1` or `localhost`"
+        )
+    if settings.database_url:
+        return (
+            "`BATON_AUTH` is `off`, but `BATON_DATABASE_URL` names a shared database; leave one of the two out: without"
+            " tokens the server takes everybody's word for who they are"
+        )
+    return ""
 
 
 def _listen(settings: Settings) -> socket.socket:

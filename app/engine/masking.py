@@ -1,5 +1,6 @@
 """Secrets in a text, replaced by what they looked like. It knows a dozen shapes; what has none of them stays."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ LONGEST = 2_000
 WINDOW = 16_384
 """Characters of a text that are looked at."""
 
+_LONGEST_KNOWN = 500
 _EDGE = r"(^|[^A-Za-z0-9])"
 _NAME = (
     r"(?:pass(?:word|wd|phrase)|[_-]pass|pwd|secrets?|token|credentials?|auth[_-]?key"
@@ -41,6 +43,7 @@ _SHAPES = (
     _shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)([A-Za-z0-9._~+/=-]{8,})"),
     _shape("basic", "basic", r"(?i)(authorization[\"']?[ \t]*:[ \t]*basic[ \t]+)([A-Za-z0-9+/=_-]{8,})"),
     _shape("sk-key", "sk-", _EDGE + r"(sk-[A-Za-z0-9_-]{16,})"),
+    _shape("baton-token", "baton_", _EDGE + r"(baton_[0-9a-f]{12}_[0-9a-f]{16,})"),
     _shape("aws-key", "akia asia", _EDGE + r"((?:AKIA|ASIA)[A-Z0-9]{16,})"),
     _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _EDGE + r"(gh[pousr]_[A-Za-z0-9_]{16,})"),
     _shape("github-pat", "github_pat_", r"()(github_pat_[A-Za-z0-9_]{16,})"),
@@ -59,6 +62,23 @@ _SHAPES = (
 _LITERALS = tuple(dict.fromkeys(literal for shape in _SHAPES for literal in shape.literals))
 
 
+def suspicious(text: str) -> bool:
+    """Tell whether masking might change a text; most have nothing in them that any shape begins with."""
+    return _known(text) if len(text) <= _LONGEST_KNOWN else _suspicious(text)
+
+
+def _suspicious(text: str) -> bool:
+    lower = text.lower()
+    for literal in _LITERALS:  # noqa: SIM110 - the quickest way to know
+        if literal in lower:
+            return True
+    return False
+
+
+_known = lru_cache(maxsize=4_096)(_suspicious)
+"""Agents name the same projects, files and commands again and again."""
+
+
 def mask(text: str) -> str:
     """Replace each secret by `[masked:shape]`. Takes time linear in the text; masking twice changes nothing more."""
     if not text:
@@ -66,12 +86,9 @@ def mask(text: str) -> str:
     if len(text) > WINDOW:
         # What is cut off may be the end of a secret: its beginning goes too.
         text = text[:WINDOW].rpartition(" ")[0] or text[:WINDOW]
-    lower = text.lower()
-    for literal in _LITERALS:  # most texts have none, and a loop is the quickest way to know
-        if literal in lower:
-            break
-    else:
+    if not suspicious(text):
         return text
+    lower = text.lower()
     for shape in _SHAPES:
         if any(literal in lower for literal in shape.literals):
             text = _replace(shape, text)

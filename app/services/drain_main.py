@@ -5,7 +5,6 @@ It answers nobody; the server starts it, and it leaves once its standard input e
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import Literal
 import msgspec
 import uvloop
 
+from app import logs
 from app.services.drain import Drain
 from app.settings import Settings
 from app.store.outbox import Outbox
@@ -36,6 +36,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     home: str
     database_url: str
     log_level: Literal["debug", "info", "warning", "error"]
+    log_format: Literal["text", "json"]
 
 
 async def run(order: Order) -> None:
@@ -68,7 +69,7 @@ def main() -> None:
     if not line:  # the server is gone already
         return
     order = msgspec.json.decode(line, type=Order)
-    logging.basicConfig(level=order.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure(order.log_level, order.log_format)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run(order))
 

@@ -40,6 +40,7 @@ class DrainProcess:
             home=str(settings.home.absolute()),
             database_url=settings.database_url,
             log_level=settings.log_level,
+            log_format=settings.log_format,
         )
         self._order = msgspec.json.encode(order) + b"\n"
         self._process: Process | None = None

@@ -1,0 +1,54 @@
+import json
+
+import pytest
+
+from tests.support.server import serving, until
+
+CALL = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("observed") / "home", BATON_LOG_FORMAT="json") as running:
+        yield running
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/pre-tool-use"), ("POST", "/nowhere")])
+@pytest.mark.parametrize(
+    ("given", "kept"), [("build-17:a.b", True), ("", False), ("two words", False), ("x" * 129, False)]
+)
+def test_an_answer_carries_the_id_of_its_request(server, method, path, given, kept):
+    with server.client(**({"X-Request-Id": given} if given else {})) as client:
+        answer = client.request(method, path, json=CALL if method == "POST" else None)
+    echoed = answer.headers["x-request-id"]
+    assert (echoed == given) is kept
+    assert len(echoed) <= 128
+
+
+def test_metrics_show_a_decision(server):
+    with server.client() as client:
+        client.post("/pre-tool-use", json=CALL)
+        client.post("/hooks/codex", content=b"{", headers={"Content-Type": "application/json"})
+        answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert 'effect="deny"' in answer.text
+    assert 'baton_hook_failures_total{answer="allow",client="codex",code="bad_json"}' in answer.text
+    assert 'baton_dependency_up{dependency="redis"} 1.0' in answer.text
+    assert "rm -rf" not in answer.text
+
+
+def test_metrics_are_not_for_every_role(server):
+    with server.client(**{"Baton-User": "somebody"}) as client:
+        assert client.get("/metrics").status_code == 403
+
+
+def test_the_log_names_the_request_that_failed(server):
+    with server.client(**{"X-Request-Id": "looked-for"}) as client:
+        client.post("/hooks/codex", content=b"{", headers={"Content-Type": "application/json"})
+
+    def line():
+        lines = (server.home.parent / "home.log").read_text().splitlines()
+        found = [json.loads(one) for one in lines if one.startswith("{") and "looked-for" in one]
+        return found[0] if found else None
+
+    assert until(line)["request_id"] == "looked-for"
