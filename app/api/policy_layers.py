@@ -141,7 +141,7 @@ async def put_policy_layer(
     stored = await services.policy_layers.upload(
         caller.principal, where, body.files, reason=body.reason, activate=activate, if_match=if_match
     )
-    return _answer(response, stored)
+    return answer(response, stored)
 
 
 @router.get("/policies/layers/{tier}", operation_id="get_policy_layer", response_model_exclude_none=True)
@@ -150,7 +150,7 @@ async def get_policy_layer(
 ) -> LayerModel:
     """Show the active version of a layer; its `ETag` is what `If-Match` takes."""
     where = place(caller.principal, tier, name, caller.project)
-    return _answer(response, await services.policy_layers.get(caller.principal, where))
+    return answer(response, await services.policy_layers.get(caller.principal, where))
 
 
 @router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
@@ -218,7 +218,7 @@ async def activate_policy_layer(
     """Make a stored version the active one; `If-Match` names the one that it replaces."""
     where = place(caller.principal, tier, name, caller.project)
     stored = await services.policy_layers.activate(caller.principal, where, version, reason=reason, if_match=if_match)
-    return _answer(response, stored)
+    return answer(response, stored)
 
 
 @router.post(
@@ -239,7 +239,7 @@ async def roll_back_policy_layer(
     """Make the version active that was so before; doing it again goes one further back."""
     where = place(caller.principal, tier, name, caller.project)
     stored = await services.policy_layers.roll_back(caller.principal, where, reason=reason, if_match=if_match)
-    return _answer(response, stored)
+    return answer(response, stored)
 
 
 @router.get("/policies/layers/{tier}/diff", operation_id="diff_policy_layer", dependencies=[EXPENSIVE])
@@ -271,7 +271,8 @@ async def _newest(caller: CallerOf, services: ServicesOf, where: Where) -> int:
     return found[0].version if found else 0
 
 
-def _answer(response: Response, stored: StoredLayer) -> LayerModel:
+def answer(response: Response, stored: StoredLayer) -> LayerModel:
+    """Show a version; an active one's number is the `ETag`."""
     if stored.state == "active":
         response.headers["ETag"] = f'"{stored.version}"'
     return LayerModel.model_validate(stored, from_attributes=True)

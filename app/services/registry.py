@@ -13,6 +13,9 @@ from app.services.policies import Policies
 from app.services.policy_layers import PolicyLayers
 from app.services.pre_tool_use import PreToolUse
 from app.services.recorder import Recorder
+from app.services.replay import Replay
+from app.services.rosters import RosterRows
+from app.services.rule_counts import RuleCounts
 from app.services.sessions import Sessions
 from app.services.tokens import Tokens
 from app.services.users import Users
@@ -32,6 +35,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     policy_layers: PolicyLayers
     pre_tool_use: PreToolUse
     recorder: Recorder
+    replay: Replay
+    rosters: RosterRows
+    rule_counts: RuleCounts
     sessions: Sessions
     tokens: Tokens
     users: Users

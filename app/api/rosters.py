@@ -1,0 +1,136 @@
+"""`/rosters`: the agents that are known, their models, and overrides of single rows. It resolves no agent itself."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.dependencies import CallerOf, ServicesOf
+from app.api.limits import ADMIN
+from app.api.policy_layers import IfMatch, LayerModel, Name, Reason, Tier, answer
+from app.services.policy_layers import place
+
+router = APIRouter(tags=["rosters"])
+Project = Annotated[str, Query(max_length=1_024)]
+Text = Annotated[str, Field(max_length=20_000)]
+
+
+class RosterModel(BaseModel):
+    """A roster, without its rows."""
+
+    id: str
+    description: str
+    default_model: str
+    agents: int
+
+
+class RosterRowModel(BaseModel):
+    """One agent; `model` is what it gets, `overridden` names the keys that a layer has changed."""
+
+    agent: str
+    model: str
+    row: dict[str, Any]
+    overridden: list[str]
+
+
+class RosterRowsModel(RosterModel):
+    """A roster with its rows."""
+
+    rows: list[RosterRowModel]
+
+
+class RowBody(BaseModel):
+    """What changes in a row; what is not given stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | None = None
+    tier: Text | None = None
+    display_model: Text | None = None
+    cli_model: Text | None = None
+    tools: list[Text] | None = Field(None, max_length=200)
+    role: Text | None = None
+    prompt: Text | None = None
+    delegation_target: Text | None = None
+    description: Text | None = None
+    triggers: list[Text] | None = Field(None, max_length=200)
+
+
+@router.get("/rosters", operation_id="list_rosters")
+async def list_rosters(caller: CallerOf, services: ServicesOf, project: Project = "") -> list[RosterModel]:
+    """List the rosters that hold for you, the first to be asked first."""
+    return [
+        RosterModel(id=one.id, description=one.description, default_model=one.default_model, agents=len(one.agents))
+        for one in await services.rosters.find(caller.principal, project or caller.project)
+    ]
+
+
+@router.get("/rosters/{roster_id}", operation_id="get_roster")
+async def get_roster(caller: CallerOf, services: ServicesOf, roster_id: str, project: Project = "") -> RosterRowsModel:
+    """Show a roster's rows, with every override that holds for you."""
+    roster, rows = await services.rosters.rows(caller.principal, project or caller.project, roster_id)
+    return RosterRowsModel(
+        id=roster.id,
+        description=roster.description,
+        default_model=roster.default_model,
+        agents=len(roster.agents),
+        rows=[
+            RosterRowModel(
+                agent=one.agent, model=one.model, row=msgspec.to_builtins(one.row), overridden=one.overridden
+            )
+            for one in rows
+        ],
+    )
+
+
+@router.put(
+    "/rosters/{roster_id}/rows/{agent}",
+    operation_id="put_roster_row",
+    dependencies=[ADMIN],
+    response_model_exclude_none=True,
+)
+async def put_roster_row(
+    caller: CallerOf,
+    services: ServicesOf,
+    response: Response,
+    roster_id: str,
+    agent: str,
+    body: RowBody,
+    tier: Tier = "organisation",
+    name: Name = "",
+    reason: Reason = "",
+    if_match: IfMatch = None,
+) -> LayerModel:
+    """Override a row in a layer: a new version of the layer, active at once; `If-Match` names the one it replaces."""
+    where = place(caller.principal, tier, name, caller.project)
+    change = body.model_dump(exclude_none=True)
+    stored = await services.rosters.put(
+        caller.principal, where, f"{roster_id}/{agent}", change, reason=reason, if_match=if_match
+    )
+    return answer(response, stored)
+
+
+@router.delete(
+    "/rosters/{roster_id}/rows/{agent}",
+    operation_id="delete_roster_row",
+    dependencies=[ADMIN],
+    response_model_exclude_none=True,
+)
+async def delete_roster_row(
+    caller: CallerOf,
+    services: ServicesOf,
+    response: Response,
+    roster_id: str,
+    agent: str,
+    tier: Tier = "organisation",
+    name: Name = "",
+    reason: Reason = "",
+    if_match: IfMatch = None,
+) -> LayerModel:
+    """Take the override of a row out of a layer, as a new version that is active at once."""
+    where = place(caller.principal, tier, name, caller.project)
+    stored = await services.rosters.delete(
+        caller.principal, where, f"{roster_id}/{agent}", reason=reason, if_match=if_match
+    )
+    return answer(response, stored)

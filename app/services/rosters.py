@@ -1,0 +1,102 @@
+"""The rosters that hold for a caller, and overrides of their rows in a layer. It resolves no agent: the engine does."""
+
+from typing import Any
+
+import msgspec
+
+from app.engine.agents import AgentMatch, Roster, Row, resolve
+from app.engine.policy.overrides import overrides_of, with_override
+from app.engine.principal import Principal
+from app.errors import NotFound
+from app.services.policies import Policies
+from app.services.policy_layers import PolicyLayers, Where
+from app.store.policy_layers import StoredLayer
+
+CONFIG = "config.yaml"
+
+
+class RosterRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent: its row with every override, the model that it gets, and what was overridden."""
+
+    agent: str
+    model: str
+    row: Row
+    overridden: list[str]
+
+
+class RosterRows:
+    """Reads the rosters in force, and writes overrides as new versions of a layer."""
+
+    def __init__(self, policies: Policies, layers: PolicyLayers) -> None:
+        self._policies = policies
+        self._layers = layers
+
+    async def find(self, principal: Principal, project: str) -> list[Roster]:
+        """Give the rosters that hold for a caller, the first to be asked first, those not in use last."""
+        rosters = (await self._policies.prepare(principal, project)).policies.rosters
+        unused = [name for name in rosters.by_id if name not in rosters.order]
+        return [rosters.by_id[name] for name in (*rosters.order, *sorted(unused))]
+
+    async def rows(self, principal: Principal, project: str, roster_id: str) -> tuple[Roster, list[RosterRow]]:
+        """Give a roster and its rows.
+
+        Raises:
+            NotFound: there is no such roster.
+        """
+        policies = (await self._policies.prepare(principal, project)).policies
+        roster = policies.rosters.by_id.get(roster_id)
+        if roster is None:
+            raise NotFound(f"there is no roster `{roster_id}`")
+        rows = []
+        for agent, row in roster.agents.items():
+            change = policies.config.overrides.get(f"{roster_id}/{agent}")
+            given = msgspec.to_builtins(change) if change is not None else {}
+            found: AgentMatch | None = resolve({roster_id: roster}, (roster_id,), agent)
+            model = (found.model or "") if found else ""
+            rows.append(RosterRow(agent=agent, model=model, row=row or Row(), overridden=sorted(given)))
+        return roster, rows
+
+    async def put(
+        self,
+        principal: Principal,
+        where: Where,
+        row: str,
+        change: dict[str, Any],
+        *,
+        reason: str,
+        if_match: str | None,
+    ) -> StoredLayer:
+        """Override a row (`roster/agent`) in a layer, as its new active version.
+
+        Raises:
+            PoliciesRefused: there is no such row, or a value is not allowed.
+            PreconditionFailed: another version is active than `if_match` names.
+        """
+        files = await self._files(principal, where)
+        files[CONFIG] = with_override(files.get(CONFIG, ""), row, change)
+        return await self._layers.upload(
+            principal, where, files, reason=reason or f"override of {row}", activate=True, if_match=if_match
+        )
+
+    async def delete(
+        self, principal: Principal, where: Where, row: str, *, reason: str, if_match: str | None
+    ) -> StoredLayer:
+        """Take the override of a row out of a layer.
+
+        Raises:
+            NotFound: the layer does not override that row.
+        """
+        files = await self._files(principal, where)
+        text = files.get(CONFIG, "")
+        if row not in overrides_of(text):
+            raise NotFound(f"layer `{where}` does not override `{row}`")
+        files[CONFIG] = with_override(text, row, None)
+        return await self._layers.upload(
+            principal, where, files, reason=reason or f"no override of {row}", activate=True, if_match=if_match
+        )
+
+    async def _files(self, principal: Principal, where: Where) -> dict[str, str]:
+        try:
+            return dict((await self._layers.get(principal, where)).files)
+        except NotFound:
+            return {}
