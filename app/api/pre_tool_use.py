@@ -1,13 +1,13 @@
 """`POST /pre-tool-use`: one tool call in, the typed decision out, in the seeds' words. It does not decide."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.api.asgi import Headers, Request, Response
 from app.api.callers import PROTOCOL, CallerReader
-from app.api.fields import optional_text, required_object, required_text
+from app.api.fields import LONGEST_TEXT, optional_text, required_object, required_text
 from app.api.json_io import decode_object, encode
 from app.engine.call import ToolCall
 from app.engine.shell.model import SOMEWHERE, Category, Shell
@@ -21,6 +21,8 @@ MAX_BODY = 8 << 20
 CLIENT = "api"
 """The client's name in records of calls that came in here and did not say."""
 
+_Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
+_Absent = Annotated[str, msgspec.Meta(max_length=0)] | UnsetType
 _DECISIONS: dict[str, Literal["allow", "ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
@@ -88,6 +90,58 @@ def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
         project=optional_text(payload, "project") or caller.project,
         project_root=caller.root,
         permission_mode=optional_text(payload, "permission_mode", "permissionMode"),
+    )
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    """A payload as clients send it: snake_case, every text a text. `read_call` reads all others, and says what is wrong."""
+
+    tool_name: _Text
+    tool_input: dict[str, Any]
+    client: _Text = ""
+    session_id: _Text = ""
+    tool_use_id: _Text = ""
+    agent_id: _Text = ""
+    agent_type: _Text = ""
+    cwd: _Text = ""
+    project: _Text = ""
+    permission_mode: _Text = ""
+    sessionId: _Absent = UNSET  # noqa: N815 - the seeds' words: whoever uses one of them is read by `read_call`
+    toolUseId: _Absent = UNSET  # noqa: N815
+    agentId: _Absent = UNSET  # noqa: N815
+    agentType: _Absent = UNSET  # noqa: N815
+    directory: _Absent = UNSET
+    permissionMode: _Absent = UNSET  # noqa: N815
+
+
+_decode_payload = msgspec.json.Decoder(_Payload).decode
+
+
+def decode_call(body: bytes, caller: Caller) -> ToolCall:
+    """Decode a PreToolUse payload into a call.
+
+    Raises:
+        app.errors.BadJSON: the body is no JSON object.
+        app.errors.Invalid: naming the field that is missing or of a wrong type.
+    """
+    try:
+        payload = _decode_payload(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return read_call(decode_object(body), caller)
+    if not payload.tool_name.strip():
+        return read_call(decode_object(body), caller)
+    return ToolCall(
+        client=payload.client or CLIENT,
+        session_id=payload.session_id,
+        tool_name=payload.tool_name,
+        tool_input=payload.tool_input,
+        tool_use_id=payload.tool_use_id,
+        agent_id=payload.agent_id,
+        agent_type=payload.agent_type,
+        cwd=payload.cwd,
+        project=payload.project or caller.project,
+        project_root=caller.root,
+        permission_mode=payload.permission_mode,
     )
 
 
@@ -160,7 +214,7 @@ class PreToolUseEndpoint:
     async def answer(self, request: Request) -> Response:
         """Answer one call."""
         caller = self._callers.read(request.headers)
-        call = read_call(decode_object(request.body), caller)
+        call = decode_call(request.body, caller)
         self._seen.note(caller.principal, call.client, caller.protocol)
         decision = await self._service.decide(caller, call)
         headers = decision_headers(decision, debug=caller.debug)

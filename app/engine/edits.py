@@ -2,12 +2,14 @@
 
 import posixpath
 import re
+from functools import lru_cache
 
 from app.engine.call import ToolCall
 
 MOST = 20
 """Files of one call that are looked at."""
 
+_LONGEST_CACHED = 2_000
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
@@ -19,6 +21,20 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
             named += _PATCHED.findall(value)
     if not any(named):
         return ()
-    root = posixpath.normpath(call.project_root or call.cwd or "/").rstrip("/") + "/"
-    whole = (posixpath.normpath(posixpath.join(call.cwd, path)) for path in named if isinstance(path, str) and path)
-    return tuple(dict.fromkeys(path.removeprefix(root) for path in whole))[:MOST]
+    root = call.project_root or call.cwd
+    return tuple(dict.fromkeys([_relative(path, call.cwd, root) for path in named if path and isinstance(path, str)]))[
+        :MOST
+    ]
+
+
+def _relative(path: str, cwd: str, root: str) -> str:
+    short = len(path) + len(cwd) + len(root) <= _LONGEST_CACHED
+    return _known_relative(path, cwd, root) if short else _new_relative(path, cwd, root)
+
+
+def _new_relative(path: str, cwd: str, root: str) -> str:
+    whole = posixpath.normpath(posixpath.join(cwd, path))
+    return whole.removeprefix(posixpath.normpath(root or "/").rstrip("/") + "/")
+
+
+_known_relative = lru_cache(maxsize=4_096)(_new_relative)

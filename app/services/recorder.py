@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import msgspec
 
-from app.engine.masking import WINDOW, mask, mask_and_cut
+from app.engine.masking import LONGEST, WINDOW, mask, mask_and_cut, suspicious
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, MOST_PATHS, Record
 from app.engine.verdict import RuleHit
 from app.settings import Settings
@@ -138,7 +138,7 @@ class Recorder:
     def _pack(record: Record) -> bytes | None:
         """Mask and encode a record; one that cannot be is None: it must not hold up the others."""
         try:
-            return _encode(masked(record))
+            return _encode(record if _may_leave(record) else masked(record))
         except Exception:
             log.exception("a record cannot be packed")
             return None
@@ -171,6 +171,22 @@ def _bounded(record: Record) -> Record:
         project=record.project[: WINDOW + 1],
         command=record.command[: WINDOW + 1],
         paths=tuple(path[: 2 * LONGEST_PROJECT] for path in record.paths[:MOST_PATHS]),
+    )
+
+
+def _may_leave(record: Record) -> bool:
+    """Tell whether a record may leave as it is, as most may: `masked` would change nothing."""
+    ids = (*_ids(record), record.model_injected, *[hit.id for hit in record.rules])
+    texts = (record.project, record.command, record.model_injected, *record.paths)
+    together = "".join((*ids, *texts))
+    return (
+        max(map(len, ids)) <= LONGEST_ID
+        and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
+        and len(record.command) <= LONGEST
+        and len(record.paths) <= MOST_PATHS
+        and record.elapsed_us < 2**31
+        and storable(together) == together
+        and not any(map(suspicious, texts))
     )
 
 

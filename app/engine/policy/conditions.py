@@ -21,24 +21,27 @@ from app.engine.policy.model import Condition, Conditions, ShellMatch
 from app.engine.policy.programs import Lists, place_set, words
 from app.engine.policy.shell_checks import shell
 
+_BY_READING = frozenset({"shell", "paths", "places", "agent"})
+"""Keys of a condition that a call's reading and its folders settle; the others ask for what changes between calls."""
+
 
 class Compiled(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` is settled by the tool's name, the `checks` by the call, cheapest first.
 
-    `line_checks` are those checks that only a shell line and its folders settle; `programs` are the names of which
-    the line must run one, where the condition gives them literally.
+    `reading_checks` are those checks that a call's reading (its line, paths and agent) and its folders settle;
+    `programs` are the names of which the line must run one, where the condition gives them literally.
     """
 
     applies: Callable[[str], bool]
     why_not_applies: str
     checks: tuple[Check, ...]
-    line_checks: tuple[Check, ...]
+    reading_checks: tuple[Check, ...]
     programs: frozenset[str] | None
 
     @property
-    def settled_by_line(self) -> bool:
-        """Tell whether the shell line and its folders alone decide."""
-        return len(self.checks) == len(self.line_checks)
+    def settled(self) -> bool:
+        """Tell whether the call's reading and its folders alone decide."""
+        return len(self.checks) == len(self.reading_checks)
 
     def holds(self, context: Context) -> bool:
         """Tell whether all checks hold."""
@@ -48,10 +51,10 @@ class Compiled(msgspec.Struct, frozen=True):
         return True
 
     def possible(self, context: Context, programs: frozenset[str]) -> bool:
-        """Tell whether the shell line, which runs these programs, leaves the condition a chance."""
+        """Tell whether the call's reading, which runs these programs, leaves the condition a chance."""
         if self.programs is not None and self.programs.isdisjoint(programs):
             return False
-        for check in self.line_checks:  # noqa: SIM110
+        for check in self.reading_checks:  # noqa: SIM110
             if not check.holds(context):
                 return False
         return True
@@ -99,8 +102,8 @@ def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path:
     if tool is None:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
-    line_checks = tuple(check for check in checks if check.key.startswith("shell"))
-    return Compiled(applies, why, checks, line_checks, _literal_programs(condition.shell, ground.lists))
+    reading_checks = tuple(check for check in checks if check.key.partition(".")[0] in _BY_READING)
+    return Compiled(applies, why, checks, reading_checks, _literal_programs(condition.shell, ground.lists))
 
 
 def _literal_programs(match: ShellMatch | None, lists: Lists) -> frozenset[str] | None:

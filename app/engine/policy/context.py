@@ -1,10 +1,12 @@
 """What the rules ask of one call, worked out once and only when asked. It decides nothing."""
 
 import re
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from app.engine.agents import AgentCall, AgentMatch, agent_call
+from app.engine.call import ToolCall
 from app.engine.places import Place, Reach, normal, resolve, within
 from app.engine.shell.model import Program, Shell, Write
 from app.engine.verdict import Facts
@@ -30,7 +32,6 @@ class Context:
         "_agent",
         "_arguments",
         "_match",
-        "_paths",
         "_reading",
         "_writes",
         "blind",
@@ -48,24 +49,23 @@ class Context:
         self.blind: set[str] = set()
         self.errors: set[str] = set()
         self.found: dict[str, str] = {}
-        self._reading: Any = _UNREAD
+        self._reading: Reading | None = None
         self._agent: Any = _UNREAD
         self._arguments: dict[Program, frozenset[Place]] = {}
         self._match: Any = _UNREAD
-        self._paths: tuple[str, ...] | None = None
         self._writes: tuple[Write, ...] | None = None
 
     @property
-    def reading(self) -> "Reading | None":
-        """The call's shell line with what is remembered of it."""
-        if self._reading is _UNREAD:
-            self._reading = self.policies.reading(self.call)
-        return self._reading  # type: ignore[no-any-return]
+    def reading(self) -> "Reading":
+        """What the call names, with what is remembered of it."""
+        if self._reading is None:
+            self._reading = self.policies.reading(self.call, self.agent)
+        return self._reading
 
     @property
     def shell(self) -> Shell | None:
         """The call's shell line, read; None for a tool without one."""
-        return self.reading.shell if self.reading else None
+        return self.reading.shell
 
     @property
     def agent(self) -> AgentCall | None:
@@ -85,9 +85,7 @@ class Context:
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths that the tool's input names, as written, at most a hundred."""
-        if self._paths is None:
-            self._paths = _input_paths(self.policies, self.call.tool_name, self.call.tool_input)
-        return self._paths
+        return self.reading.paths
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """The places of a path as written."""
@@ -154,15 +152,17 @@ class Context:
         return whole
 
 
-def _input_paths(policies: "PolicySet", tool: str, tool_input: dict[str, Any]) -> tuple[str, ...]:
+def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
+    """The paths that a tool's input names, as written, at most a hundred: in a patch, and under these keys."""
     paths: list[str] = []
-    patch = policies.config.patch_tools.get(tool)
+    tool_input = call.tool_input
+    patch = patch_tools.get(call.tool_name)
     if patch is not None and isinstance(text := tool_input.get(patch), str):
         paths += (found.strip() for found in islice(_PATCHED.findall(text), _MAX_PATHS))
-    for key in policies.path_keys.intersection(tool_input):
+    for key in path_keys.intersection(tool_input):
         value = tool_input[key]
         if isinstance(value, str):
             paths.append(value)
         elif isinstance(value, list):
             paths += (item for item in value[:_MAX_PATHS] if isinstance(item, str))
-    return tuple(path for path in paths[:_MAX_PATHS] if path)
+    return tuple([path for path in paths[:_MAX_PATHS] if path])

@@ -1,6 +1,5 @@
 """Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
 
-from itertools import repeat
 from typing import Any, Literal
 
 from app.engine.policy import texts
@@ -22,8 +21,7 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     hits: list[_Hit] = []
     shadows: list[RuleHit] = []
     candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
-    reading = context.reading
-    for candidate, found in reading.live(context, candidates) if reading else zip(candidates, repeat(None)):
+    for candidate, found in context.reading.live(context, candidates):
         context.found = {"tool": call.tool_name, "task_tool": task_tool}
         if found is not None:
             context.found |= found

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from app.engine.agents import Roster, Rosters
+from app.engine.agents import AgentCall, Roster, Rosters
 from app.engine.call import ToolCall
 from app.engine.places import Locator
-from app.engine.policy.context import Context
+from app.engine.policy.context import Context, input_paths
 from app.engine.policy.files import Parsed
 from app.engine.policy.globs import any_of
 from app.engine.policy.model import Config
@@ -25,21 +25,22 @@ _CACHED_NAME = 1024
 
 
 Live = tuple[Candidate, dict[str, str] | None]
-"""A rule that may match a line, and what it found there if the line alone tells that it matches."""
+"""A rule that may match a call, and what it found there if the call's reading alone tells that it matches."""
 
 
 class Reading:
-    """A shell line, read, and the rules that it leaves a chance, by what else that depends on."""
+    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance."""
 
-    __slots__ = ("_live", "programs", "shell")
+    __slots__ = ("_live", "paths", "programs", "shell")
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Shell | None, paths: tuple[str, ...]) -> None:
         self.shell = shell
-        self.programs = frozenset(program.name for program in shell.programs)
+        self.paths = paths
+        self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
         self._live: dict[tuple[str, Level, bool, str, str], tuple[Live, ...]] = {}
 
     def live(self, context: Context, candidates: tuple[Candidate, ...]) -> tuple[Live, ...]:
-        """Those of a tool's candidates that match this line, or may, from the caller's folders."""
+        """Those of a tool's candidates that match such a call, or may, from the caller's folders."""
         call = context.call
         key = (call.tool_name, context.facts.level, call.is_subagent, call.cwd, context.root)
         found = self._live.get(key)
@@ -51,11 +52,11 @@ class Reading:
 
     def _ask(self, context: Context, candidates: tuple[Candidate, ...]) -> Iterator[Live]:
         for one in candidates:
-            open_part = one.for_line(context, self.programs)
+            open_part = one.for_reading(context, self.programs)
             if open_part is None:
                 continue
             context.found = {}
-            if not open_part.settled_by_line:
+            if not open_part.settled:
                 yield open_part, None
             elif open_part.matches(context):
                 yield open_part, context.found
@@ -104,25 +105,20 @@ class PolicySet:
         """Whether a rule may ask who else has just edited a call's file."""
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
-        self._read = lru_cache(maxsize=4096)(self._analyse)
+        self._reading = lru_cache(maxsize=4096)(self._new_reading)
 
-    def shell(self, call: ToolCall) -> Shell | None:
-        """Read the shell line that a tool carries; None for a tool without one."""
-        reading = self.reading(call)
-        return reading.shell if reading else None
-
-    def reading(self, call: ToolCall) -> Reading | None:
-        """Read the shell line that a tool carries, or find it in the cache; None for a tool without one."""
+    def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
+        """Read what a call names, or find it in the cache. `agent` is the call as one that starts a sub-agent."""
         key = self.config.shell_tools.get(call.tool_name)
-        if key is None:
-            return None
-        text = _line(call.tool_input.get(key))
-        if text is None:
-            return None
-        return self._read(text) if len(text) <= _CACHED_TEXT else self._analyse(text)
+        line = None if key is None else _line(call.tool_input.get(key))
+        paths = input_paths(self.config.patch_tools, self.path_keys, call)
+        name, model = (agent.agent, agent.model) if agent else (None, "")
+        if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
+            return self._reading(line, paths, name, model)
+        return Reading(None if line is None else read(self.tables, line), paths)
 
-    def _analyse(self, text: str) -> Reading:
-        return Reading(self.shells.read(text) if len(text) <= _CACHED_TEXT else read(self.tables, text))
+    def _new_reading(self, line: str | None, paths: tuple[str, ...], _agent: str | None, _model: str) -> Reading:
+        return Reading(None if line is None else self.shells.read(line), paths)
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""

@@ -77,17 +77,17 @@ class Candidate(msgspec.Struct, frozen=True):
     unless: tuple[Compiled, ...]
 
     @property
-    def settled_by_line(self) -> bool:
-        """Tell whether the shell line and its folders alone decide if the rule matches."""
-        return self.rule.when is None and all(one.settled_by_line for one in (*self.given, *self.unless))
+    def settled(self) -> bool:
+        """Tell whether what the call names, and its folders, alone decide if the rule matches."""
+        return self.rule.when is None and all(one.settled for one in (*self.given, *self.unless))
 
-    def for_line(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
-        """Keep what the shell line, which runs these programs, leaves open; None if the rule has no chance."""
+    def for_reading(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
+        """Keep what the call's reading, which runs these programs, leaves open; None if the rule has no chance."""
         given = tuple([one for one in self.given if one.possible(context, programs)])
         if not given:
             return None
         unless = tuple([one for one in self.unless if one.possible(context, programs)])
-        if any(exception.settled_by_line for exception in unless):
+        if any(exception.settled for exception in unless):
             return None
         return Candidate(self.rule, given, unless)
 
