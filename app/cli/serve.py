@@ -7,9 +7,9 @@ import socket
 import sys
 
 import typer
-from pydantic import ValidationError
 
 from app import logs
+from app.cli.server_settings import server_settings
 from app.settings import Settings, unknown_variables
 
 BACKLOG = 2_048
@@ -52,14 +52,7 @@ def serve() -> None:
 
 
 def _settings() -> Settings:
-    try:
-        settings = Settings()
-    except ValidationError as error:
-        for one in error.errors():
-            name = "_".join(str(part) for part in one["loc"]).upper()
-            name = name if name == "PORT" else f"BATON_{name.removeprefix('BATON_')}"
-            print(f"baton: `{name}` is `{one['input']}`: {one['msg'].lower()}", file=sys.stderr)
-        raise typer.Exit(2) from None
+    settings = server_settings()
     refusal = _refusal(settings)
     if refusal:
         print(f"baton: {refusal}", file=sys.stderr)

@@ -21,6 +21,7 @@ BAD = [
     ({"BATON_ON_FAILURE": "panic"}, 2, "`BATON_ON_FAILURE` is `panic`"),
     ({"BATON_HOST": "0.0.0.0", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
     ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 3, "mysql"),
+    ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": "2"}, 3, "mysql"),
 ]
 
 
