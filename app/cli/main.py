@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from app.cli import doctor, explain, hooks, mode, policy, serve, status
+from app.cli import db, doctor, explain, hooks, mode, policy, serve, status, token, user
 from app.cli.api import ApiError
 
 app = typer.Typer(
@@ -16,11 +16,14 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.add_typer(mode.app, name="mode")
+app.add_typer(token.app, name="token")
+app.add_typer(user.app, name="user")
 app.add_typer(hooks.app, name="hooks")
 app.add_typer(policy.app, name="policy")
 app.command("explain")(explain.explain)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
+app.add_typer(db.app, name="db")
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -8,7 +9,8 @@ from sqlmodel import SQLModel
 
 from alembic import command
 from app.settings import Settings
-from app.store import migrate, tables
+from app.store import clients_seen, migrate, tables
+from app.store.clients_seen import Seen
 from app.store.sql import Database
 
 
@@ -43,6 +45,22 @@ async def test_migrations_go_back_to_nothing_and_forth_again(empty):
     assert await _names(database) == {"alembic_version"}
     await migrate.upgrade(empty)
     assert await _names(database) == {table.name for table in tables.ALL} | {"alembic_version"}
+    await database.close()
+
+
+async def test_data_of_the_first_schema_survives_going_back_and_forth(empty):
+    await migrate.upgrade(empty)
+    database = Database(empty)
+    seen = Seen(user="ada", client="codex", last_seen=datetime(2026, 1, 2, tzinfo=UTC), protocol="1")
+    await clients_seen.note(database, "acme", [seen])
+    await migrate.downgrade(empty, "0001")
+    assert "audit" not in await _names(database)
+    assert await clients_seen.load(database, "acme") == [seen]
+    assert [line[:4] for line in await migrate.missing(empty)] == ["0002"]
+    await migrate.upgrade(empty)
+    assert await _names(database) == {table.name for table in tables.ALL} | {"alembic_version"}
+    assert await clients_seen.load(database, "acme") == [seen]
+    assert await migrate.missing(empty) == []
     await database.close()
 
 

@@ -1,0 +1,65 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from app.settings import Settings
+from app.store import migrate
+
+BATON = str(Path(sys.executable).parent / "baton")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'empty.db'}"
+    return request.getfixturevalue("new_postgres")()
+
+
+def baton(*arguments, **env):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    return subprocess.run([BATON, "db", *arguments], env=kept | env, capture_output=True, text=True, check=False)
+
+
+def test_a_schema_is_checked_upgraded_and_taken_back(url, tmp_path):
+    before = baton("check", BATON_DATABASE_URL=url)
+    assert before.returncode == 1
+    assert "0001: " in before.stdout
+    assert not (tmp_path / "empty.db").exists(), "a check creates nothing"
+    assert baton("upgrade", BATON_DATABASE_URL=url).returncode == 0
+    assert baton("check", BATON_DATABASE_URL=url).returncode == 0
+    assert baton("downgrade", "0001", BATON_DATABASE_URL=url).returncode == 2, "not without --yes"
+    assert baton("downgrade", "0001", "--yes", BATON_DATABASE_URL=url).returncode == 0
+    behind = baton("check", BATON_DATABASE_URL=url)
+    assert behind.returncode == 1
+    assert "0002: " in behind.stdout
+    assert "0001: " not in behind.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code", "words"),
+    [
+        (("downgrade", "0815", "--yes"), {}, 1, "known revisions: `0001`"),
+        (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 1, "unknown database `mysql`"),
+        (("check",), {"BATON_DATABASE_URL": "postgresql://u:s3cretpass@127.0.0.1:1/x"}, 1, "baton: "),
+        (("check",), {"PORT": "many"}, 2, "`PORT` is `many`"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(arguments, env, code, words, tmp_path):
+    done = baton(*arguments, **({"BATON_HOME": str(tmp_path)} | env))
+    assert done.returncode == code
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "s3cretpass" not in done.stderr
+
+
+async def test_a_database_of_a_newer_baton_is_refused_in_words(sqlite_url):
+    async with aiosqlite.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+        await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        await connection.commit()
+    for work in (migrate.upgrade, migrate.missing):
+        with pytest.raises(ValueError, match=r"not of this Baton.*9999"):
+            await work(Settings(database_url=sqlite_url))
