@@ -2,6 +2,7 @@
 
 import json
 import ssl
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,9 @@ from app.cli import config
 from app.cli.project import Project, find_project
 
 TIMEOUT_S = 10.0
+UNAUTHENTICATED = 401
+STREAM_S = 60.0
+"""Longest silence within an answer that comes line by line, in seconds."""
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -18,13 +22,22 @@ class ApiError(Exception):
     """What kept the command from its work, in words for the person."""
 
 
-class Api:
-    """Speaks to the server for this person and the project of the current folder."""
+class TokenRefused(ApiError):
+    """The server asks for a token, and this one is none that it takes."""
 
-    def __init__(self) -> None:
+
+class Api:
+    """Speaks to the server for this person and the project of the current folder.
+
+    With `administer`, and no token, it speaks for the machine's own person, who may do everything on loopback.
+    """
+
+    def __init__(self, *, administer: bool = False) -> None:
         self.config = config.load()
         self.project: Project = find_project()
         headers = {"Baton-User": self.config.user, "Baton-Project": self.project.name, "Baton-Root": self.project.root}
+        if administer and not self.config.token:
+            del headers["Baton-User"]
         if self.config.token:
             headers["Authorization"] = f"Bearer {self.config.token}"
         self._client = httpx2.Client(
@@ -35,28 +48,59 @@ class Api:
             verify=ssl.create_default_context(cafile=self.config.ca_file) if self.config.ca_file else True,
         )
 
-    def request(self, method: str, path: str, *, query: dict[str, str] | None = None, body: Any = None) -> Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
         """Make a request and give what the answer's JSON holds, None where it has none.
 
         Raises:
             ApiError: with the server's own words, or why it could not be asked.
         """
         try:
-            response = self._client.request(method, path, params=query, json=body)
+            response = self._client.request(method, path, params=query, json=body, headers=headers)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ApiError(
-                f"no server answers at `{self.config.url}` ({error or type(error).__name__}). Start one with"
-                " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
-            ) from None
+            raise self._nobody(error) from None
         if response.is_success:
             return response.json() if response.content else None
+        if response.status_code == UNAUTHENTICATED:
+            source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
+            raise TokenRefused(f"the server does not know you: {source}. {_told(response)}")
         raise ApiError(_told(response))
+
+    def lines(self, path: str, body: Any) -> Iterator[Any]:
+        """Post a body and give each line of the answer as JSON, as it comes.
+
+        Raises:
+            ApiError: with the server's own words, or why it could not be asked.
+        """
+        try:
+            with self._client.stream("POST", path, json=body, timeout=STREAM_S) as response:
+                if not response.is_success:
+                    response.read()
+                    raise ApiError(_told(response))
+                yield from (json.loads(line) for line in response.iter_lines() if line)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._nobody(error) from None
+
+    def _nobody(self, error: Exception) -> ApiError:
+        return ApiError(
+            f"no server answers at `{self.config.url}` ({error or type(error).__name__}). Start one with"
+            " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
+        )
 
 
 def _told(response: httpx2.Response) -> str:
     try:
         problem = response.json()
-        return f"{problem['detail']} ({problem['code']})"
+        more = problem.get("errors", []) if len(problem.get("errors", [])) > 1 else []
+        told = f"{problem['detail']} ({problem['code']})"
+        return "\n".join((told, *(f"  {one['field']}: {one['message']}" for one in more)))
     except (ValueError, KeyError, TypeError):
         return f"`{response.request.url}` answered {response.status_code}, which is no answer of Baton's"
 

@@ -1,4 +1,6 @@
-"""`baton policy`: test, lint, explain and compare policies on folders, by the code that decides. It asks no server.
+"""`baton policy`: test, lint, explain and compare policies on folders, by the code that decides.
+
+It asks no server; the commands that do stand in `policy_layers` and `policy_replay`.
 
 Exit codes: 0 all is well, 1 something was found, 2 the command cannot be carried out.
 """
@@ -13,6 +15,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from app.cli import policy_layers, policy_replay
 from app.cli.policy_calls import CallError, facts_of, one_call, read_calls
 from app.engine.policy.diff import compare, verdict_changes
 from app.engine.policy.evaluate import evaluate
@@ -23,7 +26,9 @@ from app.engine.policy.schema import file_text, json_schema
 from app.engine.yaml_lines import did_you_mean
 from app.store import policy_files
 
-app = typer.Typer(help="Test, lint, explain and compare policies.", no_args_is_help=True)
+app = typer.Typer(help="Test, lint, explain and compare policies; upload, roll back and replay.", no_args_is_help=True)
+policy_layers.add_to(app)
+policy_replay.add_to(app)
 
 Folder = Annotated[
     str,
@@ -99,7 +104,9 @@ def explain(
         if text:
             print("\n".join(f"  | {line}" for line in text.splitlines()))
     for trace in sorted(traces, key=lambda trace: not trace.matched):
-        print(f"  {trace.id} ({trace.decision}): {'matched' if trace.matched else trace.why}")
+        decision = f"{trace.decision}, in shadow" if trace.shadow else trace.decision
+        when = f" [when: {trace.when}]" if trace.when else ""
+        print(f"  {trace.id} ({decision}): {'matched' if trace.matched else trace.why}{when}")
 
 
 @app.command()
