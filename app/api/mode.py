@@ -5,10 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.etags import IfMatch, etag, version_in
 from app.api.limits import ADMIN
 from app.api.models import ModeBody, ModeModel, ModeSettingModel
 from app.engine.modes import ModeSetting, Scope
 from app.services.mode_request import refuse_lock, target
+from app.services.modes import version_of
 
 router = APIRouter(tags=["mode"])
 Text = Annotated[str, Query(max_length=1_024)]
@@ -19,15 +21,20 @@ async def get_mode(
     caller: CallerOf, services: ServicesOf, session_id: Text = "", project: Text = "", user: Text = ""
 ) -> ModeModel:
     """Tell the mode in force for a session, a project and a user, and the whole chain of settings that led to it."""
-    mode = services.modes.effective_for(caller, user=user, project=project, session_id=session_id)
+    mode = services.modes.effective_for(caller, services.users, user=user, project=project, session_id=session_id)
     return ModeModel.of(mode)
 
 
 @router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
-async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> ModeSettingModel:
-    """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings."""
+async def put_mode(
+    caller: CallerOf, services: ServicesOf, body: ModeBody, response: Response, if_match: IfMatch = None
+) -> ModeSettingModel:
+    """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
+
+    `If-Match` may be left out; with the `etag` of `GET /modes` nobody's change is undone unseen.
+    """
     refuse_lock(body.scope, locked=body.locked)
-    where = target(caller, body.scope, body.id, body.user, body.project)
+    where = target(caller, services.users, body.scope, body.id, body.user, body.project)
     setting = ModeSetting(
         scope=where.scope,
         id=where.id,
@@ -39,7 +46,9 @@ async def put_mode(caller: CallerOf, services: ServicesOf, body: ModeBody) -> Mo
         reason=body.reason,
         expires_at=body.expires_at,
     )
-    return ModeSettingModel.of(await services.modes.put(caller, setting))
+    stored = await services.modes.put(caller, setting, version_in(if_match))
+    response.headers["ETag"] = etag(version_of(stored))
+    return ModeSettingModel.of(stored)
 
 
 @router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
@@ -52,5 +61,5 @@ async def delete_mode(
     project: Text = "",
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
-    await services.modes.delete(caller, target(caller, scope, id, user, project))
+    await services.modes.delete(caller, target(caller, services.users, scope, id, user, project))
     return Response(status_code=204)

@@ -111,7 +111,7 @@ class RuleHitModel(BaseModel):
     """A rule that matched."""
 
     id: str
-    effect: Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow"]
+    effect: Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
 
 
 class DecisionModel(BaseModel):
@@ -168,6 +168,8 @@ class RuleModel(BaseModel):
     decision: str
     modes: list[str]
     enabled: bool
+    shadow: bool = Field(description="It is asked and recorded, and has no effect.")
+    locked: bool = Field(description="Layers below the organisation may only tighten it.")
 
 
 class PolicyProblemModel(BaseModel):

@@ -9,7 +9,9 @@ from app.engine.principal import Principal
 from app.engine.shell.model import Shell
 
 Level = Literal["off", "guidance", "strict"]
-Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow"]
+EVERY = "*"
+"""Among lifted rules: every rule that the mode switches."""
+Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +20,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     `history` holds the tool names of this session and agent before this call, oldest first; None when it could not
     be read. `background_running` counts the session's background tasks, `other_editor` is the id of another live
     session that has just edited the call's file ("" for none); both are None when they could not be read.
+    `lifted` names rules that a person has lifted for this session; one that is locked has its effect all the same.
     """
 
     call: ToolCall
@@ -26,12 +29,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     background_running: int | None = 0
     other_editor: str | None = ""
     principal: Principal = Principal()
+    lifted: frozenset[str] = frozenset()
 
 
 class RuleHit(msgspec.Struct, frozen=True):
     """A rule that matched, with the effect that it had.
 
-    `guidance` is a deny that the guidance level softened; a rule in `shadow` was asked and changed nothing.
+    `guidance` is a deny that the guidance level softened; a rule in `shadow`, or one that was
+    `lifted` for the session, was asked and changed nothing.
     """
 
     id: str

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
@@ -14,6 +15,8 @@ from app.errors import NotFound, StoreUnavailable
 from app.services.caller import Caller
 from app.services.changes import Changes
 from app.services.mode_request import Target
+from app.services.users import Users
+from app.services.versions import check
 from app.store import audit
 from app.store import changes as numbers
 from app.store import modes as store
@@ -60,7 +63,7 @@ class Modes:
         chain = tuple(s for key in keys_for(principal, project, session_id) if (s := settings.get(key)) is not None)
         return resolve(chain, self._now()) if chain else _OFF
 
-    def effective_for(self, caller: Caller, *, user: str, project: str, session_id: str) -> Mode:
+    def effective_for(self, caller: Caller, users: Users, *, user: str, project: str, session_id: str) -> Mode:
         """Resolve the mode that a request asks about; what it leaves out is the caller's own.
 
         Raises:
@@ -68,19 +71,26 @@ class Modes:
         """
         principal = caller.principal
         if user not in {"", principal.user}:
-            if not principal.sees_all():
+            if not users.covers(principal, "modes.read", user):
                 raise NotFound(f"there is no mode of `{user}` that you may see")
-            principal = msgspec.structs.replace(principal, user=user)
+            principal = msgspec.structs.replace(principal, user=user, team=users.team_of(user) or principal.team)
         return self.effective(principal, project or caller.project, session_id)
 
-    async def put(self, caller: Caller, setting: ModeSetting) -> ModeSetting:
+    @property
+    def settings(self) -> list[ModeSetting]:
+        """All settings of the organisation."""
+        return list(self._settings.values())
+
+    async def put(self, caller: Caller, setting: ModeSetting, version: str | None = None) -> ModeSetting:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
 
         Raises:
+            PreconditionFailed: the setting is not as it was in `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
         now = self._now()
         before = self._settings.get(setting.key)
+        check(version, version_of(before), required=False)
         since = before.activated_at if before is not None and before.enabled else None
         setting = msgspec.structs.replace(
             setting,
@@ -177,6 +187,11 @@ class Modes:
         changed = {key: setting for key, setting in self._settings.items() if key not in set(remove)}
         self._settings = changed | {setting.key: setting for setting in put}
         self._changes.announce(KIND)
+
+
+def version_of(setting: ModeSetting | None) -> str:
+    """Name what a setting says, "0" for one that is not there."""
+    return "0" if setting is None else blake2b(msgspec.json.encode(setting), digest_size=8).hexdigest()
 
 
 def _name(key: Key) -> str:

@@ -14,6 +14,7 @@ from app.services.caller import Caller
 from app.services.counters import Counters
 from app.services.decision import Decision, ModeInForce
 from app.services.modes import Modes
+from app.services.overrides import Overrides
 from app.services.policies import InForce, Policies
 from app.services.recorder import Recorder
 from app.services.recording import decision_record
@@ -41,8 +42,10 @@ class PreToolUse:
         history: History,
         recorder: Recorder,
         counters: Counters,
+        overrides: Overrides,
     ) -> None:
         self._counters = counters
+        self._overrides = overrides
         self._policies = policies
         self._modes = modes
         self._sessions = sessions
@@ -116,6 +119,7 @@ class PreToolUse:
                 background_running=prior.background_running if prior is not None else 0 if known else None,
                 other_editor=prior.other_editor if prior is not None else "" if known else None,
                 principal=caller.principal,
+                lifted=self._overrides.lifted(caller.principal, call.session_id),
             )
             verdict = evaluate(in_force.policies, facts)
         return Decision(
@@ -125,7 +129,7 @@ class PreToolUse:
             revision=in_force.policies.revision,
             degraded=degraded + in_force.degraded + verdict.errors,
             elapsed_us=(perf_counter_ns() - started) // 1000,
-            overridden=caller.disabled,
+            overridden=caller.disabled or any(hit.effect == "lifted" for hit in verdict.hits),
         )
 
     def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:

@@ -45,6 +45,15 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     place: tuple[str, str] = ("", "")
 
 
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """What Redis holds of a session: tool names by agent, oldest first (`main`, or a digest for a sub-agent)."""
+
+    calls: dict[str, list[str]] = {}
+    background_running: int = 0
+    project: str = ""
+    root: str = ""
+
+
 def digest(*parts: str) -> bytes:
     """Name what belongs to these parts, whatever characters and lengths they have: 32 hexadecimal digits."""
     text = "".join(f"{len(part)}:{part}" for part in parts)
@@ -118,6 +127,26 @@ class History:
                 (b"SADD", edited, edits),
                 (b"EXPIRE", edited, EDIT_S),
             ],
+        )
+
+    async def look(self, principal: Principal, session_id: str) -> Past:
+        """Read what is known of a session, and leave it as it is."""
+        session = _session(principal, session_id)
+        flat, background, place = await self._redis.pipeline(
+            [
+                (b"HGETALL", b"baton:calls:" + session),
+                (b"SCARD", b"baton:background:" + session),
+                (b"HMGET", b"baton:place:" + session, "project", "root"),
+            ]
+        )
+        return Past(
+            calls={
+                agent.decode(): names.decode().split("\n")[:-1]
+                for agent, names in zip(flat[::2], flat[1::2], strict=True)
+            },
+            background_running=background,
+            project=(place[0] or b"").decode(),
+            root=(place[1] or b"").decode(),
         )
 
     async def reset(self, principal: Principal, session_id: str) -> None:

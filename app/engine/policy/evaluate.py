@@ -6,7 +6,7 @@ from app.engine.policy import texts
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule
-from app.engine.verdict import Facts, RuleHit, Verdict
+from app.engine.verdict import EVERY, Facts, RuleHit, Verdict
 
 _Outcome = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Hit = tuple[Rule, _Outcome, dict[str, str]]
@@ -30,6 +30,8 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
         rule = candidate.rule
         if rule.shadow:
             shadows.append(RuleHit(rule.id, "shadow"))
+        elif facts.lifted and _is_lifted(policies, rule, facts.lifted):
+            shadows.append(RuleHit(rule.id, "lifted"))
         else:
             hits.append((rule, _effect(rule, facts), context.found))
     if not hits:
@@ -40,6 +42,11 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
             errors=tuple(sorted(context.errors)),
         )
     return _verdict(context, hits, shadows)
+
+
+def _is_lifted(policies: PolicySet, rule: Rule, lifted: frozenset[str]) -> bool:
+    named = rule.id in lifted or (EVERY in lifted and bool(rule.modes))
+    return named and rule.id not in policies.config.locked
 
 
 def _effect(rule: Rule, facts: Facts) -> _Outcome:

@@ -1,0 +1,86 @@
+"""What delegation comes to, by session, user, team or day. It counts calls, not money: prices differ by contract."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from app.engine.agents import MODELS
+from app.engine.principal import Principal
+from app.errors import Invalid, StoreUnavailable
+from app.services.policies import Policies
+from app.services.reach import whose
+from app.store import analytics as store
+from app.store.analytics import By, Group, Wanted
+from app.store.sql import Database, DatabaseUnavailable
+
+__all__ = ["Analytics", "By", "DelegationFilter", "Group", "cheaper", "share"]
+
+TIERS = ("haiku", "sonnet", "opus", "fable")
+"""The models of agent calls, from the cheapest tier to the dearest."""
+USUAL = timedelta(days=7)
+LONGEST = timedelta(days=366)
+
+
+class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which calls to sum up; all that are set must hold. Without `since`, the seven days before `until` or now."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user: str = ""
+    team: str = ""
+    project: str = ""
+    session_id: str = ""
+    client: str = ""
+
+
+class Analytics:
+    """A principal's view of the sums: their own, their team's, or the organisation's."""
+
+    def __init__(self, database: Database, policies: Policies) -> None:
+        self._database = database
+        self._policies = policies
+
+    async def delegation(
+        self, principal: Principal, wanted: DelegationFilter, by: By, *, before_id: str, limit: int
+    ) -> list[Group]:
+        """Sum up calls by group, the group of the newest call first.
+
+        Raises:
+            Forbidden: the role may not.
+            Invalid: the period is longer than 366 days.
+            StoreUnavailable: the database is away or takes too long.
+        """
+        theirs = whose(principal, "analytics.read")
+        until = wanted.until or datetime.now(UTC)
+        since = wanted.since or until - USUAL
+        if until - since > LONGEST:
+            raise Invalid("since", f"is more than {LONGEST.days} days before the end of the period")
+        asked = msgspec.structs.asdict(wanted) | {"since": since}
+        try:
+            return await store.delegation(
+                self._database,
+                principal.organisation,
+                theirs,
+                Wanted(**asked),
+                by,
+                agent_tools=self._policies.active.agent_tools,
+                before_id=before_id,
+                limit=limit,
+            )
+        except DatabaseUnavailable:
+            raise StoreUnavailable("delegation cannot be summed up now; try a shorter period, or later") from None
+
+
+def share(group: Group) -> float:
+    """Give the delegated share of the calls that were made, from 0 to 1; 0 where none was."""
+    made = group.delegated + group.direct
+    return round(group.delegated / made, 4) if made else 0.0
+
+
+def cheaper(group: Group, parent: str) -> int:
+    """Count the agent calls that injection put on a cheaper tier than the model of who called."""
+    below = TIERS[: TIERS.index(parent)]
+    return sum(count for model, count in group.injected.items() if model in below)
+
+
+assert set(TIERS) == MODELS  # noqa: S101 - a model without a tier would be counted nowhere
