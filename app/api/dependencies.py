@@ -20,3 +20,5 @@ def _caller(request: Request) -> Caller:
 
 ServicesOf = Annotated[Services, Depends(_services)]
 CallerOf = Annotated[Caller, Depends(_caller)]
+AUTHENTICATED = Depends(_caller)
+"""For routes that serve everybody who has a valid token alike."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from app.api.callers import PROTOCOL
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PolicyProblemModel
+from app.services.permissions import reach
 
 router = APIRouter(tags=["health"])
 
@@ -55,6 +56,8 @@ class StatusModel(BaseModel):
     degraded: dict[str, int]
     hook_failures: dict[str, int]
     records: dict[str, int]
+    refused: dict[str, int]
+    """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
     clients: list[ClientModel]
 
 
@@ -97,6 +100,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         degraded=dict(services.counters.degraded),
         hook_failures=dict(services.counters.failures),
         records=await services.recorder.stats(),
+        refused=dict(services.counters.refused) if reach(caller.principal, "tokens.refused") else {},
         clients=[
             ClientModel(user=c.user, client=c.client, last_seen=c.last_seen, protocol=c.protocol or None)
             for c in await services.clients_seen.find(caller.principal)

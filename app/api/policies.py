@@ -4,10 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.api.dependencies import CallerOf, ServicesOf
+from app.api.dependencies import AUTHENTICATED, CallerOf, ServicesOf
 from app.api.models import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 
-router = APIRouter(tags=["policies"])
+router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
 
 
 @router.get("/policies", operation_id="get_policies")
@@ -17,6 +17,7 @@ async def get_policies(
     """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
     status = services.policies.status
     in_force = await services.policies.prepare(caller.principal, project or caller.project)
+    locked = frozenset(in_force.policies.config.locked)
     return PoliciesModel(
         revision=in_force.policies.revision,
         loaded_at=status.loaded_at,
@@ -27,6 +28,8 @@ async def get_policies(
                 decision=rule.decision,
                 modes=sorted(rule.modes),
                 enabled=rule.enabled,
+                shadow=rule.shadow,
+                locked=rule.id in locked,
             )
             for rule in in_force.policies.rules
         ],

@@ -20,6 +20,7 @@ from app.errors import (
     NotFound,
     Problem,
     RateLimited,
+    Unauthenticated,
 )
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ async def _baton_error(_request: Request, error: Exception) -> Response:
     response = _response(error.problem())
     if isinstance(error, RateLimited):
         response.headers["retry-after"] = str(error.retry_after_s)
+    if isinstance(error, Unauthenticated):
+        response.headers["www-authenticate"] = "Bearer"
     return response
 
 

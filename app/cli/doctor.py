@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from app.cli import config, hook_status
-from app.cli.api import Api, ApiError, show_json
+from app.cli.api import Api, ApiError, TokenRefused, show_json
 from app.cli.hook_files import targets
 from app.settings import unknown_variables
 
@@ -58,6 +58,9 @@ def _server() -> Iterator[Finding]:
     api = Api()
     try:
         status = api.request("GET", "/status")
+    except TokenRefused as error:
+        yield Finding("error", str(error), f"put BATON_TOKEN=… into `{config.config_path()}`")
+        return
     except ApiError as error:
         yield Finding("error", str(error))
         return
@@ -70,6 +73,8 @@ def _server() -> Iterator[Finding]:
     for problem in status["policy_problems"]:
         where = f"{problem['file']}:{problem['line']}"
         yield Finding("error", f"a newer policy set was refused at {where}: {problem['text']}", "baton policy test")
+    for who, count in status["refused"].items():
+        yield Finding("warning", f"{count} hook calls came with a refused token: {who}", "baton token create")
     for failure, count in status["hook_failures"].items():
         yield Finding("warning", f"{count} hook calls were answered without a decision: {failure}")
 

@@ -4,7 +4,23 @@ import sys
 
 import typer
 
-from app.cli import db, doctor, explain, hooks, mode, policy, serve, status, token, user
+from app.cli import (
+    audit,
+    db,
+    delegation,
+    doctor,
+    explain,
+    hooks,
+    mode,
+    override,
+    policy,
+    report,
+    serve,
+    session,
+    status,
+    token,
+    user,
+)
 from app.cli.api import ApiError
 
 app = typer.Typer(
@@ -24,6 +40,12 @@ app.command("explain")(explain.explain)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.add_typer(db.app, name="db")
+app.command("audit")(audit.audit)
+app.command("delegation")(delegation.delegation)
+app.add_typer(override.app, name="override")
+app.command("report")(report.report)
+app.add_typer(report.reports, name="reports")
+app.add_typer(session.app, name="session")
 
 
 def main() -> None:

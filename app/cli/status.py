@@ -24,6 +24,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
     _counts("records", answer["records"], "none")
     _counts("decided without", answer["degraded"], "nothing was missing")
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
+    for who, count in sorted(answer["refused"].items()):
+        print(f"  ! {count} hook calls with a refused token: {who}")
     if not answer["clients"]:
         print("  clients: none heard of yet; `baton hooks install` connects one")
     for client in answer["clients"]:

@@ -13,7 +13,3 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     team: str = "default"
     user: str = "local"
     role: str = "developer"
-
-    def sees_all(self) -> bool:
-        """Tell whether records of other users are visible to this principal."""
-        return self.role in {"lead", "admin", "auditor"}

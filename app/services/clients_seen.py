@@ -5,6 +5,7 @@ import contextlib
 from datetime import UTC, datetime
 
 from app.engine.principal import Principal
+from app.services.users import Users
 from app.store import clients_seen as store
 from app.store.clients_seen import Seen
 from app.store.sql import Database, DatabaseUnavailable
@@ -18,7 +19,8 @@ MOST = 10_000
 class ClientsSeen:
     """Notes in memory, flushes to SQL; a process that is killed loses at most the last seconds."""
 
-    def __init__(self, database: Database, organisation: str) -> None:
+    def __init__(self, database: Database, users: Users, organisation: str) -> None:
+        self._users = users
         self._database = database
         self._organisation = organisation
         self._heard: dict[tuple[str, str], Seen] = {}
@@ -33,9 +35,10 @@ class ClientsSeen:
         """List the clients that a principal may see, the last heard of first; [] while the database is away."""
         await self.flush()
         try:
-            return await store.load(self._database, self._organisation, "" if principal.sees_all() else principal.user)
+            seen = await store.load(self._database, self._organisation)
         except DatabaseUnavailable:
             return []
+        return [one for one in seen if self._users.covers(principal, "clients.read", one.user)]
 
     async def flush(self) -> None:
         """Bring what was heard to SQL; while the database is away it stays."""

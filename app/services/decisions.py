@@ -5,6 +5,8 @@ import msgspec
 from app.engine.principal import Principal
 from app.engine.record import Record
 from app.errors import Invalid, NotFound, StoreUnavailable
+from app.services.permissions import covers
+from app.services.reach import whose
 from app.store import decisions as store
 from app.store.decisions import BadCursorError
 from app.store.decisions import Filters as DecisionFilter
@@ -30,10 +32,7 @@ class Decisions:
             Invalid: the cursor is not one of ours.
             StoreUnavailable: the database is away.
         """
-        if not principal.sees_all():
-            if wanted.user not in {"", principal.user}:
-                return [], ""
-            wanted = msgspec.structs.replace(wanted, user=principal.user)
+        wanted = msgspec.structs.replace(wanted, whose=whose(principal, "decisions.read"))
         try:
             return await store.find(self._database, principal.organisation, wanted, cursor, limit)
         except BadCursorError as error:
@@ -52,13 +51,13 @@ class Decisions:
             record = await store.get(self._database, principal.organisation, decision_id)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
-        if record is None or not (principal.sees_all() or record.user == principal.user):
+        if record is None or not covers(principal, "decisions.read", user=record.user, team=record.team):
             raise NotFound(f"there is no decision `{decision_id}`; one that was just made may take a second to appear")
         return record
 
     async def counts(self, principal: Principal) -> dict[str, int]:
         """Count the decisions that a principal may see, by effect; nothing while the database is away."""
-        wanted = DecisionFilter(user="" if principal.sees_all() else principal.user)
+        wanted = DecisionFilter(whose=whose(principal, "decisions.read"))
         try:
             return await store.counts(self._database, principal.organisation, wanted)
         except DatabaseUnavailable:

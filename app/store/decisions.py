@@ -14,6 +14,7 @@ from sqlmodel import Field, SQLModel
 
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, Record
 from app.store.sql import Database, UTCDateTime, storable
+from app.store.whose import Whose
 
 LARGEST_BATCH = 200
 """Rows of one statement: more would hold up the loop."""
@@ -77,6 +78,7 @@ _rules = DecisionRuleRow.__table__
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to find; all that are set must hold. `since` is included, `until` is not."""
 
+    whose: Whose = Whose()
     user: str = ""
     session_id: str = ""
     agent_id: str = ""
@@ -168,7 +170,7 @@ def _record(row: Row[Any]) -> Record:
 
 
 def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
-    query = query.where(_decisions.c.organisation == organisation)
+    query = wanted.whose.limit(query.where(_decisions.c.organisation == organisation), _decisions)
     for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
         longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
         if value := getattr(wanted, name):

@@ -60,7 +60,9 @@ def test_one_developer_neither_sees_nor_sets_another_s(server, http):
     with server.client(**{"Baton-User": "eve"}) as eve:
         assert eve.get("/mode", params={"user": "ann"}).status_code == 404
         body = {"scope": "user_project", "user": "ann", "project": "p", "enabled": False}
-        assert eve.put("/mode", json=body).status_code == 422
+        assert eve.put("/mode", json=body).status_code == 404
+        shared = {"scope": "organisation", "enabled": False}
+        assert eve.put("/mode", json=shared).status_code == 403
         eve.put("/mode", json={"scope": "session", "id": "shared-id", "enabled": True, "level": "strict"})
     assert not http.get("/mode", params={"session_id": "shared-id", "user": "ann"}).json()["enabled"]
 

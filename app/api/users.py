@@ -1,0 +1,196 @@
+"""`/users`, `/teams`, `/projects`: who belongs where, and what is kept about a person. It gives no rights."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.dependencies import CallerOf, ServicesOf
+from app.api.json_io import encode
+from app.api.limits import ADMIN, EXPENSIVE
+from app.store.users import Project, Team, User
+
+router = APIRouter(tags=["users"])
+Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
+Name = Annotated[str, Path(max_length=200)]
+
+
+class UserModel(BaseModel):
+    """A user."""
+
+    name: str
+    team: str
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+    @classmethod
+    def of(cls, user: User) -> "UserModel":
+        """Show a user as the API does."""
+        return cls(name=user.name, team=user.team, created_at=user.created_at, disabled_at=user.disabled_at)
+
+
+class UserBody(BaseModel):
+    """What holds for a user; while `disabled`, their tokens are refused."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    team: str = Field("", max_length=200, description="Their team; when absent it stays, or is the server's default.")
+    disabled: bool = False
+    reason: str = ""
+
+
+class UsersModel(BaseModel):
+    """The users that you may see, by name."""
+
+    items: list[UserModel]
+
+
+class TeamBody(BaseModel):
+    """What holds for a team."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    keep_prompts: bool = Field(False, description="Record the prompts of delegations, with secrets masked.")
+    reason: str = ""
+
+
+class TeamModel(BaseModel):
+    """A team."""
+
+    name: str
+    keep_prompts: bool
+
+
+class TeamsModel(BaseModel):
+    """All teams, by name."""
+
+    items: list[TeamModel]
+
+
+class ProjectBody(BaseModel):
+    """A project, and the team that answers for it."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    name: str = Field(min_length=1)
+    team: str = Field(min_length=1, max_length=200)
+    reason: str = ""
+
+
+class ProjectModel(BaseModel):
+    """A project."""
+
+    name: str
+    team: str
+
+
+class ProjectsModel(BaseModel):
+    """All projects that a team answers for, by name."""
+
+    items: list[ProjectModel]
+
+
+class KeptModel(BaseModel):
+    """Everything that is kept about a user: rows by the name of their table, and what they changed (`audit`)."""
+
+    user: str
+    exported_at: datetime
+    kept: dict[str, list[dict[str, object]]]
+
+
+class DeletedModel(BaseModel):
+    """How many rows of each table were deleted."""
+
+    deleted: dict[str, int]
+
+
+@router.get("/users", operation_id="list_users", response_model_exclude_none=True)
+async def list_users(caller: CallerOf, services: ServicesOf) -> UsersModel:
+    """List the users: yourself, your team's as its lead, or all."""
+    return UsersModel(items=[UserModel.of(user) for user in services.users.visible(caller.principal)])
+
+
+@router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
+async def get_user(caller: CallerOf, services: ServicesOf, name: Name) -> UserModel:
+    """Show a user."""
+    return UserModel.of(services.users.get(caller.principal, name))
+
+
+@router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
+async def put_user(caller: CallerOf, services: ServicesOf, name: Name, body: UserBody) -> UserModel:
+    """Enter a user, move them to a team, disable or enable them."""
+    user = await services.users.put_user(
+        caller.principal, name, team=body.team, disabled=body.disabled, reason=body.reason
+    )
+    return UserModel.of(user)
+
+
+@router.delete("/users/{name}", operation_id="delete_user", status_code=204, dependencies=[ADMIN])
+async def delete_user(caller: CallerOf, services: ServicesOf, name: Name, reason: Reason = "") -> Response:
+    """Remove a user from the directory: their tokens are refused. What is kept about them stays until deleted."""
+    await services.users.remove_user(caller.principal, name, reason)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/users/{name}/export",
+    operation_id="export_user",
+    response_model=KeptModel,
+    dependencies=[EXPENSIVE],
+)
+async def export_user(caller: CallerOf, services: ServicesOf, name: Name) -> StreamingResponse:
+    """Give everything that is kept about a user."""
+    parts = await services.user_data.export(caller.principal, name)
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"user":%b,"exported_at":%b,"kept":{' % (encode(name), encode(parts.at))
+        async for part in parts.rows(encode):
+            yield part
+        yield b"}}"
+
+    return StreamingResponse(body(), media_type="application/json")
+
+
+@router.delete("/users/{name}/data", operation_id="delete_user_data", dependencies=[ADMIN])
+async def delete_user_data(caller: CallerOf, services: ServicesOf, name: Name, reason: Reason = "") -> DeletedModel:
+    """Delete a user's decisions, sessions, modes and clients. Their tokens and what the audit log says stay."""
+    return DeletedModel(deleted=await services.user_data.delete(caller.principal, name, reason))
+
+
+@router.get("/teams", operation_id="list_teams")
+async def list_teams(caller: CallerOf, services: ServicesOf) -> TeamsModel:
+    """List the teams."""
+    teams = services.users.teams(caller.principal)
+    return TeamsModel(items=[TeamModel(name=team.name, keep_prompts=team.keep_prompts) for team in teams])
+
+
+@router.get("/teams/{name}", operation_id="get_team")
+async def get_team(caller: CallerOf, services: ServicesOf, name: Name) -> TeamModel:
+    """Show a team."""
+    team = services.users.team(caller.principal, name)
+    return TeamModel(name=team.name, keep_prompts=team.keep_prompts)
+
+
+@router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
+async def put_team(caller: CallerOf, services: ServicesOf, name: Name, body: TeamBody) -> TeamModel:
+    """Set what holds for a team."""
+    team = Team(name=name, keep_prompts=body.keep_prompts)
+    await services.users.put_team(caller.principal, team, body.reason)
+    return TeamModel(name=name, keep_prompts=body.keep_prompts)
+
+
+@router.get("/projects", operation_id="list_projects")
+async def list_projects(caller: CallerOf, services: ServicesOf) -> ProjectsModel:
+    """List the projects that a team answers for."""
+    projects = services.users.projects(caller.principal)
+    return ProjectsModel(items=[ProjectModel(name=project.name, team=project.team) for project in projects])
+
+
+@router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
+async def put_project(caller: CallerOf, services: ServicesOf, body: ProjectBody) -> ProjectModel:
+    """Say which team answers for a project."""
+    await services.users.put_project(caller.principal, Project(name=body.name, team=body.team), body.reason)
+    return ProjectModel(name=body.name, team=body.team)

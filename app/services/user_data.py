@@ -1,0 +1,107 @@
+"""What is kept about a person: given out whole, or deleted. It does not say what is kept: each table does."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+
+from app.engine.principal import Principal
+from app.errors import NotFound, StoreUnavailable
+from app.services.changes import Changes
+from app.services.modes import KIND as MODES
+from app.services.modes import Modes
+from app.services.permissions import require
+from app.services.users import Users
+from app.store import audit
+from app.store import changes as numbers
+from app.store import user_data as store
+from app.store.history import History
+from app.store.redis import RedisUnavailable
+from app.store.sql import Database, DatabaseUnavailable
+
+
+class Export:
+    """Everything about one user, read while it is sent."""
+
+    def __init__(self, database: Database, organisation: str, user: str) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._user = user
+        self.at = datetime.now(UTC)
+
+    async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
+        """Give the inside of a JSON object: each table's name with the list of its rows."""
+        for number, table in enumerate(sorted(store.concerning(self._user))):
+            yield b"%b%b:[" % (b"," if number else b"", encode(table))
+            first = True
+            async for row in store.rows(self._database, self._organisation, self._user, table):
+                yield (b"" if first else b",") + encode(row)
+                first = False
+            yield b"]"
+
+
+class UserData:
+    """A person's right to see what is kept about them, and to have it deleted."""
+
+    def __init__(self, database: Database, changes: Changes, users: Users, modes: Modes, history: History) -> None:
+        self._database = database
+        self._changes = changes
+        self._users = users
+        self._modes = modes
+        self._history = history
+
+    async def export(self, principal: Principal, user: str) -> Export:
+        """Prepare an export.
+
+        Raises:
+            NotFound: it is another's, whom the principal may not see.
+            StoreUnavailable: the database is away.
+        """
+        self._find(principal, "users.export", user)
+        if not await self._database.ping():
+            raise StoreUnavailable("what is kept cannot be read now; try again")
+        return Export(self._database, principal.organisation, user)
+
+    async def delete(self, principal: Principal, user: str, reason: str = "") -> dict[str, int]:
+        """Delete what is kept about a user, but their tokens and what the audit log says; give rows by table.
+
+        Raises:
+            NotFound: it is another's, whom the principal may not reach.
+            StoreUnavailable: the database is away; nothing was deleted.
+        """
+        self._find(principal, "users.delete-data", user)
+        organisation = principal.organisation
+        try:
+            sessions = await store.session_ids(self._database, organisation, user)
+            async with self._database.transaction() as connection:
+                deleted = await store.remove(connection, organisation, user)
+                await audit.add(
+                    connection,
+                    principal,
+                    action="user.delete-data",
+                    kind="user",
+                    object=user,
+                    after=deleted,
+                    reason=reason,
+                )
+                for kind in (MODES, "users"):
+                    await numbers.raise_number(connection, organisation, kind)
+            await self._modes.load()
+            await self._users.load()
+        except DatabaseUnavailable:
+            raise StoreUnavailable("nothing was deleted; try again") from None
+        for kind in (MODES, "users"):
+            self._changes.announce(kind)
+        await self._forget(Principal(organisation=organisation, user=user), sessions)
+        return deleted
+
+    def _find(self, principal: Principal, action: str, user: str) -> None:
+        require(principal, action)
+        if not self._users.covers(principal, action, user):
+            raise NotFound(f"there is no user `{user}`")
+
+    async def _forget(self, user: Principal, sessions: list[str]) -> None:
+        """Forget the sessions' state; what Redis cannot be told now, it forgets by itself."""
+        try:
+            for session_id in sessions:
+                await self._history.end(user, session_id)
+        except RedisUnavailable:
+            return
