@@ -1,0 +1,100 @@
+"""`baton policy push`, `activate`, `rollback`, `history`, `replay`, `hits` as a person runs them, against a real server."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.api.test_policy_layers import rule
+from tests.support.server import BATON, serving, until
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli-layers") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
+    env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
+
+    def run(*words):
+        return subprocess.run(
+            [BATON, "policy", *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ours" / "team").mkdir(parents=True)
+    (tmp_path / "ours" / "team" / "no-deploy.yaml").write_text(rule())
+    return tmp_path / "ours"
+
+
+def ask(server, command="deployer now"):
+    body = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": command}}
+    with server.client(**{"Baton-User": "ann", "Baton-Team": "payments"}) as http:
+        return http.post("/pre-tool-use", json=body).json()["decision"]
+
+
+def test_a_lead_pushes_replays_activates_and_rolls_back(server, baton, folder):
+    where = ("--tier", "team", "--name", "payments")
+    assert ask(server) == "allow"
+    with server.client() as http:
+        until(lambda: http.get("/decisions").json()["items"])
+
+    replayed = baton("replay", "--since", "1h", "--candidate", str(folder), *where)
+    assert replayed.returncode == 0, replayed.stderr
+    assert "1 would change" in replayed.stdout
+    assert "abstain → deny by team/no-deploy: ann (1)" in replayed.stdout
+
+    pushed = baton("push", str(folder), *where, "--reason", "no deploys by hand")
+    assert pushed.returncode == 0, pushed.stderr
+    assert "not in force" in pushed.stdout
+    assert ask(server) == "allow"
+    assert baton("activate", "1", *where).returncode == 0
+    assert ask(server) == "block"
+
+    (folder / "team" / "no-deploy.yaml").write_text(rule(decision="ask"))
+    assert baton("push", str(folder), *where, "--activate", "--reason", "ask instead").returncode == 0
+    assert ask(server) == "ask"
+    assert "version 1 of team payments" in baton("rollback", *where).stdout
+    assert ask(server) == "block"
+
+    versions = json.loads(baton("history", *where, "--json").stdout)
+    assert [(one["version"], one["state"], one["reason"]) for one in versions] == [
+        (2, "retired", "ask instead"),
+        (1, "active", "no deploys by hand"),
+    ]
+    with server.client() as http:
+        until(lambda: len(http.get("/decisions").json()["items"]) == 5)
+    hits = baton("hits", "--json")
+    counts = {one["rule"]: one["hits"] for one in json.loads(hits.stdout)}
+    assert counts["team/no-deploy"] == {"ask": 1, "deny": 2}
+    assert "never since 7d:" in baton("hits").stdout
+
+
+def test_a_refused_push_names_every_problem(baton, folder):
+    (folder / "config.yaml").write_text("rules:\n  no/such: on\n  nor/this: on\n")
+    refused = baton("push", str(folder), "--tier", "team", "--name", "t2", "--reason", "r")
+    assert refused.returncode == 1
+    for line in (2, 3):
+        assert f"team/t2:config.yaml:{line}: unknown rule" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("push", "nowhere", "--tier", "team", "--reason", "r"), "is no folder"),
+        (("replay",), "--candidate"),
+        (("replay", "--version", "1", "--since", "soon"), "is no time"),
+    ],
+)
+def test_what_cannot_be_carried_out_says_why(baton, words, said):
+    done = baton(*words)
+    assert (done.returncode, said in done.stderr) == (2, True)
