@@ -1,0 +1,78 @@
+"""`baton report`, `reports`, `override`, `session`, `audit`, `delegation` against a real server."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.api import ApiError
+from app.cli.main import app
+from tests.support.server import serving, until
+
+EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
+SESSION = {"session_id": "c1", "cwd": "/home/dev/shop"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path, monkeypatch):
+    """Run `baton …` as alice, with a home of her own; in this process, since it is run often."""
+    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words, refused=False):
+        done = CliRunner().invoke(app, words)
+        if refused:
+            assert isinstance(done.exception, ApiError), done.output
+            return str(done.exception)
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    return run
+
+
+@pytest.fixture
+def alice(server):
+    with server.client(**{"Baton-User": "alice"}) as client:
+        yield client
+
+
+def edits(alice):
+    return alice.post("/pre-tool-use", json=SESSION | EDIT).json()["decision"]
+
+
+def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice):
+    body = {"scope": "session", "id": "c1", "enabled": True, "level": "strict"}
+    assert alice.put("/mode", json=body).status_code == 200
+    assert edits(alice) == "block"
+    decision = until(lambda: alice.get("/decisions", params={"decision": "block"}).json()["items"])[0]
+
+    assert "orchestrator/direct-edit" in baton("report", decision["id"], "--comment", "a one-line fix")
+    assert "already" in baton("report", decision["id"], refused=True)
+    (report,) = json.loads(baton("reports", "--json"))
+    assert "accepted" in baton("reports", "answer", report["id"], "accepted", "--answer", "spared from now on")
+    assert "spared from now on" in baton("reports", "--state", "accepted")
+
+    said = baton("override", "make", "c1", "--reason", "release", "--minutes", "5")
+    assert "of alice until" in said
+    assert edits(alice) == "allow"
+    override = json.loads(baton("override", "list", "--json"))[0]
+    assert "lifted until" in baton("session", "show", "c1")
+    assert "has ended" in baton("override", "end", override["id"])
+    assert edits(alice) == "block"
+
+    assert "c1  alice" in baton("session", "list")
+    assert "anew" in baton("session", "reset", "c1", "--reason", "stuck")
+    log = baton("audit")
+    for action in ("mode.set", "report.resolve", "override.make", "override.end", "session.reset"):
+        assert action in log
+    assert "state: open → accepted" in baton("audit", "--kind", "report")
+    assert "c1 (alice)" in baton("delegation", "--by", "session")
+    assert json.loads(baton("delegation", "--by", "user", "--json"))["items"][0]["blocked"] >= 1
