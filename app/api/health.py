@@ -1,6 +1,6 @@
 """`GET /healthz`, `/readyz` and `/status`: for load balancers and for people. They decide nothing."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from fastapi import APIRouter, Response
@@ -9,7 +9,10 @@ from pydantic import BaseModel
 from app.api.callers import PROTOCOL
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PolicyProblemModel
+from app.errors import StoreUnavailable
+from app.services.clients_seen import silent
 from app.services.permissions import reach
+from app.store.tokens import Token
 
 router = APIRouter(tags=["health"])
 
@@ -37,10 +40,22 @@ class ClientModel(BaseModel):
     client: str
     last_seen: datetime
     protocol: str | None = None
+    silent: bool = False
+    """True when it fell silent within the last week while its user goes on working: its hook may be dead."""
+
+
+class TokenSeenModel(BaseModel):
+    """A token that is not revoked, and when it was last used."""
+
+    id: str
+    user: str
+    role: str
+    last_used_at: datetime | None = None
+    expires_at: datetime | None = None
 
 
 class StatusModel(BaseModel):
-    """The server at a glance. Counts of failures are since the server started; decisions are all that are kept."""
+    """The server at a glance: failures of all workers of this machine since the start, all decisions that are kept."""
 
     version: str
     protocol: str
@@ -59,6 +74,7 @@ class StatusModel(BaseModel):
     refused: dict[str, int]
     """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
     clients: list[ClientModel]
+    tokens: list[TokenSeenModel]
 
 
 @router.get("/healthz", operation_id="get_healthz")
@@ -86,6 +102,14 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
     """Show counts, dependencies, and each client's last word."""
     health = await services.health.check()
     policies = services.policies.status
+    degraded, failures = services.metrics.totals()
+    clients = await services.clients_seen.find(caller.principal)
+    tokens = [token for token in await _tokens(services, caller) if token.revoked_at is None]
+    used: dict[str, datetime] = {}
+    for token in tokens:
+        if token.last_used_at is not None:
+            used[token.user] = max(token.last_used_at, used.get(token.user, token.last_used_at))
+    quiet = silent(clients, used, datetime.now(UTC))
     return StatusModel(
         version=services.health.version,
         protocol=PROTOCOL,
@@ -97,15 +121,35 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         policy_loaded_at=policies.loaded_at,
         policy_problems=_problems(services),
         decisions=await services.decisions.counts(caller.principal),
-        degraded=dict(services.counters.degraded),
-        hook_failures=dict(services.counters.failures),
+        degraded=degraded,
+        hook_failures=failures,
         records=await services.recorder.stats(),
         refused=dict(services.counters.refused) if reach(caller.principal, "tokens.refused") else {},
         clients=[
-            ClientModel(user=c.user, client=c.client, last_seen=c.last_seen, protocol=c.protocol or None)
-            for c in await services.clients_seen.find(caller.principal)
+            ClientModel(
+                user=c.user,
+                client=c.client,
+                last_seen=c.last_seen,
+                protocol=c.protocol or None,
+                silent=(c.user, c.client) in quiet,
+            )
+            for c in clients
+        ],
+        tokens=[
+            TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
+            for t in tokens
         ],
     )
+
+
+async def _tokens(services: ServicesOf, caller: CallerOf) -> list[Token]:
+    """List the caller's tokens; none while the database is away, and none for a role that sees none."""
+    if reach(caller.principal, "tokens.read") is None:
+        return []
+    try:
+        return await services.tokens.find(caller.principal)
+    except StoreUnavailable:
+        return []
 
 
 def _problems(services: ServicesOf) -> list[PolicyProblemModel]:

@@ -30,6 +30,11 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
         print("  clients: none heard of yet; `baton hooks install` connects one")
     for client in answer["clients"]:
         print(f"  client {client['client']} of {client['user']}: last heard of {_ago(client['last_seen'])} ago")
+        if client["silent"]:
+            print(f"  ! {client['user']} is at work, but {client['client']} is silent: `baton doctor` there looks why")
+    for token in answer["tokens"]:
+        used = f"last used {_ago(token['last_used_at'])} ago" if token.get("last_used_at") else "never used"
+        print(f"  token {token['id']} of {token['user']} ({token['role']}): {used}")
 
 
 def _counts(title: str, counts: dict[str, Any], none: str) -> None:

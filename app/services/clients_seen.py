@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from app.engine.principal import Principal
 from app.services.users import Users
@@ -14,6 +15,9 @@ FLUSH_S = 5.0
 """How often what was heard goes to the database, in seconds."""
 MOST = 10_000
 """Clients that are held between two flushes; more are not noted until the next."""
+SILENT_AFTER = timedelta(days=1)
+FORGOTTEN_AFTER = timedelta(days=7)
+"""A client that was not heard of for longer is taken for one that is no longer used."""
 
 
 class ClientsSeen:
@@ -55,3 +59,19 @@ class ClientsSeen:
                 async with asyncio.timeout(FLUSH_S):
                     await stop.wait()
             await self.flush()
+
+
+def silent(seen: Sequence[Seen], used: Mapping[str, datetime], now: datetime) -> set[tuple[str, str]]:
+    """Name the clients, as (user, client), that should be talking: their hook may be dead.
+
+    Such a client was heard of in the last seven days but not in the last one, while its user was at work in that last
+    day: another of their clients was heard of, or a token of theirs was used (`used` gives the latest use by user).
+    """
+    latest = dict(used)
+    for one in seen:
+        latest[one.user] = max(one.last_seen, latest.get(one.user, one.last_seen))
+    return {
+        (one.user, one.client)
+        for one in seen
+        if SILENT_AFTER < now - one.last_seen <= FORGOTTEN_AFTER and now - latest[one.user] <= SILENT_AFTER
+    }
