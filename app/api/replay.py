@@ -111,11 +111,11 @@ async def _lines(found: AsyncIterator[Progress | Summary]) -> AsyncIterator[byte
 
 
 def _period(since: datetime | None, until: datetime | None) -> Period:
-    end = until or datetime.now(UTC)
     try:
-        start = since or end - WEEK
+        end = (until or datetime.now(UTC)).astimezone(UTC)
+        start = (since or end - WEEK).astimezone(UTC)
     except OverflowError:
-        start = datetime.min.replace(tzinfo=UTC)
+        raise Invalid("since", "or `until` lies outside of the years 1 to 9999") from None
     if start >= end:
         raise Invalid("since", "must be before `until`")
     return Period(since=start, until=end)

@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Column, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime
+from app.store.sql import Database, UTCDateTime, storable
 
 
 class PolicyRevisionRow(SQLModel, table=True):
@@ -70,7 +70,7 @@ async def latest(database: Database, organisation: str, limit: int = 50) -> list
 async def files(database: Database, organisation: str, revision: str) -> dict[str, str] | None:
     """Give the texts of a revision by path."""
     query = select(_revisions.c.files).where(
-        _revisions.c.organisation == organisation, _revisions.c.revision == revision
+        _revisions.c.organisation == organisation, _revisions.c.revision == storable(revision)
     )
     async with database.transaction() as connection:
         found: dict[str, str] | None = (await connection.execute(query)).scalar()
