@@ -1,4 +1,4 @@
-"""The HTTP protocol of the server: uvicorn's own, with one write to the socket per answer. It changes no byte.
+"""The HTTP protocol of the server: uvicorn's own, with one write per answer and a deadline. It changes no byte.
 
 uvicorn writes an answer's head and body apart; each write is a system call that wakes the client.
 """
@@ -16,6 +16,7 @@ class OneWrite:
         self._transport = transport
         self._loop = loop
         self._pending: list[bytes] = []
+        self.is_closing = transport.is_closing  # asked for at every answer
 
     def __getattr__(self, name: str) -> Any:
         """Everything but writing and closing is the transport's own."""
@@ -40,8 +41,39 @@ class OneWrite:
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection of a client."""
+    """One connection of a client. One whose request does not arrive in time is closed; uvicorn itself waits for ever."""
+
+    receive_s = 10.0
+    """Longest that a request may take to arrive, from the connection or its first byte to its last, in seconds."""
+
+    _begun: float | None = None
+    _deadline: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
         super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
+        self._begun = self.loop.time()
+        self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop looking."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Note when a request begins to arrive."""
+        self._begun = self.loop.time()
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        """Note that it has arrived whole; until the next begins, uvicorn's own limit on idle connections holds."""
+        self._begun = None
+        super().on_message_complete()
+
+    def _look(self) -> None:
+        now = self.loop.time()
+        due = (now if self._begun is None else self._begun) + self.receive_s
+        if due <= now:
+            self.transport.close()
+        else:
+            self._deadline = self.loop.call_at(due, self._look)

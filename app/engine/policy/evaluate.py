@@ -10,7 +10,7 @@ from app.engine.verdict import EVERY, Facts, RuleHit, Verdict
 
 _Outcome = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Hit = tuple[Rule, _Outcome, dict[str, str]]
-_RANK: dict[_Outcome, int] = {"deny": 4, "ask": 3, "rewrite": 2, "allow": 1, "guidance": 1}
+_RANK: dict[_Outcome, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
 
 
 def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
@@ -55,14 +55,15 @@ def _effect(rule: Rule, facts: Facts) -> _Outcome:
     return rule.decision
 
 
+def _rank(hit: _Hit) -> int:
+    return _RANK[hit[1]]
+
+
 def _verdict(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Verdict:
-    if any(effect != "allow" for _, effect, _ in hits):
+    rule, effect, found = max(hits, key=_rank)
+    if effect != "allow":
         hits = [hit for hit in hits if hit[1] != "allow"]
-    best = max(_RANK[effect] for _, effect, _ in hits)
-    rule, effect, found = next(hit for hit in hits if _RANK[hit[1]] == best)
     softened = next((hit for hit in hits if hit[1] == "guidance"), None)
-    if effect == "allow" and softened:
-        rule, effect, found = softened
     context.found = found
     reason, suggestion = texts.fill(rule.reason, found), rule.suggestion(context)
     text = guidance = ""

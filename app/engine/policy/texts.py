@@ -37,7 +37,18 @@ def slots(template: str) -> list[str]:
 
 def fill(template: str, found: Mapping[str, str]) -> str:
     """Put what was found into a rule's text; a name that was not found becomes `…`."""
-    return _SLOT.sub(lambda slot: found.get(slot.group(1), "…"), template) if "{" in template else template
+    if "{" not in template:
+        return template
+    parts = list(_parts(template))
+    for at in range(1, len(parts), 2):
+        parts[at] = found.get(parts[at], "…")
+    return "".join(parts)
+
+
+@lru_cache(maxsize=4_096)
+def _parts(template: str) -> tuple[str, ...]:
+    """A rule's text taken apart: what stands between the slots, and in turn the names of the slots."""
+    return tuple(_SLOT.split(template))
 
 
 def task_tool(client: str) -> str:
