@@ -68,7 +68,7 @@ def test_workers_are_replaced_one_by_one_while_every_call_is_answered(server):
         while not done.is_set():
             try:
                 asked.append(ask(server, "rolled", tool_use_id=os.urandom(4).hex())["decision_id"])
-            except Exception as error:
+            except (AssertionError, ValueError) as error:
                 failed.append(error)
 
     thread = threading.Thread(target=agent)
@@ -88,7 +88,7 @@ def test_both_workers_see_one_session_and_one_mode(server):
     with server.client() as http:
         assert http.put("/mode", json=body).status_code == 200
     until(lambda: all(mode(server, "shared") for _ in range(10)), seconds=3)
-    assert [ask(server, "shared", tool_use_id=f"t{n}")["decision"] for n in range(4)][0] == "allow"
+    assert ask(server, "shared", tool_use_id="t0")["decision"] == "allow"
     assert {ask(server, "shared", tool_use_id=f"u{n}")["decision"] for n in range(8)} == {"block"}
     assert len({ask(server, "shared", tool_use_id="t0")["decision_id"] for _ in range(8)}) == 1
 
