@@ -87,9 +87,14 @@ class Postgres:
             package = home / package.name
             os.chown(home, nobody.pw_uid, nobody.pw_gid)
         self._bin = package / "pginstall" / "bin"
-        self._data, self._sockets, self._log = home / "data", home, home / "log"
+        self._data, self._log = home / "data", home / "log"
+        self.sockets = home
         self._run("initdb", "-D", self._data, "-U", "baton", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync")
-        options = f"-k {self._sockets} -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60"
+        self.start()
+
+    def start(self) -> None:
+        """Start the server, again after it was killed."""
+        options = f"-k {self.sockets} -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60"
         self._run("pg_ctl", "-D", self._data, "-w", "-s", "-l", self._log, "-o", options, "start")
 
     def _run(self, program: str, *arguments: object) -> None:
@@ -107,13 +112,18 @@ class Postgres:
         )
         assert done.returncode == 0, f"{program} failed: {done.stderr}"
 
+    @property
+    def pid(self) -> int:
+        """The process id of the server, whose children are its others."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
     def sql(self, text: str) -> None:
         """Run a statement as the superuser."""
-        self._run("psql", "-q", "-h", self._sockets, "-U", "baton", "-d", "postgres", "-c", text)
+        self._run("psql", "-q", "-h", self.sockets, "-U", "baton", "-d", "postgres", "-c", text)
 
     def url(self, name: str) -> str:
         """Name a database."""
-        return f"postgresql://baton@/{name}?host={self._sockets}"
+        return f"postgresql://baton@/{name}?host={self.sockets}"
 
     def stop(self) -> None:
         """End the server and all of its processes."""

