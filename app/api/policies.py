@@ -47,6 +47,6 @@ async def list_policy_revisions(services: ServicesOf) -> list[RevisionModel]:
 
 
 @router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
-async def get_policy_revision(services: ServicesOf, revision: str) -> dict[str, str]:
-    """Give the texts of a revision by path."""
-    return await services.policies.texts(revision)
+async def get_policy_revision(caller: CallerOf, services: ServicesOf, revision: str) -> dict[str, str]:
+    """Give the texts of a revision by path; those of a layer come as `tier/name:path`."""
+    return await services.policies.texts(caller.principal, revision)

@@ -87,7 +87,8 @@ def _judged(answer: dict[str, Any], *, everything: bool) -> None:
     if everything:
         for trace in answer["trace"]:
             if not trace["matched"]:
-                print(f"  not {trace['id']}: {trace['why']}")
+                when = f" [when: {trace['when']}]" if trace.get("when") else ""
+                print(f"  not {trace['id']}: {trace['why']}{when}")
 
 
 def _shell(shell: dict[str, Any]) -> None:

@@ -59,14 +59,13 @@ def verdict_changes(before: PolicySet, after: PolicySet, calls: Sequence[Facts])
 
 
 def _changed(old: Rule, new: Rule) -> str:
-    if old.file == new.file:
-        return "" if old.enabled == new.enabled else f"switched {_state(new)}"
+    switched = "" if _state(old) == _state(new) else f"switched {_state(new)}"
     keys = [key for key in old.file.__struct_fields__ if getattr(old.file, key) != getattr(new.file, key)]
-    return ", ".join(keys) + ("" if old.enabled == new.enabled else f"; switched {_state(new)}")
+    return "; ".join(filter(None, (", ".join(keys), switched)))
 
 
 def _state(rule: Rule) -> str:
-    return "on" if rule.enabled else "off"
+    return "off" if not rule.enabled else "shadow" if rule.shadow else "on"
 
 
 def _said(effect: str, rule: str) -> str:

@@ -111,7 +111,7 @@ def _bounded(value: Any, longest: int, depth: int) -> Any:
 
 def _input_keys(text: str) -> frozenset[str] | None:
     """The keys of `call.input` that an expression names; None if it may look at any."""
-    named = re.findall(r"\bcall\s*\.\s*input\s*\.\s*(\w+)(?!\s*\()", text)
+    named = re.findall(r"\bcall\s*\.\s*input\s*\.\s*(\w+)\b(?!\s*\()", text)
     named += re.findall(r"""\bcall\s*\.\s*input\s*\[\s*["'](\w+)["']\s*\]""", text)
     named += re.findall(r"""["'](\w+)["']\s+in\s+call\s*\.\s*input\b(?!\s*[.\[])""", text)
     return frozenset(named) if len(named) == len(re.findall(r"\binput\b", text)) else None

@@ -7,6 +7,9 @@ from app.engine.policy.explain import explain
 from app.engine.policy.load import layered, load
 from app.engine.verdict import RuleHit
 
+CONFIG = "rosters: [team]\n"
+LOUD = "{tool: Edit, input: {loud: true}}"
+
 
 def test_no_rule_is_no_opinion(build, facts):
     verdict = evaluate(build({}), facts())
@@ -204,3 +207,43 @@ def test_a_command_given_as_a_list_is_read_like_a_line(shipped, facts, key):
     tool = {"command": "shell", "cmd": "exec_command"}[key]
     verdict = evaluate(shipped, facts(tool, {key: ["bash", "-lc", "cd x && pytest"]}))
     assert verdict.rule == "orchestrator/test-or-build"
+
+
+@pytest.mark.parametrize("config", ["", "rules: {team/quiet: shadow}"])
+def test_a_rule_in_shadow_is_listed_and_changes_nothing(build, rule, facts, config):
+    quiet = rule("team/quiet", extra="shadow: true" if not config else "")
+    loud = {"team/loud": rule("team/loud", decision="ask", match="{input: {loud: true}}", yes=LOUD)}
+    policies = build({"team/quiet": quiet} | loud, config=CONFIG + config)
+    alone, beside = evaluate(policies, facts("Edit")), evaluate(policies, facts("Edit", {"loud": True}))
+    assert (alone.effect, alone.rule, alone.reason, alone.guidance) == ("abstain", "", "", "")
+    assert alone.hits == (RuleHit("team/quiet", "shadow"),)
+    assert (beside.effect, beside.rule) == ("ask", "team/loud")
+    assert beside.hits == (RuleHit("team/loud", "ask"), RuleHit("team/quiet", "shadow"))
+    without = evaluate(build(loud), facts("Edit", {"loud": True}))
+    assert (beside.reason, beside.guidance, beside.message) == (without.reason, without.guidance, without.message)
+
+
+def test_a_rewrite_in_shadow_rewrites_nothing(build, rule, facts):
+    policies = build({"team/quiet": rule("team/quiet", decision="rewrite", extra="shadow: true\nset: {x: y}")})
+    verdict = evaluate(policies, facts("Edit"))
+    assert (verdict.effect, verdict.updated_input, verdict.message) == ("abstain", None, "")
+
+
+def test_a_rule_in_shadow_replaces_none(build, rule, facts):
+    policies = build(
+        {"team/old": rule("team/old"), "team/new": rule("team/new", extra="shadow: true\nreplaces: [team/old]")}
+    )
+    assert evaluate(policies, facts("Edit")).hits == (RuleHit("team/old", "deny"), RuleHit("team/new", "shadow"))
+
+
+def test_explain_tells_a_rule_in_shadow(build, rule, facts):
+    trace = explain(build({"team/quiet": rule("team/quiet", extra="shadow: true")}), facts("Edit"))[0]
+    assert (trace.matched, trace.decision, trace.shadow) == (True, "deny", True)
+
+
+def test_a_switch_takes_a_rule_out_of_its_shadow(build, rule, facts):
+    quiet = rule("team/quiet", extra="shadow: true")
+    assert (
+        evaluate(build({"team/quiet": quiet}, config=CONFIG + "rules: {team/quiet: on}"), facts("Edit")).effect
+        == "deny"
+    )

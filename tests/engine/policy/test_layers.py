@@ -1,0 +1,279 @@
+"""Layers from wide to narrow: what each may hold, what a lock leaves to those below it, what one set shares with another."""
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.engine.call import ToolCall
+from app.engine.policy.evaluate import evaluate
+from app.engine.policy.layers import TIERS, Layer, layered, texts
+from app.engine.policy.load import PolicyProblems, extend, load
+from app.engine.principal import Principal
+from app.engine.verdict import Facts
+from app.store import policy_files
+
+RULE = """
+id: {id}
+description: A rule.
+match: {{tools: [Target, "{id}"]}}
+decision: {decision}
+reason: because
+{more}
+tests: {{match: [{{tool: Target}}], not_match: [{{tool: Free}}]}}
+"""
+
+
+def rule(rule_id="org/one", decision="deny", **more):
+    lines = "\n".join(f"{key}: {json.dumps(value)}" for key, value in more.items())
+    return RULE.format(id=rule_id, decision=decision, more=lines)
+
+
+ROSTER = "id: org\ndescription: x\nagents: {coder: {model: opus}, scout: {model: haiku}}\n"
+ORG = {
+    "config.yaml": "locked: [org/one, org/two, org/quiet]\nrosters: [org]\nagent_tools: [Task]\nlists: {known: [x]}",
+    "agents/org.yaml": ROSTER,
+    "org/one.yaml": rule(),
+    "org/two.yaml": rule("org/two", "ask", modes=["strict"]),
+    "org/quiet.yaml": rule("org/quiet", shadow=True),
+    "org/free.yaml": rule("org/free", "ask"),
+    "org/other-way.yaml": rule("org/other-way", enabled=False, replaces=["org/one"]),
+}
+BASE = load([Layer(tier="organisation", name="acme", files=ORG)])
+
+
+def below(files, tier="team", base=BASE):
+    return extend(base, [Layer(tier=tier, name="web", files=files)])
+
+
+def problems(files, tier="team", base=BASE):
+    with pytest.raises(PolicyProblems) as refused:
+        below(files, tier, base)
+    return [str(problem) for problem in refused.value.problems]
+
+
+def call(tool, principal=None, **tool_input):
+    return Facts(
+        call=ToolCall(client="t", session_id="s", tool_name=tool, tool_input=tool_input, cwd="/repo"),
+        level="strict",
+        principal=principal or Principal(),
+    )
+
+
+def hits(policies, tool):
+    return {hit.id: hit.effect for hit in evaluate(policies, call(tool)).hits}
+
+
+@pytest.mark.parametrize("tier", ["team", "project", "user"])
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"config.yaml": "rules: {org/one: off}"}, "config.yaml:1: the organisation locked `org/one`; it cannot be"),
+        ({"config.yaml": "rules: {org/one: shadow}"}, "cannot be switched to `shadow` below it"),
+        (
+            {"config.yaml": "rules:\n  org/other-way: on"},
+            "config.yaml:2: `org/other-way` replaces `org/one`, which the organisation locked",
+        ),
+        (
+            {"own/x.yaml": rule("own/x", "allow", replaces=["org/one"])},
+            "own/x.yaml:7: the organisation locked `org/one`; no rule below it replaces it",
+        ),
+        ({"org/one.yaml": rule(decision="ask")}, "org/one.yaml:5: the organisation locked `org/one`, so `decision`"),
+        ({"org/one.yaml": rule(modes=["strict"])}, "so `modes` cannot change like this"),
+        ({"org/one.yaml": rule(shadow=True)}, "so `shadow` cannot change like this; below it the rule only takes"),
+        ({"org/one.yaml": rule(enabled=False)}, "so `enabled` cannot change"),
+        ({"org/one.yaml": rule(unless=[{"tools": "Other"}])}, "so `unless` cannot change"),
+        ({"org/one.yaml": rule(when="false || true")}, "so `when` cannot change"),
+        ({"org/one.yaml": rule(who="orchestrator")}, "so `who` cannot change"),
+        ({"org/one.yaml": rule().replace("Target,", "Target, More,")}, "so `match` cannot change"),
+        ({"config.yaml": "locked: [org/free]"}, "config.yaml:1: `locked` is for the organisation's config.yaml"),
+        (
+            {"config.yaml": "rules: {}\nnever_block: [Edit]"},
+            "config.yaml:2: `never_block` is the organisation's to set",
+        ),
+        ({"config.yaml": "shell_tools: {}"}, "may hold `aliases`, `lists`, `overrides`, `rosters`, `rules`"),
+        ({"config.yaml": "lists: {known: [y]}"}, "the list `known` is set by a wider tier"),
+        ({"shell/x.yaml": "x: read-only"}, "shell/x.yaml:1: shell tables are the organisation's to set"),
+        ({"config.yaml": "overrides: {org/codr: {model: haiku}}"}, "unknown row `org/codr`; did you mean `org/coder`?"),
+        (
+            {"config.yaml": "overrides: {org/coder: {model: gpt}}"},
+            "config.yaml:1: `overrides`: invalid enum value 'gpt'",
+        ),
+        ({"config.yaml": "overrides: {org/coder: {modl: opus}}"}, "unknown key `modl`; did you mean `model`?"),
+    ],
+)
+def test_what_a_layer_below_the_organisation_may_not_do_is_named(tier, files, expected):
+    found = problems(files, tier)
+    assert any(text.startswith(f"{tier}/web:") and expected in text for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"config.yaml": "rules: {org/one: on, org/two: on, org/quiet: on}"}, {"org/quiet": "deny"}),
+        ({"org/two.yaml": rule("org/two", "deny", modes=["strict"])}, {"org/two": "deny"}),
+        ({"org/two.yaml": rule("org/two", "ask", modes=["strict", "guidance"])}, {}),
+        ({"org/two.yaml": rule("org/two", "ask")}, {}),
+        ({"org/quiet.yaml": rule("org/quiet", shadow=False)}, {"org/quiet": "deny"}),
+        ({"config.yaml": "rules: {org/free: off}"}, {"org/free": None}),
+        ({"config.yaml": "rules: {org/free: shadow}"}, {"org/free": "shadow"}),
+        ({"org/free.yaml": rule("org/free", "deny", shadow=True)}, {"org/free": "shadow"}),
+        ({"config.yaml": "lists: {mine: [Own]}", "own/x.yaml": rule("own/x")}, {"own/x": "deny"}),
+    ],
+)
+def test_what_a_layer_below_the_organisation_may_do(files, expected):
+    before = {"org/one": "deny", "org/two": "ask", "org/quiet": "shadow", "org/free": "ask"}
+    wanted = {rule_id: effect for rule_id, effect in (before | expected).items() if effect}
+    assert hits(below(files), "Target") == wanted
+
+
+def test_a_narrower_layer_lies_over_the_wider_ones_in_whatever_order_they_come():
+    layers = [
+        Layer(tier="user", name="ann", files={"config.yaml": "rules: {org/free: on}"}),
+        Layer(tier="team", name="web", files={"config.yaml": "rules: {org/free: off}"}),
+        Layer(tier="project", name="shop", files={"config.yaml": "rules: {org/free: shadow}"}),
+    ]
+    assert hits(extend(BASE, layers), "Target")["org/free"] == "ask"
+    assert hits(extend(BASE, layers[1:]), "Target")["org/free"] == "shadow"
+    assert hits(extend(BASE, layers[1:2]), "Target").get("org/free") is None
+
+
+def test_what_a_team_tightened_a_project_does_not_loosen():
+    team = below({"org/two.yaml": rule("org/two", "deny")})
+    assert any(
+        "so `decision` cannot change" in text
+        for text in problems({"org/two.yaml": ORG["org/two.yaml"]}, "project", team)
+    )
+
+
+def test_the_organisations_own_layers_add_to_each_others_locks_and_bind_each_other_not():
+    upload = Layer(
+        tier="organisation",
+        name="upload",
+        origin="upload",
+        files={"config.yaml": "locked: [org/free]\nrules: {org/one: off}"},
+    )
+    policies = extend(BASE, [upload])
+    assert "org/one" not in hits(policies, "Target")
+    assert problems({"config.yaml": "rules: {org/free: off}"}, base=policies)
+    assert problems({"config.yaml": "rules: {org/two: off}"}, base=policies)
+
+
+def test_a_locked_refusal_that_asks_the_rosters_keeps_them_the_organisations():
+    asks = RULE.format(id="org/models", decision="deny", more="")
+    asks = asks.replace('{tools: [Target, "org/models"]}', "{agent: {default: opus}}").replace(
+        "{tool: Target}", "{tool: Task, input: {subagent_type: coder, prompt: p, description: d}}"
+    )
+    base = load([Layer(tier="organisation", files=ORG | {"org/models.yaml": asks})])
+    assert below({"config.yaml": "overrides: {org/coder: {model: haiku}}"}, base=base)
+    config = ORG["config.yaml"].replace("locked: [", "locked: [org/models, ")
+    base = load([Layer(tier="organisation", files=ORG | {"org/models.yaml": asks, "config.yaml": config})])
+    for files in (
+        {"config.yaml": "overrides: {org/coder: {model: haiku}}"},
+        {"config.yaml": "aliases: {coder: scout}"},
+        {"config.yaml": "rosters: []"},
+        {"agents/org.yaml": ROSTER.replace("opus", "haiku")},
+    ):
+        assert any(
+            "the organisation locked `org/models`, which asks the rosters" in text
+            for text in problems(files, base=base)
+        )
+
+
+def test_rows_of_rosters_change_by_key_and_tier():
+    team = {"config.yaml": "overrides: {org/coder: {model: sonnet, prompt: Be brief.}}"}
+    user = {"config.yaml": "overrides: {org/coder: {model: haiku}, org/scout: {tools: [Read]}}"}
+    layers = [Layer(tier="team", name="web", files=team), Layer(tier="user", name="ann", files=user)]
+    rosters = extend(BASE, layers).rosters
+    coder, scout = rosters.resolve("coder"), rosters.resolve("scout")
+    assert (coder.model, coder.row.prompt, scout.model, scout.row.tools) == ("haiku", "Be brief.", "haiku", ["Read"])
+    assert BASE.rosters.resolve("coder").model == "opus"
+
+
+def test_a_layers_rule_is_tested_with_what_lies_above_it():
+    uses = rule("own/x").replace("Target,", "$mine,").replace("{tool: Target}", "{tool: Own}")
+    layers = [Layer(tier="team", name="web", files={"config.yaml": "lists: {mine: [Own]}"})]
+    narrow = Layer(tier="user", name="ann", files={"own/x.yaml": uses})
+    assert evaluate(extend(BASE, [*layers, narrow]), call("Own")).rule == "own/x"
+    with pytest.raises(PolicyProblems, match=r"user/ann:own/x.yaml:4: unknown list `\$mine`"):
+        extend(BASE, [narrow])
+
+
+def test_extending_is_loading_and_shares_what_it_can():
+    shipped = policy_files.read(policy_files.shipped())
+    team = Layer(
+        tier="team", name="web", files={"config.yaml": "rules: {options/pkill: on}", "own/x.yaml": rule("own/x")}
+    )
+    base = load(layered(shipped, {"config.yaml": "locked: [guardrails/fork-bomb]"}))
+    longer = extend(base, [team])
+    assert (
+        longer.revision == load([*layered(shipped, {"config.yaml": "locked: [guardrails/fork-bomb]"}), team]).revision
+    )
+    assert longer.shells is base.shells
+    kept = {id(one) for one in base.rules}
+    assert [one.id for one in longer.rules if id(one) not in kept] == ["options/pkill", "own/x"]
+    assert extend(base, []) is base
+
+
+def test_texts_name_the_tier_and_whose_they_are():
+    layers = [*layered({"a/b.yaml": "1"}, {"a/b.yaml": "2"}), Layer(tier="user", name="ann", files={"a/b.yaml": "3"})]
+    assert texts(layers) == {"a/b.yaml": "1", "organisation:a/b.yaml": "2", "user/ann:a/b.yaml": "3"}
+
+
+IDS = ["org/one", "org/two", "org/quiet", "org/free", "org/other-way", "own/x", "own/y"]
+SWITCH = st.sampled_from(["on", "off", "shadow"])
+CHANGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "modes": st.sampled_from([["strict"], ["guidance"], ["strict", "guidance"]]),
+        "shadow": st.booleans(),
+        "enabled": st.booleans(),
+        "who": st.sampled_from(["any", "orchestrator", "subagent"]),
+        "replaces": st.lists(st.sampled_from(IDS[:5]), max_size=2),
+        "unless": st.sampled_from([[], [{"tools": "Target"}]]),
+        "when": st.sampled_from(["true", "mode.enabled"]),
+    },
+)
+RULES = st.dictionaries(st.sampled_from(IDS), st.tuples(st.sampled_from(["deny", "ask", "allow"]), CHANGE), max_size=2)
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "rules": st.dictionaries(st.sampled_from(IDS[:5]), SWITCH, max_size=2),
+        "lists": st.just({"mine": ["Target"]}),
+        "never_block": st.just(["*"]),
+        "locked": st.just([]),
+        "aliases": st.just({"a": "coder"}),
+        "overrides": st.just({"org/coder": {"model": "haiku"}}),
+    },
+)
+
+
+def files_of(config, rules):
+    changed = {f"{name}.yaml": rule(name, decision, **more) for name, (decision, more) in rules.items()}
+    return {"config.yaml": json.dumps(config)} | changed if config else changed
+
+
+LAYERS = st.lists(st.builds(files_of, CONFIGS, RULES), min_size=1, max_size=3)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(LAYERS)
+def test_whatever_lower_layers_say_what_a_locked_rule_denies_stays_denied(given_files):
+    policies = BASE
+    for tier, files in zip(TIERS[2:], given_files, strict=False):
+        try:
+            policies = below(files, tier, policies)
+        except PolicyProblems:
+            continue
+    for level in ("off", "guidance", "strict"):
+        for agent_id in ("", "agent"):
+            facts = call("Target")
+            asked = msgspec.structs.replace(
+                facts, level=level, call=msgspec.structs.replace(facts.call, agent_id=agent_id)
+            )
+            assert evaluate(policies, asked).effect == "deny"
+            assert {hit.id: hit.effect for hit in evaluate(policies, asked).hits}["org/one"] == "deny"
+    assert evaluate(policies, call("Target")).effect == "deny"
+    assert hits(policies, "Target")["org/two"] in ("ask", "deny")
