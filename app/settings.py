@@ -94,6 +94,12 @@ class Settings(BaseSettings):
         le=300,
         description="How long the server goes on serving after SIGTERM while `/readyz` answers 503, in seconds.",
     )
+    rate_per_minute: int = Field(
+        1_200,
+        ge=0,
+        description="Calls that one user's agents may make in a minute, on all servers together; 0 for no limit.",
+    )
+    rate_burst: int = Field(300, ge=1, description="How many of these calls may come at once.")
     admin_per_minute: int = Field(
         120, ge=0, description="Changes that one user may make by the API in a minute, per worker; 0 for no limit."
     )
@@ -101,7 +107,7 @@ class Settings(BaseSettings):
         60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
-    log_format: Literal["text", "json"] = Field("text", description="How a line of the log looks; one object each.")
+    log_format: Literal["text", "json"] = Field("text", description="Form of the log on standard error; `json` is one object a line.")
 
     @property
     def on_loopback(self) -> bool:

@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from app.settings import known_variables
 from tests.support.server import until
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +65,10 @@ def test_every_base_is_pinned_and_the_server_is_nobody_special():
     assert words["USER"].isdigit()
     assert words["USER"] != "0"
     assert "HEALTHCHECK" in words
+    baton = yaml.safe_load(COMPOSE.read_text())["services"]["baton-1"]
+    assert baton["read_only"] is True
+    assert baton["cap_drop"] == ["ALL"]
+    assert set(known_variables()) >= {name for name in baton["environment"] if name.startswith("BATON_")}
 
 
 def test_what_the_image_copies_exists_in_the_build_context():

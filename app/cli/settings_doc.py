@@ -1,0 +1,38 @@
+"""Writes the table of settings into docs/operations.md: `python -m app.cli.settings_doc`. Nothing reads it at run time."""
+
+from pathlib import Path
+
+from pydantic_core import PydanticUndefined
+
+from app.settings import Settings
+
+PATH = Path("docs/operations.md")
+BEGIN, END = "<!-- settings: written by `make operations` -->", "<!-- end of settings -->"
+_COMPUTED = {
+    "policies": "`BATON_HOME/policies`",
+    "default_user": "the operating system's user",
+}
+"""What a default that is computed comes to."""
+
+
+def table() -> str:
+    """Make the table: each setting's variable, default and meaning."""
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        variable = "`PORT`" if name == "port" else f"`BATON_{name.upper()}`"
+        if field.default is PydanticUndefined:
+            default = _COMPUTED[name]
+        else:
+            default = f"`{field.default}`" if field.default not in ("", ()) else "empty"
+        lines.append(f"| {variable} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
+def written(text: str) -> str:
+    """Give the document with the table as it must be."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PATH.write_text(written(PATH.read_text()))
