@@ -72,6 +72,7 @@ from app.services.users import Users
 from app.settings import Settings
 from app.store import policy_files
 from app.store.history import History
+from app.store.limits import CallRate
 from app.store.redis import Redis
 from app.store.sql import Database
 
@@ -165,13 +166,15 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     seen = ClientsSeen(database, users, settings.organisation)
     _in_background(seen.run, stack)
     _in_background(changes.run, stack)
-    history = History(redis, ttl_s=settings.history_ttl_s)
+    rate = CallRate(settings.rate_per_minute, settings.rate_burst)
+    history = History(redis, ttl_s=settings.history_ttl_s, rate=rate)
     sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded)
     overrides = Overrides(database, changes, users, loaded, organisation=settings.organisation)
     await overrides.load()
     kept = Retention(database, settings.organisation)
     _in_background(kept.run, stack)
     pre_tool_use = PreToolUse(
+        rate=rate,
         policies=loaded,
         modes=modes,
         sessions=sessions,

@@ -9,7 +9,7 @@ from uuid_utils import uuid7
 from app import logs
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
-from app.engine.verdict import Facts, Verdict
+from app.engine.verdict import Facts, RuleHit, Verdict
 from app.services.caller import Caller
 from app.services.counters import Counters
 from app.services.decision import Decision, ModeInForce
@@ -20,8 +20,11 @@ from app.services.recorder import Recorder
 from app.services.recording import decision_record
 from app.services.sessions import Sessions
 from app.store.history import History, Prior, answer_key, name_of_call
+from app.store.limits import UNLIMITED, CallRate
 from app.store.redis import RedisUnavailable
 
+RATE_RULE = "limits/rate"
+"""The rule that a refusal for too many calls names."""
 REMEMBERED = 2_048
 """Decisions that a process keeps to answer retries with, even while Redis is away."""
 
@@ -43,7 +46,9 @@ class PreToolUse:
         recorder: Recorder,
         counters: Counters,
         overrides: Overrides,
+        rate: CallRate = UNLIMITED,
     ) -> None:
+        self._rate = rate
         self._counters = counters
         self._overrides = overrides
         self._policies = policies
@@ -86,9 +91,10 @@ class PreToolUse:
             in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
                 principal, call.project
             )
-        decision = self._judge(caller, call, in_force, decision_id, prior, degraded, started)
+        wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
+        decision = self._judge(caller, call, in_force, decision_id, prior, degraded, started, wait_ms)
         answer = None
-        if name:
+        if name and not wait_ms:  # a call that came too fast is decided when it comes again
             self._remember(key, decision)
             packed = _packed(decision) if prior is not None else None
             if packed is not None:
@@ -106,10 +112,13 @@ class PreToolUse:
         prior: Prior | None,
         degraded: tuple[str, ...],
         started: int,
+        wait_ms: int,
     ) -> Decision:
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
         if caller.disabled:
             verdict = Verdict()
+        elif wait_ms:
+            verdict = _too_many(wait_ms)
         else:
             known = not degraded
             facts = Facts(
@@ -147,6 +156,19 @@ class PreToolUse:
         self._answered[key] = decision
         if len(self._answered) > REMEMBERED:
             self._answered.popitem(last=False)
+
+
+def _too_many(wait_ms: int) -> Verdict:
+    """Refuse a call of a user who makes too many; in words, as an agent that loops reads them."""
+    return Verdict(
+        effect="deny",
+        rule=RATE_RULE,
+        hits=(RuleHit(RATE_RULE, "deny"),),
+        reason=(
+            "Too many calls in a short time, as of an agent that goes round in circles. Stop and think about what the"
+            f" last calls have shown; the next call is answered in {-(-wait_ms // 1000)} s."
+        ),
+    )
 
 
 def _packed(decision: Decision) -> bytes | None:

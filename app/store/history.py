@@ -10,6 +10,7 @@ import msgspec
 from app.engine.call import ToolCall
 from app.engine.edits import edited_paths
 from app.engine.principal import Principal
+from app.store.limits import UNLIMITED, CallRate, rate_key
 from app.store.outbox import ANSWER_S
 from app.store.redis import Redis, Script
 from app.store.sql import storable
@@ -33,7 +34,8 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     `prior` holds the tool names of this session and agent, oldest first. `decision_id` is the first one that this
     call was given; with `retry` it came before, and `answer` is what it got then, where that was kept.
     `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
-    session's project and root as noted at its start, "" where unknown.
+    session's project and root as noted at its start, "" where unknown. `wait_ms` is how long the user has to wait
+    before they may make calls again; such a call is not appended.
     """
 
     prior: tuple[str, ...]
@@ -43,6 +45,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     background_running: int = 0
     other_editor: str = ""
     place: tuple[str, str] = ("", "")
+    wait_ms: int = 0
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +69,9 @@ class History:
     All methods raise `RedisUnavailable`. Answers are kept by whoever records the call, under `answer_key`.
     """
 
-    def __init__(self, redis: Redis, ttl_s: int) -> None:
+    def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
         self._redis = redis
+        self._rate = rate
         self._ttl_s = ttl_s
 
     async def begin(
@@ -83,6 +87,7 @@ class History:
         if call.tool_use_id:
             name = name or name_of_call(call)
             keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
+        keys.append(rate_key(principal.organisation, principal.user))
         tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         # Queued ahead of the script: all leave in one write.
@@ -90,8 +95,12 @@ class History:
             self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path))
             for path in (edited_paths(call) if editors else ())
         ]
-        begun = await self._redis.script(_BEGIN, keys, [agent, tool, decision_id, KEPT, self._ttl_s, RETRY_S])
-        names, first_id, answer, retry, background, project, root = begun
+        begun = await self._redis.script(
+            _BEGIN,
+            keys,
+            [agent, tool, decision_id, KEPT, self._ttl_s, RETRY_S, self._rate.interval, self._rate.tolerance],
+        )
+        names, first_id, answer, retry, background, project, root, wait_ms = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
             decision_id=first_id.decode(),
@@ -100,6 +109,7 @@ class History:
             background_running=background,
             other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
             place=((project or b"").decode(), (root or b"").decode()),
+            wait_ms=wait_ms,
         )
 
     async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:

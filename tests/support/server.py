@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 
 BATON = str(Path(sys.executable).parent / "baton")
-UNLIMITED = {"BATON_ADMIN_PER_MINUTE": "0", "BATON_EXPENSIVE_PER_MINUTE": "0"}
+UNLIMITED = {"BATON_ADMIN_PER_MINUTE": "0", "BATON_EXPENSIVE_PER_MINUTE": "0", "BATON_RATE_PER_MINUTE": "0"}
 """Tests ask more often than people do."""
 
 
