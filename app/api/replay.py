@@ -91,7 +91,7 @@ async def replay_policies(caller: CallerOf, services: ServicesOf, body: ReplayBo
     if sum(one is not None for one in (body.files, body.version, body.revision)) != 1:
         raise Invalid("files", "is missing, or not alone; give one of them", ["files", "version", "revision"])
     if body.revision is not None:
-        candidate = await services.replay.of_revision(await services.policies.texts(body.revision))
+        candidate = await services.replay.of_revision(await services.policies.texts(principal, body.revision))
     else:
         files = body.files
         if files is None:

@@ -14,6 +14,7 @@ from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load
 from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
 from app.services.policy_combinations import Combinations, InForce, Key
+from app.services.policy_rights import may_read, place_of
 from app.store import policy_files, policy_layers, revisions
 from app.store.policy_layers import StoredLayer
 from app.store.revisions import Revision
@@ -214,18 +215,18 @@ class Policies:
         except DatabaseUnavailable:
             raise StoreUnavailable("the revisions cannot be read now; try again") from None
 
-    async def texts(self, revision: str) -> dict[str, str]:
-        """Give the texts of a revision by path.
+    async def texts(self, principal: Principal, revision: str) -> dict[str, str]:
+        """Give the texts of a revision by their sources.
 
         Raises:
-            NotFound: it was never active here.
+            NotFound: it was never active here, or holds a layer that the principal may not read.
             StoreUnavailable: the database is away.
         """
         try:
             found = await revisions.files(self._database, self._organisation, revision)
         except DatabaseUnavailable:
             raise StoreUnavailable("the revisions cannot be read now; try again") from None
-        if found is None:
+        if found is None or not all(may_read(principal, *place_of(source)) for source in found):
             raise NotFound(f"there is no policy revision `{revision}`")
         return found
 

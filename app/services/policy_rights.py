@@ -17,6 +17,13 @@ def may_read(principal: Principal, tier: str, name: str) -> bool:
     return reach(principal, "policies.read") is not None
 
 
+def place_of(source: str) -> tuple[str, str]:
+    """Tell the tier and the name of the layer that a file of a revision comes from: `tier/name:path`."""
+    place, colon, _ = source.rpartition(":")
+    tier, _, name = place.partition("/")
+    return (tier, name) if colon else ("shipped", "")
+
+
 def require_write(principal: Principal, tier: str, name: str, *, team_of_project: str) -> None:
     """Refuse whom a layer is not for: developers set their own, leads their team's and its projects', admins all.
 

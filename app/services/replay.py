@@ -21,6 +21,7 @@ from app.errors import StoreUnavailable
 from app.services.policies import ORGANISATION, Policies, as_layer
 from app.services.policy_combinations import Combinations, InForce
 from app.services.policy_layers import Where, refusal
+from app.services.policy_rights import place_of
 from app.services.rule_counts import within
 from app.store import rule_hits
 from app.store.rule_hits import Period
@@ -219,9 +220,7 @@ def _layers(texts: dict[str, str]) -> list[Layer]:
     """Take the texts of a revision apart again into its layers."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     for source, text in texts.items():
-        place, colon, path = source.rpartition(":")
-        tier, _, name = place.partition("/")
-        found.setdefault((tier if colon else "shipped", name), {})[path] = text
+        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
     return [
         msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
     ]

@@ -198,3 +198,17 @@ def test_the_texts_of_a_combination_can_be_read_later(server, http):
         revision = concerned.get("/policies").json()["revision"]
     texts = until(lambda: (r := http.get(f"/policies/revisions/{revision}")).is_success and r.json())
     assert texts["team/t10:team/no-deploy.yaml"] == FILES["team/no-deploy.yaml"]
+    for team, status in (("t10", 200), ("t11", 404)):
+        with server.client(**{"Baton-User": "eve", "Baton-Team": team}) as eve:
+            assert eve.get(f"/policies/revisions/{revision}").status_code == status
+
+
+def test_every_change_is_audited_with_its_reason(http):
+    stored = put(http, "team", FILES, name="t12", reason="because")
+    http.delete("/policies/layers/team", params={"name": "t12", "reason": "over"}, headers={"If-Match": '"1"'})
+    assert stored.status_code == 200
+    found = http.get("/audit", params={"object": "team/t12"}).json()["items"]
+    assert [(one["action"], one["before"], one["after"], one["reason"]) for one in found] == [
+        ("policies.deactivate", {"active": 1}, {"active": 0}, "over"),
+        ("policies.activate", {"active": 0}, {"version": 1, "active": 1}, "because"),
+    ]
