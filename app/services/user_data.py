@@ -30,7 +30,7 @@ class Export:
     async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
         """Give the inside of a JSON object: each table's name with the list of its rows."""
         for number, table in enumerate(sorted(store.concerning(self._user))):
-            yield b"%b%b:[" % (b"," if number else b"", encode(table))
+            yield b"%b%b:[" % (b"," if number else b"", encode(str(table)))
             first = True
             async for row in store.rows(self._database, self._organisation, self._user, table):
                 yield (b"" if first else b",") + encode(row)
