@@ -108,6 +108,7 @@ class World:
             "BATON_REDIS_URL": f"redis://127.0.0.1:{self.redis_proxy.port}",
             "BATON_DATABASE_URL": f"postgresql://baton@127.0.0.1:{self.postgres_proxy.port}/baton",
             "BATON_ADMIN_PER_MINUTE": "0",
+            "BATON_RATE_PER_MINUTE": "0",
             "BATON_EXPENSIVE_PER_MINUTE": "0",
             "BATON_LOG_LEVEL": "error",
         }
@@ -130,6 +131,8 @@ class World:
 
     async def stop(self) -> None:
         """End every part."""
+        if hasattr(self, "http"):
+            self.http.close()
         if self.server is not None and self.server.poll() is None:
             self.server.terminate()
             await until(lambda: self.server is None or self.server.poll() is not None, 30)
