@@ -10,6 +10,8 @@ from app.cli.main import app
 from tests.support.server import serving, until
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A command leaves its connection to the end of its process, which here is not its own."""
 SESSION = {"session_id": "c1", "cwd": "/home/dev/shop"}
 
 
