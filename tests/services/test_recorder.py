@@ -288,6 +288,28 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(clean), type=Record) == clean
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": "curl -H 'Authorization: Bearer abcdefghijkl'"},
+        {"command": "x" * 3_000},
+        {"command": "half \ud800"},
+        {"user": "ann\0"},
+        {"session_id": "s" * 300},
+        {"project": "https://ann:secret12@host/app.git"},
+        {"paths": ("/tmp/token=abcdefghijkl",)},
+        {"paths": ("a",) * 60},
+        {"rules": (RuleHit("r" * 300, "deny"),)},
+        {"model_injected": "sk-" + "a1" * 12},
+        {"elapsed_us": 2**40},
+        {},
+    ],
+)
+def test_what_leaves_is_masked_though_most_records_need_no_masking(fields):
+    one = record(**fields)
+    assert Recorder._pack(one) == msgspec.msgpack.encode(masked(one))
+
+
 async def test_an_answer_is_kept_for_retries_unless_it_is_too_large(make, redis):
     recorder = make()
     await recorder.start()
