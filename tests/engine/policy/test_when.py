@@ -8,11 +8,25 @@ import pytest
 
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.explain import explain
-from app.engine.policy.load import PolicyProblems
+from app.engine.policy.load import Layer, PolicyProblems, extend, layered, load
 from app.engine.principal import Principal
 from app.engine.verdict import RuleHit
+from app.store import policy_files
 
+TABLES = {path: text for path, text in policy_files.read(policy_files.shipped()).items() if path.startswith("shell/")}
+BASE = load(layered({"config.yaml": "shell_tools: {Bash: command}"} | TABLES))
 LIST = "[" + ",".join(map(str, range(120))) + "]"
+
+
+@pytest.fixture
+def build():
+    """A set of these rules over the shipped shell tables, which are read once."""
+
+    def build_set(rules):
+        files = {f"{rule_id}.yaml": text for rule_id, text in rules.items()}
+        return extend(BASE, [Layer(tier="shipped", files=files)])
+
+    return build_set
 
 
 def with_when(rule, text, decision="deny", **more):
