@@ -27,10 +27,10 @@ from app.store import rule_hits
 from app.store.rule_hits import Period
 from app.store.sql import Database, DatabaseUnavailable
 
-PAGE = 50
+PAGE = 25
 """Records that are read at a time; more would hold up the loop."""
-SLICE_S = 0.005
-"""Longest that a slice of work holds on before the loop has its turn, in seconds."""
+SLICE_S = 0.002
+"""Longest that a slice of work holds on before the loop has its turn for as long, in seconds."""
 EXAMPLES = 5
 """Decisions that are named for each change."""
 
@@ -134,7 +134,7 @@ class Replay:
                 after = records[-1].id
                 while records:
                     records = await asyncio.to_thread(run.work, records)
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(SLICE_S)
                 yield Progress(run.summary.read, total)
         except DatabaseUnavailable:
             raise StoreUnavailable("the decisions cannot be read now; try again") from None
