@@ -94,3 +94,9 @@ def test_a_page_of_the_server_itself_may(http, server):
 def test_an_oversized_body_is_refused(http):
     response = http.put("/mode", content=b"x" * (2 << 20))
     assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
+
+
+def test_only_the_organisations_setting_is_locked(http):
+    body = {"scope": "team", "id": "t", "enabled": True, "locked": True}
+    refused = http.put("/mode", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "locked")
