@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.engine.policy.evaluate import evaluate
+
 OTHER = "{tool: Edit, other_editor: s2}"
 
 
@@ -19,3 +21,14 @@ OTHER = "{tool: Edit, other_editor: s2}"
 def test_editors_are_needed_while_an_enabled_rule_asks_for_them(build, rule, rules, needed):
     policies = build({"team/rule": rule(**rules)} if rules else {})
     assert policies.needs_editors is needed
+
+
+def test_what_is_remembered_of_one_call_is_not_taken_for_another(build, rule, facts):
+    policies = build(
+        {"team/rule": rule(match="{tools: Edit, paths: 'src/**'}", yes="{tool: Edit, input: {file_path: src/a}}")}
+    )
+    effects = [
+        evaluate(policies, facts(tool_input={"file_path": path})).effect
+        for path in ("src/a", "docs/a", "src/a", "src/b")
+    ]
+    assert effects == ["deny", "abstain", "deny", "deny"]
