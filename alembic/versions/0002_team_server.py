@@ -79,7 +79,6 @@ def upgrade() -> None:
         "teams",
         sa.Column("organisation", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
-        sa.Column("keep_prompts", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("organisation", "name"),
     )
     op.create_table(

@@ -49,11 +49,10 @@ class UsersModel(BaseModel):
 
 
 class TeamBody(BaseModel):
-    """What holds for a team."""
+    """A team to enter."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=1_000)
 
-    keep_prompts: bool = Field(False, description="Record the prompts of delegations, with secrets masked.")
     reason: str = ""
 
 
@@ -61,7 +60,6 @@ class TeamModel(BaseModel):
     """A team."""
 
     name: str
-    keep_prompts: bool
 
 
 class TeamsModel(BaseModel):
@@ -164,22 +162,22 @@ async def delete_user_data(caller: CallerOf, services: ServicesOf, name: Name, r
 async def list_teams(caller: CallerOf, services: ServicesOf) -> TeamsModel:
     """List the teams."""
     teams = services.users.teams(caller.principal)
-    return TeamsModel(items=[TeamModel(name=team.name, keep_prompts=team.keep_prompts) for team in teams])
+    return TeamsModel(items=[TeamModel(name=team.name) for team in teams])
 
 
 @router.get("/teams/{name}", operation_id="get_team")
 async def get_team(caller: CallerOf, services: ServicesOf, name: Name) -> TeamModel:
     """Show a team."""
     team = services.users.team(caller.principal, name)
-    return TeamModel(name=team.name, keep_prompts=team.keep_prompts)
+    return TeamModel(name=team.name)
 
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
 async def put_team(caller: CallerOf, services: ServicesOf, name: Name, body: TeamBody) -> TeamModel:
-    """Set what holds for a team."""
-    team = Team(name=name, keep_prompts=body.keep_prompts)
+    """Enter a team that no user or project names yet."""
+    team = Team(name=name)
     await services.users.put_team(caller.principal, team, body.reason)
-    return TeamModel(name=name, keep_prompts=body.keep_prompts)
+    return TeamModel(name=name)
 
 
 @router.get("/projects", operation_id="list_projects")

@@ -48,11 +48,6 @@ class Users:
         found = self._directory.projects.get(project)
         return found.team if found is not None else ""
 
-    def keeps_prompts(self, team: str) -> bool:
-        """Tell whether a team has opted in to recording the prompts of its delegations."""
-        found = self._directory.teams.get(team)
-        return found is not None and found.keep_prompts
-
     def covers(self, principal: Principal, action: str, user: str) -> bool:
         """Tell whether a principal may do this to what belongs to a user."""
         return covers(principal, action, user=user, team=self.team_of(user))
@@ -74,7 +69,7 @@ class Users:
         return user
 
     def teams(self, principal: Principal) -> list[Team]:
-        """List the teams: those with a setting of their own, and those that users or projects are in."""
+        """List the teams: those that were entered, and those that users or projects are in."""
         require(principal, "teams.read")
         named = {user.team for user in self._directory.users.values()}
         named |= {project.team for project in self._directory.projects.values()} | {self._team}
@@ -118,7 +113,7 @@ class Users:
         return user
 
     async def put_team(self, principal: Principal, team: Team, reason: str = "") -> Team:
-        """Set what holds for a team. Raises Forbidden and StoreUnavailable."""
+        """Enter a team. Raises Forbidden and StoreUnavailable."""
         require(principal, "teams.write")
         await self._store(principal, "team", team.name, self._directory.teams.get(team.name), team, reason)
         return team

@@ -26,14 +26,13 @@ class UserRow(SQLModel, table=True):
 
 
 class TeamRow(SQLModel, table=True):
-    """What holds for a team; a team that has no row has the defaults."""
+    """A team that was entered; users and projects may name others."""
 
     __tablename__ = "teams"
     __table__: ClassVar[Table]
 
     organisation: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
-    keep_prompts: bool
 
 
 class ProjectRow(SQLModel, table=True):
@@ -57,10 +56,9 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """A team, and whether the prompts of its delegations are recorded (masked)."""
+    """A team."""
 
     name: str
-    keep_prompts: bool = False
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
