@@ -93,7 +93,9 @@ class Postgres:
         self.start()
 
     def start(self) -> None:
-        """Start the server, again after it was killed."""
+        """Start the server, again after it was killed; its dead, which nobody may have reaped, do not keep it away."""
+        for left in (self._data / "postmaster.pid", self.sockets / ".s.PGSQL.5432.lock"):
+            left.unlink(missing_ok=True)
         options = f"-k {self.sockets} -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60"
         self._run("pg_ctl", "-D", self._data, "-w", "-s", "-l", self._log, "-o", options, "start")
 

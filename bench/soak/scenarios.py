@@ -80,7 +80,8 @@ async def redis_slow(world: World, hold_s: float) -> float:
 
 async def postgres_killed(world: World, hold_s: float) -> float:
     """Kill Postgres with SIGKILL, and start it again."""
-    for process in world.postgres_processes():
+    processes = world.postgres_processes()
+    for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     await asyncio.sleep(hold_s)
