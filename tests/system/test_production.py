@@ -9,10 +9,11 @@ EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.
 
 def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, database_url):
     with serving(tmp_path / "home", BATON_REDIS_URL=valkey_url, BATON_DATABASE_URL=database_url) as server:
+        token = {"Authorization": f"Bearer {(server.home / 'admin-token').read_text().strip()}"}
         assert psutil.Process(server.process.pid).children(recursive=True) == [] or all(
             "valkey" not in child.name() for child in psutil.Process(server.process.pid).children(recursive=True)
         )
-        with server.client() as http:
+        with server.client(**token) as http:
             body = {"scope": "session", "id": "p1", "enabled": True, "level": "strict"}
             assert http.put("/mode", json=body).status_code == 200
             made = http.post("/pre-tool-use", json=EDIT).json()
@@ -22,5 +23,5 @@ def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, d
         assert not (server.home / "baton.db").exists()
         server.stop()
         server.start()
-        with server.client() as http:
+        with server.client(**token) as http:
             assert http.get("/mode", params={"session_id": "p1"}).json()["enabled"]

@@ -19,7 +19,8 @@ BAD = [
     ({"PORT": "http"}, 2, "`PORT` is `http`"),
     ({"PORT": "70000"}, 2, "`PORT`"),
     ({"BATON_ON_FAILURE": "panic"}, 2, "`BATON_ON_FAILURE` is `panic`"),
-    ({"BATON_HOST": "0.0.0.0", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
+    ({"BATON_HOST": "0.0.0.0", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
+    ({"BATON_DATABASE_URL": "sqlite:///x.db", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_DATABASE_URL` names"),
     ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 3, "mysql"),
     ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": "2"}, 3, "mysql"),
 ]
