@@ -107,7 +107,9 @@ class Settings(BaseSettings):
         60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
-    log_format: Literal["text", "json"] = Field("text", description="Form of the log on standard error; `json` is one object a line.")
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Form of the log on standard error; `json` is one object a line."
+    )
 
     @property
     def on_loopback(self) -> bool:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
 import msgspec
-from sqlalchemy import JSON, Column, Row, Table, func, insert, select, update
+from sqlalchemy import JSON, Column, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -154,5 +154,5 @@ def _of(organisation: str, tier: str, name: str) -> tuple[Any, ...]:
     return _layers.c.organisation == organisation, _layers.c.tier == tier, _layers.c.name == storable(name)
 
 
-def _stored(row: Row[Any]) -> StoredLayer:
+def _stored(row: Any) -> StoredLayer:
     return msgspec.convert(row._asdict(), StoredLayer)

@@ -104,5 +104,5 @@ def test_a_sentinel_url_holds_two_logins():
 
 @pytest.mark.parametrize("url", ["sentinel://a:1", "sentinel:///mine", "http://x"])
 def test_a_url_that_names_no_redis_is_refused(url):
-    with pytest.raises(ValueError, match="sentinel|redis|Redis"):
+    with pytest.raises(ValueError, match=r"sentinel|redis|Redis"):
         check(url)
