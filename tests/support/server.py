@@ -63,6 +63,7 @@ def serving(home, **env):
     finally:
         if server.process.poll() is None:
             server.stop()
+        server.log.close()
 
 
 def until(found, seconds=10):
