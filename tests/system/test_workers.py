@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from contextlib import suppress
 
 import httpx2
 import psutil
@@ -22,8 +23,9 @@ def server(tmp_path_factory):
 def workers_of(server):
     found = {}
     for child in psutil.Process(server.process.pid).children():
-        if any("app.cli.worker" in word for word in child.cmdline()):
-            found[child.pid] = child
+        with suppress(psutil.Error):  # one that ends while it is looked at
+            if any("app.cli.worker" in word for word in child.cmdline()):
+                found[child.pid] = child
     return found
 
 
