@@ -48,6 +48,11 @@ class Api:
             verify=ssl.create_default_context(cafile=self.config.ca_file) if self.config.ca_file else True,
         )
 
+    @property
+    def whom(self) -> str:
+        """Name the person that this speaks for; only the server knows whose a token is."""
+        return "you" if self.config.token else self.config.user
+
     def request(
         self,
         method: str,

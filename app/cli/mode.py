@@ -24,7 +24,7 @@ def enable(
     if as_json:
         show_json(setting)
         return
-    print(f"Orchestrator mode is on (level: {level}) for {api.config.user} in {api.project.name}.")
+    print(f"Orchestrator mode is on (level: {level}) for {setting['user']} in {api.project.name}.")
     print("Sub-agents are exempt. Switch it off with: baton mode disable")
 
 
@@ -36,7 +36,7 @@ def disable(reason: Reason = "", as_json: AsJson = False) -> None:
     if as_json:
         show_json(setting)
         return
-    print(f"Orchestrator mode is off for {api.config.user} in {api.project.name}.")
+    print(f"Orchestrator mode is off for {setting['user']} in {api.project.name}.")
     print("Model injection and guardrails go on. Switch it on with: baton mode enable")
 
 
@@ -44,7 +44,7 @@ def disable(reason: Reason = "", as_json: AsJson = False) -> None:
 def clear(as_json: AsJson = False) -> None:
     """Forget your own setting in this project, so that wider settings and work items decide again."""
     api = Api()
-    where = {"scope": "user_project", "user": api.config.user, "project": api.project.name}
+    where = {"scope": "user_project", "project": api.project.name}
     api.request("DELETE", "/mode", query=where)
     _status(api, session_id="", as_json=as_json)
 
@@ -61,7 +61,6 @@ def status(
 def _put(api: Api, *, enabled: bool, level: str, reason: str) -> Any:
     body = {
         "scope": "user_project",
-        "user": api.config.user,
         "project": api.project.name,
         "enabled": enabled,
         "level": level,
@@ -71,7 +70,7 @@ def _put(api: Api, *, enabled: bool, level: str, reason: str) -> Any:
 
 
 def _status(api: Api, *, session_id: str, as_json: bool) -> None:
-    query = {"user": api.config.user, "project": api.project.name, "session_id": session_id}
+    query = {"project": api.project.name, "session_id": session_id}
     mode = api.request("GET", "/mode", query={name: value for name, value in query.items() if value})
     if as_json:
         show_json(mode)
@@ -79,7 +78,7 @@ def _status(api: Api, *, session_id: str, as_json: bool) -> None:
     state = f"on (level: {mode['level']})" if mode["enabled"] else "off"
     by = " by work items" if mode["auto_activated"] else ""
     since = f" since {mode['activated_at']}" if mode["enabled"] and "activated_at" in mode else ""
-    print(f"Orchestrator mode is {state}{since}{by} for {api.config.user} in {api.project.name}.")
+    print(f"Orchestrator mode is {state}{since}{by} for {api.whom} in {api.project.name}.")
     if not mode["chain"]:
         print("Nothing is set at any scope, and with nothing set the mode is off.")
     for setting in mode["chain"]:

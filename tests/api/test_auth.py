@@ -135,6 +135,8 @@ def test_the_command_line_makes_lists_and_revokes(server, tmp_path):
     listed = json.loads(baton("token", "list", "--user", "cli", "--json").stdout)
     assert [one["id"] for one in listed] == [answer["token"]["id"]]
     assert baton("status", BATON_TOKEN=answer["text"]).returncode == 0
+    assert "for cli in" in baton("mode", "enable", BATON_TOKEN=answer["text"]).stdout
+    assert "for you in" in baton("mode", "status", BATON_TOKEN=answer["text"]).stdout
     assert baton("user", "set", "cli", "--team", "data").returncode == 0
     assert {"cli", "data"} <= set(baton("user", "list").stdout.split())
     assert baton("token", "revoke", answer["token"]["id"], "--reason", "lost").returncode == 0
