@@ -1,8 +1,8 @@
 """A policy set: rules, rosters, configuration and shell tables that were accepted together. It is never changed."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from app.engine.agents import AgentCall, Roster, Rosters
@@ -67,10 +67,7 @@ class Shells:
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
-        self.read = lru_cache(maxsize=4096)(self._read)
-
-    def _read(self, text: str) -> Shell:
-        return read(self.tables, text)
+        self.read: Callable[[str], Shell] = lru_cache(maxsize=4096)(partial(read, tables))
 
 
 class PolicySet:
@@ -105,7 +102,7 @@ class PolicySet:
         """Whether a rule may ask who else has just edited a call's file."""
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
-        self._reading = lru_cache(maxsize=4096)(self._new_reading)
+        self._reading = _remembered(shells)
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Read what a call names, or find it in the cache. `agent` is the call as one that starts a sub-agent."""
@@ -116,9 +113,6 @@ class PolicySet:
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
             return self._reading(line, paths, name, model)
         return Reading(None if line is None else read(self.tables, line), paths)
-
-    def _new_reading(self, line: str | None, paths: tuple[str, ...], _agent: str | None, _model: str) -> Reading:
-        return Reading(None if line is None else self.shells.read(line), paths)
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""
@@ -142,6 +136,16 @@ class PolicySet:
         if rule.modes and self._never_block(tool):
             return f"`never_block` in config.yaml has `{tool}`"
         return ""
+
+
+def _remembered(shells: Shells) -> Callable[[str | None, tuple[str, ...], str | None, str], Reading]:
+    """Remember readings apart from the set that asks: a cache of its own method would keep a replaced set alive."""
+
+    @lru_cache(maxsize=4096)
+    def reading(line: str | None, paths: tuple[str, ...], _agent: str | None, _model: str) -> Reading:
+        return Reading(None if line is None else shells.read(line), paths)
+
+    return reading
 
 
 def _asks(rule: Rule, key: str) -> bool:

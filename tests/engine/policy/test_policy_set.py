@@ -1,8 +1,15 @@
 """What a policy set says of itself."""
 
+import gc
+import weakref
+
 import pytest
 
+from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
+from app.engine.policy.layers import Layer
+from app.engine.policy.load import load
+from app.store import policy_files
 
 OTHER = "{tool: Edit, other_editor: s2}"
 
@@ -32,3 +39,15 @@ def test_what_is_remembered_of_one_call_is_not_taken_for_another(build, rule, fa
         for path in ("src/a", "docs/a", "src/a", "src/b")
     ]
     assert effects == ["deny", "abstain", "deny", "deny"]
+
+
+def test_a_replaced_set_is_freed_at_once_without_the_collector():
+    gc.disable()
+    try:
+        policies = load([Layer(tier="shipped", files=policy_files.read(policy_files.shipped()))])
+        policies.reading(ToolCall(client="c", session_id="s", tool_name="Bash", tool_input={"command": "ls"}), None)
+        gone = weakref.ref(policies)
+        del policies
+        assert gone() is None
+    finally:
+        gc.enable()
