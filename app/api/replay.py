@@ -68,6 +68,9 @@ async def list_rule_counts(
     return [RuleCountModel.model_validate(one, from_attributes=True) for one in found]
 
 
+_EXAMPLE = '{"progress":{"read":500,"total":1200}}\n'
+
+
 @router.post(
     "/policies/replay",
     operation_id="replay_policies",
@@ -78,7 +81,7 @@ async def list_rule_counts(
             "description": (
                 "One JSON object a line: `progress` lines while it runs, then one `summary`; `problem` if it broke off."
             ),
-            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}, "example": _EXAMPLE}},
         }
     },
 )
