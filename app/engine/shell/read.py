@@ -18,6 +18,9 @@ _MAX_MENDS = 20
 _SHORT = 1500
 _CHUNK = 512
 _MAX_STEPS = 1_000
+_ASCII = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+"""For `bytes.translate`: the grammar's scanner looks letters up in a table of 384, so a character beyond it reads foreign
+memory and may kill the process (tree-sitter-bash 0.25.1, its issue 337). To bash all of them are letters of a word."""
 _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
 
 
@@ -38,6 +41,7 @@ def _unread(reason: str) -> Shell:
 
 def _parse(src: bytes) -> Node:
     """Parse within a number of steps and of looks at the text: recovery from errors reads the rest over and over."""
+    src = src.translate(_ASCII)
     if len(src) <= _SHORT:
         return _PARSER.parse(src).root_node
     looks = steps = 0

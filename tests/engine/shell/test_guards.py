@@ -1,5 +1,8 @@
 """Each case is one that tree-sitter-bash alone reads wrongly: listed rightly here, or refused with a reason."""
 
+import subprocess
+import sys
+
 import pytest
 import tree_sitter_bash
 from hypothesis import given, settings
@@ -170,3 +173,41 @@ def test_64_kib_of_anything_gets_an_answer(piece):
 def test_nothing_that_is_written_raises(pieces, glue):
     read = shell(glue.join(pieces))
     assert read.unparsed == "" or read.categories == ("unknown",)
+
+
+FOREIGN = [
+    "{\U00031860",
+    "a {\U0010fffd",
+    "[ -\U000e0041 ]",
+    "[[ -é ]]",
+    "cat <<E\n$\U00031860\nE",
+    "cat <<É\nÉ",
+    "${\U000f0000}",
+]
+
+
+def test_letters_beyond_the_scanners_table_do_not_kill_the_process():
+    """Where the memory beside the table lies differs from process to process, so that one may be spared by luck."""
+    script = (
+        "import sys\nfrom app.engine.shell import tables\nfrom app.engine.shell.read import read\n"
+        "empty = tables.build({'t.yaml': 'cat: read-only'})\n"
+        "for text in sys.argv[1:]:\n    read(empty, text)\n"
+    )
+    texts = [text.replace("\U00031860", chr(point)) for text in FOREIGN for point in range(0x20000, 0x110000, 0x1000)]
+    assert subprocess.run([sys.executable, "-c", script, *texts], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "programs"),
+    [
+        ("rm é\u00a0x ü.txt", [["rm", "é\u00a0x", "ü.txt"]]),
+        ("cat <<'É'\nx\nÉ\n", None),
+        ("echo 'ж' | rm 日本", [["echo", "ж"], ["rm", "日本"]]),
+    ],
+)
+def test_letters_of_any_script_are_letters_of_a_word(text, programs):
+    found = shell(text)
+    if programs is None:
+        assert found.unparsed
+    else:
+        assert [list(program.argv) for program in found.programs] == programs
