@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from watchfiles import awatch
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 KIND = "policies"
 """The kind of change that makes every process read the uploaded layers again."""
 ORGANISATION: Key = ("organisation", "-")
+PREPARE_S = 0.1
+"""Longest that a call waits for the set of its team, project and user to be combined, in seconds."""
 UPLOADED = "uploaded"
 """What problems call the organisation's layer that was uploaded: `organisation/uploaded:config.yaml`."""
 
@@ -56,7 +59,7 @@ class Policies:
         self._state = Combinations(InForce(load(self._base)), {})
         self._loading = asyncio.Lock()
         self._noted: set[str] = set()
-        self._noting: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
         self.reload()
 
     @property
@@ -108,7 +111,18 @@ class Policies:
         return self._state.find(principal, project)
 
     async def prepare(self, principal: Principal, project: str) -> InForce:
-        """Build the set for a caller beside the loop."""
+        """Build the set for a caller beside the loop, while a call waits for it, but not for long.
+
+        What takes longer, as behind a reload, is there for a later call; this one is decided by the organisation's set
+        and owns up to it.
+        """
+        building = asyncio.create_task(self._build(principal, project))
+        self._beside.add(building)
+        building.add_done_callback(self._beside.discard)
+        done, _ = await asyncio.wait({building}, timeout=PREPARE_S)
+        return building.result() if done else InForce(self.active, ("policies",))
+
+    async def _build(self, principal: Principal, project: str) -> InForce:
         async with self._loading:
             state = self._state
             keys = state.keys(principal, project)
@@ -117,8 +131,8 @@ class Policies:
                 return found
             built = await asyncio.to_thread(state.build, keys)
         noting = asyncio.create_task(self._note_combinations())
-        self._noting.add(noting)
-        noting.add_done_callback(self._noting.discard)
+        self._beside.add(noting)
+        noting.add_done_callback(self._beside.discard)
         return built
 
     def reload(self) -> bool:
