@@ -18,7 +18,7 @@ _MAX_MENDS = 20
 _SHORT = 1500
 _CHUNK = 512
 _MAX_STEPS = 1_000
-_ASCII = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+_ASCII = bytes(range(128)) + b"x" * 128
 """For `bytes.translate`: the grammar's scanner looks letters up in a table of 384, so a character beyond it reads foreign
 memory and may kill the process (tree-sitter-bash 0.25.1, its issue 337). To bash all of them are letters of a word."""
 _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
