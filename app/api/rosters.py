@@ -53,6 +53,7 @@ class RowBody(BaseModel):
     role: Text | None = None
     prompt: Text | None = None
     delegation_target: Text | None = None
+    delegation_call: Text | None = None
     description: Text | None = None
     triggers: list[Text] | None = Field(None, max_length=200)
 

@@ -27,6 +27,7 @@ class Row(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     role: str = ""
     prompt: str = ""
     delegation_target: str = ""
+    delegation_call: str = ""
     description: str = ""
     triggers: list[str] = msgspec.field(default_factory=list)
 

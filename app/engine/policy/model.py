@@ -171,6 +171,7 @@ class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     role: str | msgspec.UnsetType = msgspec.UNSET
     prompt: str | msgspec.UnsetType = msgspec.UNSET
     delegation_target: str | msgspec.UnsetType = msgspec.UNSET
+    delegation_call: str | msgspec.UnsetType = msgspec.UNSET
     description: str | msgspec.UnsetType = msgspec.UNSET
     triggers: list[str] | msgspec.UnsetType = msgspec.UNSET
 
