@@ -168,7 +168,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     _in_background(changes.run, stack)
     rate = CallRate(settings.rate_per_minute, settings.rate_burst)
     history = History(redis, ttl_s=settings.history_ttl_s, rate=rate)
-    sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded)
+    sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded, users=users)
     overrides = Overrides(database, changes, users, loaded, organisation=settings.organisation)
     await overrides.load()
     kept = Retention(database, settings.organisation)
@@ -182,6 +182,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         recorder=recorder,
         counters=counters,
         overrides=overrides,
+        users=users,
     )
     decided = Decisions(database)
     checked = Health(redis, database)

@@ -14,6 +14,7 @@ depends_on: str | Sequence[str] | None = None
 
 def upgrade() -> None:
     op.add_column("mode_settings", sa.Column("locked", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("decisions", sa.Column("prompt", sa.String(), nullable=False, server_default=""))
     op.create_table(
         "audit",
         sa.Column("id", sa.String(), nullable=False),
@@ -79,6 +80,7 @@ def upgrade() -> None:
         "teams",
         sa.Column("organisation", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("keep_prompts", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("organisation", "name"),
     )
     op.create_table(
@@ -139,6 +141,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_column("decisions", "prompt")
     op.drop_column("mode_settings", "locked")
     op.drop_index("ux_reports_decision", table_name="reports")
     op.drop_index("ix_reports_organisation", table_name="reports")

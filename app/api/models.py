@@ -142,6 +142,9 @@ class DecisionModel(BaseModel):
     command: str | None = None
     paths: list[str]
     model_injected: str | None = None
+    prompt: str | None = Field(
+        None, description="What was asked for, where the team keeps prompts; shown with one decision, not in lists."
+    )
     overridden: bool
 
     @classmethod

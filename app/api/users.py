@@ -9,8 +9,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.etags import IfMatch, etag, version_in
 from app.api.json_io import encode
 from app.api.limits import ADMIN, EXPENSIVE
+from app.services.users import version_of
 from app.store.users import Project, Team, User
 
 router = APIRouter(tags=["users"])
@@ -56,10 +58,22 @@ class TeamBody(BaseModel):
     reason: str = ""
 
 
+class TeamSettingsBody(BaseModel):
+    """What a team wants for itself."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    keep_prompts: bool = Field(
+        description="Keep what the team's people and agents ask for with the decisions, secrets masked."
+    )
+    reason: str = ""
+
+
 class TeamModel(BaseModel):
-    """A team."""
+    """A team, and what it wants for itself."""
 
     name: str
+    keep_prompts: bool
 
 
 class TeamsModel(BaseModel):
@@ -162,22 +176,40 @@ async def delete_user_data(caller: CallerOf, services: ServicesOf, name: Name, r
 async def list_teams(caller: CallerOf, services: ServicesOf) -> TeamsModel:
     """List the teams."""
     teams = services.users.teams(caller.principal)
-    return TeamsModel(items=[TeamModel(name=team.name) for team in teams])
+    return TeamsModel(items=[TeamModel.model_validate(team, from_attributes=True) for team in teams])
 
 
 @router.get("/teams/{name}", operation_id="get_team")
-async def get_team(caller: CallerOf, services: ServicesOf, name: Name) -> TeamModel:
-    """Show a team."""
-    team = services.users.team(caller.principal, name)
-    return TeamModel(name=team.name)
+async def get_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name) -> TeamModel:
+    """Show a team, and what it wants for itself."""
+    return _team(response, services.users.team(caller.principal, name))
 
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
-async def put_team(caller: CallerOf, services: ServicesOf, name: Name, body: TeamBody) -> TeamModel:
-    """Enter a team that no user or project names yet."""
-    team = Team(name=name)
-    await services.users.put_team(caller.principal, team, body.reason)
-    return TeamModel(name=name)
+async def put_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
+    """Enter a team that no user or project names yet; one that is there stays as it is."""
+    return _team(response, await services.users.put_team(caller.principal, name, body.reason))
+
+
+@router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
+async def put_team_settings(
+    caller: CallerOf,
+    services: ServicesOf,
+    response: Response,
+    name: Name,
+    body: TeamSettingsBody,
+    if_match: IfMatch = None,
+) -> TeamModel:
+    """Set what a team wants for itself, as its lead or an admin; `If-Match` may name the `ETag` of the team."""
+    team = await services.users.set_up_team(
+        caller.principal, name, keep_prompts=body.keep_prompts, version=version_in(if_match), reason=body.reason
+    )
+    return _team(response, team)
+
+
+def _team(response: Response, team: Team) -> TeamModel:
+    response.headers["ETag"] = etag(version_of(team))
+    return TeamModel.model_validate(team, from_attributes=True)
 
 
 @router.get("/projects", operation_id="list_projects")

@@ -14,10 +14,12 @@ from app.cli import (
     mode,
     override,
     policy,
+    projects,
     report,
     serve,
     session,
     status,
+    team,
     token,
     user,
 )
@@ -34,6 +36,8 @@ app.command("serve")(serve.serve)
 app.add_typer(mode.app, name="mode")
 app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
+app.add_typer(team.app, name="team")
+app.add_typer(projects.app, name="project")
 app.add_typer(hooks.app, name="hooks")
 app.add_typer(policy.app, name="policy")
 app.command("explain")(explain.explain)

@@ -23,7 +23,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One hook event, read from a client's payload. Text fields are "" where the client said nothing.
 
     `native_name` is the event's name in the client's own words, which its answer must repeat. `source` is why a
-    session started (startup, resume, clear, compact, fork), `reason` why it ended.
+    session started (startup, resume, clear, compact, fork), `reason` why it ended; `prompt` is what a person sent.
     """
 
     client: str
@@ -40,6 +40,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool_response: Any = None
     source: str = ""
     reason: str = ""
+    prompt: str = ""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):

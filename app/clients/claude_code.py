@@ -39,6 +39,7 @@ def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
         tool_response=payload.get("tool_response", payload.get("toolResponse")),
         source=text(payload, "source"),
         reason=text(payload, "reason"),
+        prompt=text(payload, "prompt"),
     )
 
 

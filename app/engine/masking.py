@@ -79,13 +79,16 @@ _known = lru_cache(maxsize=4_096)(_suspicious)
 """Agents name the same projects, files and commands again and again."""
 
 
-def mask(text: str) -> str:
-    """Replace each secret by `[masked:shape]`. Takes time linear in the text; masking twice changes nothing more."""
+def mask(text: str, window: int = WINDOW) -> str:
+    """Replace each secret by `[masked:shape]`. Takes time linear in the text; masking twice changes nothing more.
+
+    Of a text longer than `window` characters only the beginning comes back.
+    """
     if not text:
         return text
-    if len(text) > WINDOW:
+    if len(text) > window:
         # What is cut off may be the end of a secret: its beginning goes too.
-        text = text[:WINDOW].rpartition(" ")[0] or text[:WINDOW]
+        text = text[:window].rpartition(" ")[0] or text[:window]
     if not suspicious(text):
         return text
     lower = text.lower()
@@ -99,6 +102,15 @@ def mask_and_cut(text: str, longest: int = LONGEST) -> str:
     """Mask a text, then cut it: the other way round a secret at the border would escape."""
     text = mask(text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def mask_and_cut_bytes(text: str, longest: int) -> str:
+    """Mask a storable text, then cut it to so many bytes of UTF-8."""
+    found = mask(text, longest)
+    encoded = found.encode()
+    if len(encoded) <= longest and len(text) <= longest:
+        return found
+    return encoded[: longest - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
 def _replace(shape: _Shape, text: str) -> str:

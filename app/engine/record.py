@@ -1,4 +1,4 @@
-"""What is kept of a decision. It holds no tool input but a command and paths, and never a file's content."""
+"""What is kept of a decision. It holds no tool input but a command, paths and, where a team asks for it, a prompt."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -12,14 +12,17 @@ LONGEST_ID = 200
 LONGEST_PROJECT = 1_000
 """Characters of a project's name, or of a path, that are kept."""
 MOST_PATHS = 50
+LONGEST_PROMPT = 32 << 10
+"""Bytes of a prompt that are kept, where any are."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decision as people find it again. `at` is timezone-aware; "" means that there was none.
 
-    `effect` is the engine's word, `decision` the answer's. `elapsed_us` is in microseconds. `command` and `paths` may
-    hold secrets until they are masked, which happens before a record leaves the process. `model_injected` names the
-    model that a rewrite put in; `overridden` marks that the person had switched Baton off for their session.
+    `effect` is the engine's word, `decision` the answer's. `elapsed_us` is in microseconds. `command`, `paths` and
+    `prompt` may hold secrets until they are masked, which happens before a record leaves the process. `prompt` is what
+    a person or an agent asked for, "" unless their team keeps prompts. `model_injected` names the model that a rewrite
+    put in; `overridden` marks that the person had switched Baton off for their session.
     """
 
     id: str
@@ -47,4 +50,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     command: str = ""
     paths: tuple[str, ...] = ()
     model_injected: str = ""
+    prompt: str = ""
     overridden: bool = False

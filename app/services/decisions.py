@@ -56,8 +56,8 @@ class Decisions:
         return record
 
     async def counts(self, principal: Principal) -> dict[str, int]:
-        """Count the decisions that a principal may see, by effect; nothing while the database is away."""
-        wanted = DecisionFilter(whose=whose(principal, "decisions.read"))
+        """Count the decided calls that a principal may see, by effect; nothing while the database is away."""
+        wanted = DecisionFilter(whose=whose(principal, "decisions.read"), event="PreToolUse")
         try:
             return await store.counts(self._database, principal.organisation, wanted)
         except DatabaseUnavailable:

@@ -41,6 +41,9 @@ class Hooks:
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
             case "PostToolUse":
                 return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
+            case "UserPromptSubmit":
+                self._sessions.prompted(caller, event)
+                return HookOutcome()
             case "SubagentStop":
                 return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
             case _:

@@ -43,6 +43,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "sessions.read": _READ,
     "sessions.write": _WRITE,
     "teams.read": _READ_BY_ALL,
+    "teams.settings": _WRITE_BY_LEADS,
     "teams.write": _ADMIN,
     "tokens.create": _ADMIN,
     "tokens.read": {"developer": "own", "lead": "own", "runner": "own", "admin": "organisation",

@@ -19,6 +19,7 @@ from app.services.policies import InForce, Policies
 from app.services.recorder import Recorder
 from app.services.recording import decision_record
 from app.services.sessions import Sessions
+from app.services.users import Users
 from app.store.history import History, Prior, answer_key, name_of_call
 from app.store.limits import UNLIMITED, CallRate
 from app.store.redis import RedisUnavailable
@@ -46,11 +47,13 @@ class PreToolUse:
         recorder: Recorder,
         counters: Counters,
         overrides: Overrides,
+        users: Users,
         rate: CallRate = UNLIMITED,
     ) -> None:
         self._rate = rate
         self._counters = counters
         self._overrides = overrides
+        self._users = users
         self._policies = policies
         self._modes = modes
         self._sessions = sessions
@@ -100,8 +103,16 @@ class PreToolUse:
             if packed is not None:
                 answer = (answer_key(principal, call, name), packed)
         self._counters.decided(decision)
-        self._recorder.put(decision_record(caller, call, decision), answer)
+        prompt = self._kept_prompt(caller, call, in_force)
+        self._recorder.put(decision_record(caller, call, decision, prompt=prompt), answer)
         return decision
+
+    def _kept_prompt(self, caller: Caller, call: ToolCall, in_force: InForce) -> str:
+        """Give what an agent is asked to do, if the caller's team keeps prompts."""
+        if caller.disabled or not self._users.keeps_prompts(caller.principal.team):
+            return ""
+        prompt = call.tool_input.get("prompt") if call.tool_name in in_force.policies.config.agent_tools else ""
+        return prompt if isinstance(prompt, str) else ""
 
     def _judge(
         self,

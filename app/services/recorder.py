@@ -9,8 +9,8 @@ from operator import attrgetter
 
 import msgspec
 
-from app.engine.masking import LONGEST, WINDOW, mask, mask_and_cut, suspicious
-from app.engine.record import LONGEST_ID, LONGEST_PROJECT, MOST_PATHS, Record
+from app.engine.masking import LONGEST, WINDOW, mask, mask_and_cut, mask_and_cut_bytes, suspicious
+from app.engine.record import LONGEST_ID, LONGEST_PROJECT, LONGEST_PROMPT, MOST_PATHS, Record
 from app.engine.verdict import RuleHit
 from app.settings import Settings
 from app.store import decisions
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 BATCH = 50
 """Records that are masked and appended at once: a few milliseconds of work."""
+LARGEST_BATCH = 32_768
+"""Characters of records that are masked at once, which is a few milliseconds of work; one record may be larger."""
 GATHER_S = 0.002
 """How long records gather before they leave, in seconds."""
 TIMEOUT_S = 5.0
@@ -118,7 +120,7 @@ class Recorder:
             if not self._stopping.is_set():
                 await asyncio.sleep(GATHER_S)
             while self._queue:
-                batch = list(islice(self._queue, BATCH if self._redis.up else 1))
+                batch = self._next(BATCH if self._redis.up else 1)
                 packed = [content for record, _ in batch if (content := self._pack(record)) is not None]
                 try:
                     await self._outbox.append(packed, [answer for _, answer in batch if answer is not None])
@@ -133,6 +135,17 @@ class Recorder:
                     self._queue.popleft()
                 self._appended += len(packed)
                 self._dropped += len(batch) - len(packed)
+
+    def _next(self, most: int) -> list[tuple[Record, Answer | None]]:
+        """Give the first records, so many that masking them does not hold up the loop."""
+        batch: list[tuple[Record, Answer | None]] = []
+        size = 0
+        for entry in islice(self._queue, most):
+            size += _size(entry[0])
+            if batch and size > LARGEST_BATCH:
+                break
+            batch.append(entry)
+        return batch
 
     @staticmethod
     def _pack(record: Record) -> bytes | None:
@@ -159,7 +172,8 @@ class Recorder:
 def _size(record: Record) -> int:
     """Count the characters that a client chose."""
     ids = len(record.session_id) + len(record.agent_id) + len(record.agent_type) + len(record.tool_use_id)
-    return ids + len(record.tool) + len(record.project) + len(record.command) + sum(map(len, record.paths))
+    texts = len(record.project) + len(record.command) + len(record.prompt)
+    return ids + len(record.tool) + texts + sum(map(len, record.paths))
 
 
 def _bounded(record: Record) -> Record:
@@ -170,6 +184,7 @@ def _bounded(record: Record) -> Record:
         **texts,
         project=record.project[: WINDOW + 1],
         command=record.command[: WINDOW + 1],
+        prompt=record.prompt[: LONGEST_PROMPT + 1],
         paths=tuple(path[: 2 * LONGEST_PROJECT] for path in record.paths[:MOST_PATHS]),
     )
 
@@ -180,7 +195,8 @@ def _may_leave(record: Record) -> bool:
     texts = (record.project, record.command, record.model_injected, *record.paths)
     together = "".join((*ids, *texts))
     return (
-        max(map(len, ids)) <= LONGEST_ID
+        not record.prompt
+        and max(map(len, ids)) <= LONGEST_ID
         and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
         and len(record.command) <= LONGEST
         and len(record.paths) <= MOST_PATHS
@@ -202,6 +218,7 @@ def masked(record: Record) -> Record:
         **texts,
         project=mask_and_cut(storable(record.project), LONGEST_PROJECT),
         command=mask_and_cut(storable(record.command)),
+        prompt=mask_and_cut_bytes(storable(record.prompt), LONGEST_PROMPT),
         paths=tuple(mask_and_cut(storable(path), LONGEST_PROJECT) for path in record.paths[:MOST_PATHS]),
         rules=tuple(RuleHit(storable(hit.id)[:LONGEST_ID], hit.effect) for hit in record.rules),
         model_injected=mask(storable(record.model_injected))[:LONGEST_ID],

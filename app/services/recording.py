@@ -16,8 +16,8 @@ from app.services.decision import Decision
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
-def decision_record(caller: Caller, call: ToolCall, decision: Decision) -> Record:
-    """Make the record of a decided call."""
+def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "") -> Record:
+    """Make the record of a decided call; `prompt` is what is to be kept of one."""
     principal, verdict = caller.principal, decision.verdict
     command = call.tool_input.get("command")
     return Record(
@@ -46,12 +46,13 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision) -> Recor
         command=_command(call.tool_name, command),
         paths=edited_paths(call),
         model_injected=_injected(call, decision),
+        prompt=prompt,
         overridden=decision.overridden,
     )
 
 
-def override_record(caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str) -> Record:
-    """Make the record of a session that starts with Baton switched off by its person."""
+def event_record(caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str) -> Record:
+    """Make the record of an event that is no call: a start with Baton switched off, or a prompt that is kept."""
     principal = caller.principal
     return Record(
         id=str(uuid7()),
@@ -62,12 +63,13 @@ def override_record(caller: Caller, event: HookEvent, project: str, mode: Mode, 
         project=project,
         session_id=event.session_id,
         client=event.client,
-        event="SessionStart",
+        event=event.name,
         mode_enabled=mode.enabled,
         mode_level=mode.level,
         mode_scope=mode.scope,
         revision=revision,
-        overridden=True,
+        prompt=event.prompt if event.name == "UserPromptSubmit" else "",
+        overridden=caller.disabled,
     )
 
 

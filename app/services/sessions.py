@@ -15,7 +15,8 @@ from app.services.directives import directives
 from app.services.modes import Modes
 from app.services.policies import Policies
 from app.services.recorder import Recorder
-from app.services.recording import override_record
+from app.services.recording import event_record
+from app.services.users import Users
 from app.store.history import History
 from app.store.redis import RedisUnavailable
 
@@ -43,11 +44,12 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
 class Sessions:
     """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
 
-    def __init__(self, *, modes: Modes, history: History, recorder: Recorder, policies: Policies) -> None:
+    def __init__(self, *, modes: Modes, history: History, recorder: Recorder, policies: Policies, users: Users) -> None:
         self._modes = modes
         self._history = history
         self._recorder = recorder
         self._policies = policies
+        self._users = users
         self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
@@ -65,7 +67,7 @@ class Sessions:
         mode = self._modes.effective(caller.principal, project, event.session_id)
         if caller.disabled:
             revision = self._policies.active.revision
-            self._recorder.put(override_record(caller, event, project, mode, revision))
+            self._recorder.put(event_record(caller, event, project, mode, revision))
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
             return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
         return SessionStarted(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
@@ -98,6 +100,15 @@ class Sessions:
         except RedisUnavailable:
             return ("history",)
         return ()
+
+    def prompted(self, caller: Caller, event: HookEvent) -> None:
+        """Keep a person's prompt if their team asks for that, and they have not switched Baton off."""
+        principal = caller.principal
+        if caller.disabled or not event.prompt or not self._users.keeps_prompts(principal.team):
+            return
+        call = self.settle(self.place(principal, as_call(caller, event)))
+        mode = self._modes.effective(principal, call.project, event.session_id)
+        self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision))
 
     async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Note that a background agent has ended. Tell what was unavailable."""

@@ -1,6 +1,9 @@
 """Who belongs to the organisation: users, teams, projects, all in memory. It gives no rights: `permissions` does."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TypeVar
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -9,12 +12,15 @@ from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
 from app.services.changes import Changes
 from app.services.permissions import covers, require
+from app.services.versions import check
 from app.store import audit
 from app.store import changes as numbers
 from app.store import users as store
 from app.store.sql import Database, DatabaseUnavailable
 from app.store.users import Directory, Project, Team, User
 
+T = TypeVar("T", User, Team, Project)
+R = TypeVar("R")
 KIND = "users"
 _AWAY = "the directory cannot be changed now; nothing was changed, try again"
 
@@ -47,6 +53,11 @@ class Users:
         """Name the team that answers for a project; "" for one that has none."""
         found = self._directory.projects.get(project)
         return found.team if found is not None else ""
+
+    def keeps_prompts(self, team: str) -> bool:
+        """Tell whether a team wants prompts to be kept."""
+        found = self._directory.teams.get(team)
+        return found is not None and found.keep_prompts
 
     def covers(self, principal: Principal, action: str, user: str) -> bool:
         """Tell whether a principal may do this to what belongs to a user."""
@@ -101,29 +112,48 @@ class Users:
         """
         require(principal, "users.write")
         now = datetime.now(UTC)
-        before = self.find(name)
-        since = before.disabled_at if before is not None else None
-        user = User(
-            name=name,
-            team=team or (before.team if before is not None else self._team),
-            created_at=before.created_at if before is not None else now,
-            disabled_at=(since or now) if disabled else None,
-        )
-        await self._store(principal, "user", name, before, user, reason)
-        return user
 
-    async def put_team(self, principal: Principal, team: Team, reason: str = "") -> Team:
-        """Enter a team. Raises Forbidden and StoreUnavailable."""
+        def user(before: User | None) -> User:
+            since = before.disabled_at if before is not None else None
+            return User(
+                name=name,
+                team=team or (before.team if before is not None else self._team),
+                created_at=before.created_at if before is not None else now,
+                disabled_at=(since or now) if disabled else None,
+            )
+
+        return await self._put(principal, User, name, user, reason)
+
+    async def put_team(self, principal: Principal, name: str, reason: str = "") -> Team:
+        """Enter a team; one that is there stays as it is. Raises Forbidden and StoreUnavailable."""
         require(principal, "teams.write")
-        await self._store(principal, "team", team.name, self._directory.teams.get(team.name), team, reason)
-        return team
+        return await self._put(principal, Team, name, lambda before: before or Team(name=name), reason)
+
+    async def set_up_team(
+        self, principal: Principal, name: str, *, keep_prompts: bool, version: str | None, reason: str = ""
+    ) -> Team:
+        """Set what a team wants for itself.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is none of that name that the principal may set up.
+            PreconditionFailed: its settings are not as they were in `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        if require(principal, "teams.settings") == "team" and name != principal.team:
+            raise NotFound(f"there is no team `{name}` whose settings you may change")
+        self.team(principal, name)
+
+        def team(before: Team | None) -> Team:
+            check(version, version_of(before or Team(name=name)), required=False)
+            return Team(name=name, keep_prompts=keep_prompts)
+
+        return await self._put(principal, Team, name, team, reason)
 
     async def put_project(self, principal: Principal, project: Project, reason: str = "") -> Project:
         """Say which team answers for a project. Raises Forbidden and StoreUnavailable."""
         require(principal, "projects.write")
-        before = self._directory.projects.get(project.name)
-        await self._store(principal, "project", project.name, before, project, reason)
-        return project
+        return await self._put(principal, Project, project.name, lambda _: project, reason)
 
     async def remove_user(self, principal: Principal, name: str, reason: str = "") -> None:
         """Remove a user from the directory; their tokens are refused from then on.
@@ -134,8 +164,14 @@ class Users:
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "users.write")
-        before = self.get(principal, name)
-        await self._store(principal, "user", name, before, None, reason)
+        self.get(principal, name)
+
+        async def work(connection: AsyncConnection) -> None:
+            before = await store.find(connection, self._organisation, User, name)
+            await store.remove_user(connection, self._organisation, name)
+            await self._audit(connection, principal, name, before, None, reason)
+
+        await self._change(work)
 
     async def enter(self, connection: AsyncConnection, user: User) -> None:
         """Enter a user within a transaction of somebody else's; `entered` must follow its commit."""
@@ -147,33 +183,54 @@ class Users:
         await self.load()
         self._changes.announce(KIND)
 
-    async def _store(
-        self,
+    async def _put(
+        self, principal: Principal, kind: type[T], name: str, make: Callable[[T | None], T], reason: str
+    ) -> T:
+        """Store what `make` gives for the stored one of that name, None where there is none."""
+
+        async def work(connection: AsyncConnection) -> T:
+            before = await store.find(connection, self._organisation, kind, name)
+            after = make(before)
+            await store.put(connection, self._organisation, after)
+            await self._audit(connection, principal, name, before, after, reason)
+            return after
+
+        return await self._change(work)
+
+    async def _change(self, work: Callable[[AsyncConnection], Awaitable[R]]) -> R:
+        """Change the directory. Counting the change comes first: it lets one change happen at a time, on all servers."""
+        try:
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, self._organisation, KIND)
+                done = await work(connection)
+            await self.load()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._changes.announce(KIND)
+        return done
+
+    @staticmethod
+    async def _audit(
+        connection: AsyncConnection,
         principal: Principal,
-        kind: str,
         name: str,
         before: User | Team | Project | None,
         after: User | Team | Project | None,
         reason: str,
     ) -> None:
-        try:
-            async with self._database.transaction() as connection:
-                if after is None:
-                    await store.remove_user(connection, self._organisation, name)
-                else:
-                    await store.put(connection, self._organisation, after)
-                await audit.add(
-                    connection,
-                    principal,
-                    action=f"{kind}.{'remove' if after is None else 'put'}",
-                    kind=kind,
-                    object=name,
-                    before=msgspec.to_builtins(before) if before is not None else None,
-                    after=msgspec.to_builtins(after) if after is not None else None,
-                    reason=reason,
-                )
-                await numbers.raise_number(connection, self._organisation, KIND)
-            await self.load()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+        kind = type(after or before).__name__.lower()
+        await audit.add(
+            connection,
+            principal,
+            action=f"{kind}.{'remove' if after is None else 'put'}",
+            kind=kind,
+            object=name,
+            before=msgspec.to_builtins(before) if before is not None else None,
+            after=msgspec.to_builtins(after) if after is not None else None,
+            reason=reason,
+        )
+
+
+def version_of(team: Team) -> str:
+    """Name what a team has set."""
+    return blake2b(msgspec.json.encode(team), digest_size=8).hexdigest()

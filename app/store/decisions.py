@@ -57,6 +57,7 @@ class DecisionRow(SQLModel, table=True):
     command: str
     paths: list[str] = Field(sa_column=Column(JSON, nullable=False))
     model_injected: str
+    prompt: str = Field(default="", sa_column_kwargs={"server_default": ""})
     overridden: bool
 
 
@@ -73,6 +74,8 @@ class DecisionRuleRow(SQLModel, table=True):
 
 _decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__
+LISTED = [column for column in _decisions.c if column.name != "prompt"]
+"""What a list of decisions holds: prompts are long, and are for whoever asks for that one decision."""
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,12 +123,14 @@ async def find(
 ) -> tuple[list[Record], str]:
     """Find decisions, newest first, at most `limit` (200), and the cursor of the next page ("" on the last).
 
+    They come without prompts: `get` gives one with its own.
+
     Raises:
         BadCursorError: the cursor is not one of ours.
         DatabaseUnavailable: the database is away.
     """
     limit = max(1, min(limit, LARGEST_PAGE))
-    query = _where(select(_decisions), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
+    query = _where(select(*LISTED), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
     if cursor:
         query = query.where(_decisions.c.id < _before(cursor))
     async with database.transaction() as connection:

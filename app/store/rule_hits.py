@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import Select, Table, distinct, func, select
 
 from app.engine.record import Record
-from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.decisions import LISTED, DecisionRow, DecisionRuleRow
 from app.store.reports import ReportRow
 from app.store.sql import Database
 from app.store.whose import Whose
@@ -65,7 +65,7 @@ async def calls(
     database: Database, organisation: str, whose: Whose, period: Period, *, after: str, limit: int
 ) -> list[Record]:
     """Give recorded tool calls, oldest first; `after` continues after the last one of the page before."""
-    query = select(_decisions).where(_decisions.c.event == "PreToolUse", _decisions.c.id > after)
+    query = select(*LISTED).where(_decisions.c.event == "PreToolUse", _decisions.c.id > after)
     query = _limited(query, _decisions, organisation, whose, period).order_by(_decisions.c.id).limit(limit)
     return [msgspec.convert(row._asdict(), Record) for row in await _all(database, query)]
 

@@ -1,7 +1,7 @@
 """The tables of users, teams and projects, and their queries. They hold no tokens and no rights."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from sqlalchemy import Table, delete, select
@@ -33,6 +33,7 @@ class TeamRow(SQLModel, table=True):
 
     organisation: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
+    keep_prompts: bool = False
 
 
 class ProjectRow(SQLModel, table=True):
@@ -56,9 +57,10 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """A team."""
+    """A team. `keep_prompts` tells that it wants what its people and agents ask for to be kept with the decisions."""
 
     name: str
+    keep_prompts: bool = False
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +78,7 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True):
     projects: dict[str, Project] = {}
 
 
+T = TypeVar("T", User, Team, Project)
 _TABLES: dict[type, Table] = {User: UserRow.__table__, Team: TeamRow.__table__, Project: ProjectRow.__table__}
 
 
@@ -100,6 +103,14 @@ async def load_with(connection: AsyncConnection, organisation: str) -> Directory
 async def _rows(connection: AsyncConnection, table: Table, organisation: str, kind: Any) -> list[Any]:
     query = select(table).where(table.c.organisation == organisation).order_by(table.c.name)
     return [msgspec.convert(row._asdict(), kind) for row in await connection.execute(query)]
+
+
+async def find(connection: AsyncConnection, organisation: str, kind: type[T], name: str) -> T | None:
+    """Read a user, a team or a project by name."""
+    table = _TABLES[kind]
+    query = select(table).where(table.c.organisation == organisation, table.c.name == storable(name))
+    row = (await connection.execute(query)).first()
+    return None if row is None else msgspec.convert(row._asdict(), kind)
 
 
 async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project) -> None:
