@@ -1,101 +1,24 @@
+"""Records on their way from an answer into the stream: queued, masked, bounded, counted."""
+
 import asyncio
 import os
 import signal
-import sqlite3
-import subprocess
-import sys
-from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from sqlalchemy import text
 from uuid_utils import uuid7
 
 from app.engine.record import Record
 from app.engine.verdict import RuleHit
-from app.services.drain import Drain
 from app.services.recorder import Recorder, masked
 from app.settings import Settings
 from app.store import decisions
 from app.store.decisions import Filters
-from app.store.outbox import SET_ASIDE, STREAM, Outbox
-from app.store.redis import Redis
 from app.store.sql import Database
 from app.store.valkey import Valkey
+from tests.support.records import record, stored, until
 
-
-def record(**fields):
-    given = {"organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse"}
-    return Record(id=str(uuid7()), at=datetime.now(UTC), **(given | fields))
-
-
-async def until(condition):
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-
-
-async def stored(database):
-    return sum((await decisions.counts(database, "default", Filters())).values())
-
-
-class Both:
-    """A recorder, and the drain that its server keeps in a process of its own."""
-
-    def __init__(self, settings, url, database):
-        self.recorder = Recorder(settings, url, database)
-        self.put = self.recorder.put
-        self._redis = Redis(url, timeout_s=5)
-        self.drain = Drain(Outbox(self._redis), database)
-
-    async def start(self):
-        await self._redis.start()
-        await self.recorder.start()
-        self._task = asyncio.create_task(self.drain.run())
-
-    async def stop(self):
-        await self.recorder.stop()
-        self.drain.finish()
-        await self._task
-        await self._redis.close()
-
-    def stats(self):
-        return self.recorder.counts() | {"stored": self.drain.stored, "set_aside": self.drain.set_aside}
-
-
-@pytest.fixture
-def make(database, valkey_url, redis):
-    def make(url=valkey_url, **settings):
-        return Both(Settings(**settings), url, database)
-
-    return make
-
-
-async def test_records_reach_the_database_and_leave_the_stream(make, database, redis):
-    recorder = make()
-    await recorder.start()
-    for _ in range(333):
-        recorder.put(record(rules=(RuleHit("a/b", "deny"),)))
-    await until(lambda: recorder.stats()["stored"] == 333)
-    await recorder.stop()
-    assert await stored(database) == 333
-    assert await redis.call(b"XLEN", STREAM) == 0
-    assert recorder.stats() == {
-        "queued": 0,
-        "dropped": 0,
-        "appended": 333,
-        "stored": 333,
-        "set_aside": 0,
-    }
-
-
-async def test_stopping_brings_everything_home(make, database):
-    recorder = make()
-    await recorder.start()
-    for _ in range(1_000):
-        recorder.put(record())
-    await recorder.stop()
-    assert await stored(database) == 1_000
+pytestmark = pytest.mark.usefixtures("empty_valkey")
 
 
 async def test_records_wait_for_redis_and_what_does_not_fit_is_counted(make, database, short_folder):
@@ -151,77 +74,6 @@ async def test_with_everything_away_the_loss_is_counted(no_database):
     assert recorder.counts()["dropped"] == 1
 
 
-async def test_records_wait_in_the_stream_while_sqlite_is_locked(valkey_url, redis, sqlite_url, monkeypatch):
-    monkeypatch.setattr("app.store.sql.BUSY_S", 0.05)
-    database = Database(Settings(database_url=sqlite_url))
-    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    recorder = Both(Settings(), valkey_url, database)
-    await recorder.start()
-    recorder.put(record())
-    await until(lambda: recorder.stats()["appended"] == 1)
-    await asyncio.sleep(0.2)
-    assert recorder.stats()["stored"] == 0
-    other.execute("ROLLBACK")
-    other.close()
-    await until(lambda: recorder.stats()["stored"] == 1)
-    await recorder.stop()
-    await database.close()
-
-
-async def test_what_is_left_at_a_stop_is_stored_by_the_next_server(valkey_url, redis, sqlite_url, monkeypatch):
-    monkeypatch.setattr("app.store.sql.BUSY_S", 0.05)
-    database = Database(Settings(database_url=sqlite_url))
-    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    recorder = Both(Settings(), valkey_url, database)
-    await recorder.start()
-    for _ in range(3):
-        recorder.put(record())
-    await until(lambda: recorder.stats()["appended"] == 3)
-    await recorder.stop()
-    other.execute("ROLLBACK")
-    other.close()
-    following = Both(Settings(), valkey_url, database)
-    await following.start()
-    await until(lambda: following.stats()["stored"] == 3)
-    await following.stop()
-    assert await stored(database) == 3
-    await database.close()
-
-
-async def test_a_missing_table_is_no_fault_of_the_records(make, database, redis):
-    async with database.transaction() as connection:
-        await connection.execute(text("ALTER TABLE decisions RENAME TO gone"))
-    recorder = make()
-    await recorder.start()
-    recorder.put(record())
-    await until(lambda: recorder.stats()["appended"] == 1)
-    await asyncio.sleep(0.2)
-    async with database.transaction() as connection:
-        await connection.execute(text("ALTER TABLE gone RENAME TO decisions"))
-    await until(lambda: recorder.stats()["stored"] == 1)
-    await recorder.stop()
-    assert await redis.call(b"EXISTS", SET_ASIDE) == 0
-
-
-async def test_an_unreadable_entry_is_set_aside_and_holds_up_nobody(make, database, redis):
-    encode = msgspec.msgpack.encode
-    nul = record(command="a\0b")
-    huge = msgspec.to_builtins(record()) | {"elapsed_us": 2**40}
-    for content in (b"", b"\xc1 garbage", encode({"id": "x"}), encode(nul), encode(huge)):
-        await redis.call(b"XADD", STREAM, b"*", b"r", content)
-    recorder = make()
-    await recorder.start()
-    recorder.put(record())
-    await until(lambda: sum(recorder.stats()[name] for name in ("stored", "set_aside")) == 6)
-    await recorder.stop()
-    # SQLite can store a NUL, Postgres cannot.
-    expected = {"sqlite": (4, 2), "postgresql": (5, 1)}[database.dialect]
-    assert (recorder.stats()["set_aside"], recorder.stats()["stored"]) == expected
-    assert await redis.call(b"XLEN", SET_ASIDE) == expected[0]
-
-
 async def test_a_record_that_cannot_be_packed_is_counted_and_holds_up_nobody(make, database):
     recorder = make()
     await recorder.start()
@@ -229,45 +81,6 @@ async def test_a_record_that_cannot_be_packed_is_counted_and_holds_up_nobody(mak
     recorder.put(record())
     await recorder.stop()
     assert (recorder.stats()["dropped"], await stored(database)) == (1, 1)
-
-
-SERVER = """
-import asyncio, sys
-from datetime import UTC, datetime
-from uuid_utils import uuid7
-from app.engine.record import Record
-from app.services.recorder import Recorder
-from app.settings import Settings
-from app.store.sql import Database
-async def main():
-    recorder = Recorder(Settings(), sys.argv[1], Database(Settings(database_url=sys.argv[2])))
-    await recorder.start()
-    said = 0
-    while True:
-        for _ in range(20):
-            recorder.put(Record(id=str(uuid7()), at=datetime.now(UTC), organisation="default", team="t", user="u",
-                client="c", event="e"))
-        await asyncio.sleep(0.002)
-        if recorder.counts()["appended"] > said:
-            said = recorder.counts()["appended"]
-            print(said, flush=True)
-asyncio.run(main())
-"""
-
-
-async def test_a_killed_server_loses_nothing_that_the_stream_had(make, database, database_url, valkey_url):
-    with subprocess.Popen(  # noqa: ASYNC220
-        [sys.executable, "-c", SERVER, valkey_url, database_url], stdout=subprocess.PIPE, text=True
-    ) as server:
-        said = 0
-        while said < 400:
-            said = int(server.stdout.readline())
-        server.kill()
-        said = max([said, *(int(line) for line in server.stdout.read().split("\n")[:-1])])
-    recorder = make()
-    await recorder.start()
-    await recorder.stop()
-    assert await stored(database) >= said
 
 
 def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
@@ -330,12 +143,3 @@ def test_a_queued_record_is_bounded():
     recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
     recorder.put(record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000))
     assert len(msgspec.msgpack.encode(recorder._queue[0][0])) < 200_000
-
-
-@pytest.fixture(autouse=True)
-async def _nothing_left(valkey_url):
-    yield
-    client = Redis(valkey_url, timeout_s=5)
-    await client.start()
-    await client.call(b"FLUSHALL")
-    await client.close()

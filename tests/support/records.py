@@ -1,0 +1,53 @@
+"""Records for tests, and a recorder with the drain that its server keeps in a process of its own."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from uuid_utils import uuid7
+
+from app.engine.record import Record
+from app.services.drain import Drain
+from app.services.recorder import Recorder
+from app.store import decisions
+from app.store.decisions import Filters
+from app.store.outbox import Outbox
+from app.store.redis import Redis
+
+
+def record(**fields):
+    given = {"organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse"}
+    return Record(id=str(uuid7()), at=datetime.now(UTC), **(given | fields))
+
+
+async def until(condition):
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def stored(database):
+    return sum((await decisions.counts(database, "default", Filters())).values())
+
+
+class Both:
+    """A recorder, and the drain that its server keeps in a process of its own."""
+
+    def __init__(self, settings, url, database):
+        self.recorder = Recorder(settings, url, database)
+        self.put = self.recorder.put
+        self._redis = Redis(url, timeout_s=5)
+        self.drain = Drain(Outbox(self._redis), database)
+
+    async def start(self):
+        await self._redis.start()
+        await self.recorder.start()
+        self._task = asyncio.create_task(self.drain.run())
+
+    async def stop(self):
+        await self.recorder.stop()
+        self.drain.finish()
+        await self._task
+        await self._redis.close()
+
+    def stats(self):
+        return self.recorder.counts() | {"stored": self.drain.stored, "set_aside": self.drain.set_aside}
