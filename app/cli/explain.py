@@ -65,6 +65,8 @@ def _recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
         print(f"  rule {hit['id']}: {hit['effect']}")
     if not record["rules"]:
         print("  no rule spoke")
+    if record.get("prompt"):
+        print("  prompt:\n" + "\n".join(f"    {line}" for line in record["prompt"].splitlines()))
     print(f"  policy revision {record['revision']}, {record['elapsed_ms']} ms, {_degraded(record['degraded'])}")
 
 
