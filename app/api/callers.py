@@ -12,10 +12,25 @@ from app.settings import Settings
 
 LONGEST_HEADER = 1024
 """Bytes of a header's value that are looked at."""
+REMEMBERED = 1_024
+"""Sets of headers whose meaning a process remembers: a client says the same with each of its calls."""
 PROTOCOL = "1"
 """The version of the headers between shim and server."""
 
 _TRUE = {"1", "true", "yes", "on"}
+_SAID = (
+    b"baton-user",
+    b"baton-team",
+    b"baton-project",
+    b"baton-root",
+    b"baton-work-items",
+    b"baton-disabled",
+    b"baton-on-failure",
+    b"baton-debug",
+    b"baton-protocol",
+)
+"""The headers that a caller is read from, but for the token."""
+_Said = tuple[bytes | None, ...]
 
 
 def header(headers: dict[bytes, bytes], name: bytes) -> str:
@@ -36,6 +51,7 @@ class CallerReader:
         self._team = settings.team
         self._user = settings.default_user
         self._on_failure: Literal["allow", "block"] = settings.on_failure
+        self._known: dict[tuple[Principal | None, _Said], Caller] = {}
 
     def read(self, headers: dict[bytes, bytes]) -> Caller:
         """Read a caller.
@@ -43,9 +59,21 @@ class CallerReader:
         Raises:
             Unauthenticated: tokens are asked for, and this request has no valid one.
         """
+        principal = None if self._tokens is None else self._tokens.check(_bearer(headers))
+        said = tuple(map(headers.get, _SAID))
+        caller = self._known.get((principal, said))
+        if caller is None:
+            caller = self._read(principal, headers)
+            if sum(map(len, filter(None, said))) <= LONGEST_HEADER:
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[principal, said] = caller
+        return caller
+
+    def _read(self, principal: Principal | None, headers: dict[bytes, bytes]) -> Caller:
         count = header(headers, b"baton-work-items")
         return Caller(
-            principal=self._trusted(headers) if self._tokens is None else self._tokens.check(_bearer(headers)),
+            principal=principal or self._trusted(headers),
             project=header(headers, b"baton-project"),
             root=header(headers, b"baton-root"),
             work_items=int(count) if count.isascii() and count.isdigit() else None,

@@ -67,7 +67,7 @@ class HotFastAPI(FastAPI):
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         name = _name(headers)
-        logs.request_id.set(name.decode())
+        logs.request_id.set(name)
         refusal = self.guard.refusal(headers)
         if refusal is not None:
             await respond(send, problem_response(refusal))
@@ -76,9 +76,11 @@ class HotFastAPI(FastAPI):
         route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
         try:
             if route is not None:
-                await _serve(route, scope, headers, receive, send, name)
+                response = await _response(route, scope, headers, receive)
+                response.headers.append((REQUEST_ID, name.encode()))
+                await respond(send, response)
             else:
-                await super().__call__(scope, await _limited(receive, scope["method"]), _naming(send, name))
+                await super().__call__(scope, await _limited(receive, scope["method"]), _naming(send, name.encode()))
         except Disconnected:
             return
         except TooLarge as error:
@@ -98,10 +100,10 @@ class HotFastAPI(FastAPI):
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _name(headers: dict[bytes, bytes]) -> bytes:
+def _name(headers: dict[bytes, bytes]) -> str:
     """Take the id that the caller (or a proxy) gave the request; make one where it has none that is fit for a log."""
-    given = headers.get(REQUEST_ID, b"")
-    return given if _FIT.fullmatch(given) else uuid7().hex.encode()
+    given = headers.get(REQUEST_ID)
+    return given.decode() if given is not None and _FIT.fullmatch(given) else uuid7().hex
 
 
 def _naming(send: Send, name: bytes) -> Send:
@@ -129,30 +131,25 @@ async def _limited(receive: Receive, method: str) -> Receive:
     return again
 
 
-async def _serve(
-    route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, name: bytes
-) -> None:
-    request = Request(
-        scope["method"], scope["path"], scope["query_string"], headers, b"", (scope.get("client") or ("",))[0]
-    )
-    if request.method != "POST":
-        error = MethodNotAllowed(f"`{request.method}` is not allowed here; allowed: `POST`")
-        await respond(send, problem_response(error, [(b"allow", b"POST")]))
-        return
+async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Response:
+    """Let an endpoint answer. Raises Disconnected."""
+    if scope["method"] != "POST":
+        wrong = MethodNotAllowed(f"`{scope['method']}` is not allowed here; allowed: `POST`")
+        return problem_response(wrong, [(b"allow", b"POST")])
+    body = b""
     try:
         body = await read_body(receive, route.max_body)
-        request = msgspec.structs.replace(request, body=body)
-        response = await route.answer(request)
+        return await route.answer(_request(scope, headers, body))
     except Disconnected:
         raise
     except BatonError as error:
-        response = _failed(route, request, error)
+        failed = error
     except Exception:
-        log.exception("`%s` failed", request.path)
-        response = _failed(route, request, InternalError())
-    response.headers.append((REQUEST_ID, name))
-    await respond(send, response)
+        log.exception("`%s` failed", scope["path"])
+        failed = InternalError()
+    return route.failed(_request(scope, headers, body), failed) if route.failed else problem_response(failed)
 
 
-def _failed(route: HotRoute, request: Request, error: BatonError) -> Response:
-    return route.failed(request, error) if route.failed else problem_response(error)
+def _request(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> Request:
+    address = (scope.get("client") or ("",))[0]
+    return Request(scope["method"], scope["path"], scope["query_string"], headers, body, address)

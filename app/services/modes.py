@@ -26,8 +26,11 @@ from app.store.sql import Database, DatabaseUnavailable
 log = logging.getLogger(__name__)
 
 KIND = "modes"
+REMEMBERED = 4_096
+"""Callers, by their project and session, whose mode a process remembers until a setting changes or expires."""
 _AWAY = "the mode cannot be changed now; nothing was changed, try again"
 _OFF = Mode()
+_Where = tuple[str, str, str, str]
 
 
 class Modes:
@@ -48,20 +51,42 @@ class Modes:
         self._auto_level = auto_level
         self._now = now
         self._settings: dict[Key, ModeSetting] = {}
+        self._known: dict[_Where, Mode] = {}
+        self._known_until: datetime | None = None
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
         """Read all settings from SQL."""
         settings = await store.load_all(self._database, self._organisation)
-        self._settings = {setting.key: setting for setting in settings}
+        self._take({setting.key: setting for setting in settings})
 
     def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
         """Resolve the mode for a user, a project and a session."""
         if not self._settings:
             return _OFF
+        if self._known_until is not None and self._known_until <= self._now():
+            self._take(self._settings)
+        where = (principal.team, principal.user, project, session_id)
+        mode = self._known.get(where)
+        if mode is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            mode = self._known[where] = self._resolve(principal, project, session_id)
+        return mode
+
+    def _resolve(self, principal: Principal, project: str, session_id: str) -> Mode:
         settings = self._settings
         chain = tuple(s for key in keys_for(principal, project, session_id) if (s := settings.get(key)) is not None)
         return resolve(chain, self._now()) if chain else _OFF
+
+    def _take(self, settings: dict[Key, ModeSetting]) -> None:
+        """Go by these settings from now on."""
+        now = self._now()
+        self._settings = settings
+        self._known.clear()
+        self._known_until = min(
+            (s.expires_at for s in settings.values() if s.expires_at and s.expires_at > now), default=None
+        )
 
     def effective_for(self, caller: Caller, users: Users, *, user: str, project: str, session_id: str) -> Mode:
         """Resolve the mode that a request asks about; what it leaves out is the caller's own.
@@ -185,7 +210,7 @@ class Modes:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         changed = {key: setting for key, setting in self._settings.items() if key not in set(remove)}
-        self._settings = changed | {setting.key: setting for setting in put}
+        self._take(changed | {setting.key: setting for setting in put})
         self._changes.announce(KIND)
 
 
