@@ -1,6 +1,6 @@
 """What can go wrong for a caller, with its status and stable code. It does not render: `app.api.problems` does."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ class FieldError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Code = Literal[
+    "already_spawned",
     "bad_json",
     "bad_request",
     "body_too_large",
@@ -21,15 +22,21 @@ Code = Literal[
     "forbidden",
     "forbidden_host",
     "forbidden_origin",
+    "hierarchy",
     "internal",
     "method_not_allowed",
+    "missing_metadata",
     "not_found",
+    "parallel_window",
     "precondition_failed",
     "rate_limited",
     "store_unavailable",
+    "tool_not_allowed",
     "unauthenticated",
+    "unknown_agent",
     "unknown_client",
     "validation",
+    "wrong_wave",
 ]
 
 
@@ -42,6 +49,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     detail: str
     errors: list[FieldError] = []
+    given: dict[str, Any] = {}
+    """What a refused spawn gave, and below what would have been allowed."""
+    allowed: list[str] = []
 
 
 class BatonError(Exception):
@@ -137,6 +147,31 @@ class Conflict(BatonError):
     status = 409
     code = "conflict"
     title = "this cannot be done now"
+
+
+class SpawnRefused(BatonError):
+    """An agent that may not be started so; `code` says which check refused it, `given` and `allowed` why."""
+
+    title = "this agent may not be started so"
+
+    def __init__(
+        self, code: Code, status: int, detail: str, *errors: FieldError, given: dict[str, Any], allowed: list[str]
+    ) -> None:
+        super().__init__(detail, *errors)
+        self.code = code
+        self.status = status
+        self.given = given
+        self.allowed = allowed
+
+    def problem(self) -> Problem:
+        """Give the error in the shape that is sent."""
+        return msgspec.structs.replace(super().problem(), given=self.given, allowed=self.allowed)
+
+
+class ParallelExecutionError(SpawnRefused):
+    """A task that is started before its wave, or too late after the first of its wave."""
+
+    title = "ParallelExecutionError"
 
 
 class PreconditionFailed(BatonError):

@@ -1,7 +1,7 @@
 """The bodies that FastAPI's routes take and give. They hold no behaviour but their own validation."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import asdict
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
@@ -29,6 +29,8 @@ class ProblemModel(BaseModel):
     code: str
     detail: str
     errors: list[FieldErrorModel] = []
+    given: dict[str, Any] = Field({}, description="What a refused spawn gave.")
+    allowed: list[str] = Field([], description="What a refused spawn could have given.")
 
 
 class ModeBody(BaseModel):
