@@ -6,6 +6,14 @@ from app.store.audit import AuditRow
 from app.store.changes import ChangeRow
 from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.job_tables import (
+    JobEventRow,
+    JobPermissionRow,
+    JobRow,
+    RunnerCommandRow,
+    RunnerRow,
+    SessionDelegationRow,
+)
 from app.store.leases import LeaseRow
 from app.store.modes import ModeSettingRow
 from app.store.organisation_settings import OrganisationSettingRow
@@ -24,6 +32,9 @@ ALL: tuple[Table, ...] = tuple(
         ClientSeenRow,
         DecisionRow,
         DecisionRuleRow,
+        JobEventRow,
+        JobPermissionRow,
+        JobRow,
         LeaseRow,
         ModeSettingRow,
         OrganisationSettingRow,
@@ -32,6 +43,9 @@ ALL: tuple[Table, ...] = tuple(
         PolicyRevisionRow,
         ProjectRow,
         ReportRow,
+        RunnerCommandRow,
+        RunnerRow,
+        SessionDelegationRow,
         TeamRow,
         TokenRow,
         UserRow,
