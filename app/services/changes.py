@@ -53,7 +53,7 @@ class Changes:
             with contextlib.suppress(asyncio.CancelledError):
                 await listening
 
-    def wake(self) -> None:
+    def wake(self, _message: bytes = b"") -> None:
         """Look for changes at once: a message came, or a connection was made."""
         self._told.set()
 

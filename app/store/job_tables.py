@@ -67,6 +67,7 @@ class JobRow(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UTCDateTime)
     queued_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     started_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    deadline: datetime | None = Field(default=None, sa_type=UTCDateTime)
     ended_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     idempotency_key: str | None = None
     idempotency_digest: str

@@ -1,4 +1,4 @@
-"""Listens to one channel of Redis on a connection of its own. It keeps no message: it tells that there was one."""
+"""Listens to one channel of Redis on a connection of its own. It keeps no message: it passes each on."""
 
 import asyncio
 import logging
@@ -17,8 +17,12 @@ LONGEST_PAUSE_S = 1.0
 """Pauses between attempts to connect double from the one to the other, in seconds."""
 
 
-async def listen(url: str, channel: str, told: Callable[[], None]) -> None:
-    """Call `told` for each message, and after each time the connection was made: messages may have been missed.
+async def listen(
+    url: str, channel: str, told: Callable[[bytes], None], lost: Callable[[], None] = lambda: None
+) -> None:
+    """Call `told` with each message, and with b"" each time the connection was made: messages may have been missed.
+
+    `lost` is called when it is lost again.
 
     It goes on for ever, whatever happens to Redis; cancel it to end it.
     """
@@ -28,10 +32,11 @@ async def listen(url: str, channel: str, told: Callable[[], None]) -> None:
             connection = await opened(url)
             try:
                 await _subscribe(connection, channel)
-                told()
+                told(b"")
                 pause = FIRST_PAUSE_S
                 await _follow(connection, told)
             finally:
+                lost()
                 await connection.disconnect(nowait=True)
         except RedisUnavailable as error:
             log.debug("changes are not told, they are looked for: %s", error)
@@ -47,7 +52,7 @@ async def _subscribe(connection: AbstractConnection, channel: str) -> None:
         await connection.read_response()
 
 
-async def _follow(connection: AbstractConnection, told: Callable[[], None]) -> None:
+async def _follow(connection: AbstractConnection, told: Callable[[bytes], None]) -> None:
     while True:
         reply = await connection.read_response(timeout=SILENCE_S)
         if reply is None:
@@ -55,4 +60,4 @@ async def _follow(connection: AbstractConnection, told: Callable[[], None]) -> N
                 await connection.send_command("PING")
                 reply = await connection.read_response()
         if reply[0] == b"message":
-            told()
+            told(reply[2])

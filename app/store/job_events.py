@@ -1,0 +1,178 @@
+"""What jobs tell, numbered without gaps and in the order of commits. It says nothing itself."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.engine.delegation import DEFAULT_MODE
+from app.store.job_tables import JobEventRow, JobRow, SessionDelegationRow
+from app.store.jobs import Job
+from app.store.sql import storable
+
+_events = JobEventRow.__table__
+_jobs = JobRow.__table__
+_sessions = SessionDelegationRow.__table__
+LARGEST_READ = 200
+"""Events that are read at once."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a job: `no` counts within the job, `session_no` within the session."""
+
+    job_id: str
+    no: int
+    session_no: int
+    attempt: int
+    seq: int | None
+    type: str
+    body: dict[str, Any]
+    at: datetime
+
+
+class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event that has no numbers yet; `seq` is the runner's, None for the server's own."""
+
+    job: Job
+    attempt: int
+    type: str
+    body: dict[str, Any]
+    seq: int | None = None
+
+
+async def lock_session(connection: AsyncConnection, job: Job) -> str:
+    """Keep others from adding to a job's session until the transaction ends; give its agent mode."""
+    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    row = {"organisation": job.organisation, "user": job.user, "session_id": job.session_id}
+    new = make(_sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
+    await connection.execute(new.on_conflict_do_nothing(index_elements=list(row)))
+    query = select(_sessions.c.agent_mode).where(*_same(job)).with_for_update()
+    mode: str = (await connection.execute(query)).scalar_one()
+    return mode
+
+
+async def set_mode(connection: AsyncConnection, job: Job, mode: str) -> None:
+    """Set the agent mode of a job's session, which the transaction has locked."""
+    await connection.execute(update(_sessions).where(*_same(job)).values(agent_mode=mode))
+
+
+def _same(job: Job) -> tuple[Any, ...]:
+    return (
+        _sessions.c.organisation == job.organisation,
+        _sessions.c.user == job.user,
+        _sessions.c.session_id == job.session_id,
+    )
+
+
+async def append(connection: AsyncConnection, events: Sequence[NewEvent], at: datetime) -> None:
+    """Store events of one session, whose row the transaction has locked, as are their jobs'."""
+    raised = (
+        update(_sessions)
+        .where(*_same(events[0].job))
+        .values(next_no=_sessions.c.next_no + len(events))
+        .returning(_sessions.c.next_no)
+    )
+    session_no = (await connection.execute(raised)).scalar_one() - len(events)
+    numbers: dict[str, int] = {}
+    for job_id in {event.job.id: None for event in events}:
+        count = sum(event.job.id == job_id for event in events)
+        more = (
+            update(_jobs).where(_jobs.c.id == job_id).values(next_no=_jobs.c.next_no + count).returning(_jobs.c.next_no)
+        )
+        numbers[job_id] = (await connection.execute(more)).scalar_one() - count
+    rows = []
+    for event in events:
+        rows.append(
+            {
+                "job_id": event.job.id,
+                "no": numbers[event.job.id],
+                "organisation": event.job.organisation,
+                "user": event.job.user,
+                "session_id": event.job.session_id,
+                "session_no": session_no,
+                "attempt": event.attempt,
+                "seq": event.seq,
+                "type": event.type,
+                "body": storable_json(event.body),
+                "at": at,
+            }
+        )
+        numbers[event.job.id] += 1
+        session_no += 1
+    await connection.execute(insert(_events), rows)
+
+
+def storable_json(value: Any) -> Any:
+    """Make every text within a JSON value one that both databases store."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(part) for key, part in value.items()}
+    return [storable_json(part) for part in value] if isinstance(value, list) else value
+
+
+async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: int = LARGEST_READ) -> list[Event]:
+    """Read a job's events after a number, in order."""
+    query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.no > after).order_by(_events.c.no).limit(limit)
+    return [msgspec.convert(row._asdict(), Event) for row in await connection.execute(query)]
+
+
+async def of_session(
+    connection: AsyncConnection, organisation: str, user: str, session_id: str, after: int
+) -> list[Event]:
+    """Read the events of all jobs of a session after a number, in order."""
+    query = (
+        select(*_SHOWN)
+        .where(
+            _events.c.organisation == organisation,
+            _events.c.user == storable(user),
+            _events.c.session_id == storable(session_id),
+            _events.c.session_no > after,
+        )
+        .order_by(_events.c.session_no)
+        .limit(LARGEST_READ)
+    )
+    return [msgspec.convert(row._asdict(), Event) for row in await connection.execute(query)]
+
+
+_SHOWN = [_events.c[name] for name in Event.__struct_fields__]
+
+
+async def mode_of(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str | None:
+    """Give the agent mode of a session; None where nothing was ever delegated in it."""
+    query = select(_sessions.c.agent_mode).where(
+        _sessions.c.organisation == organisation,
+        _sessions.c.user == storable(user),
+        _sessions.c.session_id == storable(session_id),
+    )
+    mode: str | None = (await connection.execute(query)).scalar()
+    return mode
+
+
+async def owners(connection: AsyncConnection, organisation: str, session_id: str) -> list[str]:
+    """Name the users who delegated in a session of this id."""
+    query = select(_sessions.c.user).where(
+        _sessions.c.organisation == organisation, _sessions.c.session_id == storable(session_id)
+    )
+    return [row[0] for row in await connection.execute(query.order_by(_sessions.c.user))]
+
+
+async def last_provider(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str:
+    """Name the agent that a session delegated to last, "" for none."""
+    query = (
+        select(_jobs.c.provider)
+        .where(
+            _jobs.c.organisation == organisation,
+            _jobs.c.user == storable(user),
+            _jobs.c.session_id == storable(session_id),
+            _jobs.c.queued_at.is_not(None),
+        )
+        .order_by(_jobs.c.queued_at.desc(), _jobs.c.id.desc())
+        .limit(1)
+    )
+    found: str | None = (await connection.execute(query)).scalar()
+    return found or ""
