@@ -6,6 +6,7 @@ from app.store.audit import AuditRow
 from app.store.changes import ChangeRow
 from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.graph_tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 from app.store.job_tables import (
     JobEventRow,
     JobPermissionRow,
@@ -32,6 +33,8 @@ ALL: tuple[Table, ...] = tuple(
         ClientSeenRow,
         DecisionRow,
         DecisionRuleRow,
+        GraphTaskRow,
+        GraphViolationRow,
         JobEventRow,
         JobPermissionRow,
         JobRow,
@@ -46,6 +49,7 @@ ALL: tuple[Table, ...] = tuple(
         RunnerCommandRow,
         RunnerRow,
         SessionDelegationRow,
+        TaskGraphRow,
         TeamRow,
         TokenRow,
         UserRow,
