@@ -1,0 +1,82 @@
+"""BM25F over an agent's texts: how much of a prompt an agent's words cover. It reads no text: terms come in.
+
+What depends on the agents alone is computed when the index is built, so that a prompt costs two sums.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+K1, B = 1.5, 0.75
+Floats = NDArray[np.float32]
+
+
+class Lexical(msgspec.Struct, frozen=True):
+    """What words say of each agent: its BM25F, and the share of the prompt's idf mass that its text covers."""
+
+    bm25: Floats
+    coverage: Floats
+
+
+class Lexicon:
+    """The terms of a roster's agents, as postings in three flat arrays."""
+
+    def __init__(self, agents: Sequence[Sequence[tuple[float, Sequence[str]]]]) -> None:
+        """Index agents, each as fields of a weight and its terms."""
+        self.size = len(agents)
+        counted = [_weighted(fields) for fields in agents]
+        lengths = np.array([sum(one.values()) for one in counted] or [0.0], dtype=np.float32)
+        norms = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1e-9))
+        postings: dict[str, list[tuple[int, float]]] = {}
+        for number, one in enumerate(counted):
+            for term, count in one.items():
+                postings.setdefault(sys.intern(term), []).append((number, count))
+        self._rows = {term: row for row, term in enumerate(postings)}
+        self._parts: list[slice[int, int, None]] = []
+        total = sum(map(len, postings.values()))
+        self._agents = np.empty(total, dtype=np.uint16 if self.size <= 1 << 16 else np.uint32)
+        self._gains = np.empty(total, dtype=np.float32)
+        self._idf = np.empty(len(postings), dtype=np.float32)
+        at = 0
+        for row, found in enumerate(postings.values()):
+            numbers = np.array([number for number, _ in found])
+            frequency = np.array([count for _, count in found], dtype=np.float32)
+            end = at + len(found)
+            self._idf[row] = self.idf(len(found))
+            self._agents[at:end] = numbers
+            self._gains[at:end] = self._idf[row] * frequency * (K1 + 1) / (frequency + norms[numbers])
+            self._parts.append(slice(at, end))
+            at = end
+
+    def idf(self, frequency: int) -> float:
+        """Say how telling a term is that so many agents have."""
+        return float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)))
+
+    def score(self, terms: Sequence[str]) -> Lexical:
+        """Score every agent for a prompt's terms; each term counts once."""
+        unique = dict.fromkeys(terms)
+        rows = [row for term in unique if (row := self._rows.get(term)) is not None]
+        if not rows:
+            none = np.zeros(self.size, dtype=np.float32)
+            return Lexical(none, none)
+        parts = [self._parts[row] for row in rows]
+        numbers = np.concatenate([self._agents[part] for part in parts])
+        gains = np.concatenate([self._gains[part] for part in parts])
+        idf = self._idf[rows]
+        spread = np.repeat(idf, [part.stop - part.start for part in parts])
+        mass = float(idf.sum()) + (len(unique) - len(rows)) * self.idf(0)
+        bm25 = np.bincount(numbers, weights=gains, minlength=self.size)
+        covered = np.bincount(numbers, weights=spread, minlength=self.size)
+        return Lexical(bm25.astype(np.float32), (covered / mass).astype(np.float32))
+
+
+def _weighted(fields: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for weight, terms in fields:
+        for term, count in Counter(terms).items():
+            found[term] = found.get(term, 0.0) + weight * count
+    return found

@@ -1,0 +1,48 @@
+"""What the scorer sees of a prompt and an agent, how it weighs that, and how sure it then is. It reads no text."""
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+NAMES = ("bm_body", "cov_body", "wl_whole", "wl_body", "name_prec", "trigger")
+"""`bm_body`: BM25F / 10. `cov_body`: share of the prompt's idf mass that the agent's text covers. `wl_whole`: cosine to
+"name: description" or to an example, `wl_body`: cosine to the body's beginning. `name_prec`: share of the name's words
+that the prompt holds. `trigger`: the most telling trigger that matches, from 0 to 1."""
+
+
+class Weights(msgspec.Struct, frozen=True, kw_only=True):
+    """What each feature counts for, and the three numbers of the confidence. The defaults were fitted elsewhere."""
+
+    bm_body: float = 3.35
+    cov_body: float = 2.71
+    wl_whole: float = 5.82
+    wl_body: float = 4.98
+    name_prec: float = 0.74
+    trigger: float = 4.0
+    bias: float = -3.78
+    best: float = 0.326
+    margin: float = 0.434
+
+    @property
+    def vector(self) -> Floats:
+        """The features' weights, in the order of `NAMES`."""
+        return np.array([getattr(self, name) for name in NAMES], dtype=np.float32)
+
+
+DEFAULT = Weights()
+
+
+def confidence(weights: Weights, score: float, other: float) -> float:
+    """Say how likely an agent of this score is right, next to the best of the others."""
+    return sigmoid(weights.bias + weights.best * score + weights.margin * (score - other))
+
+
+def sigmoid(value: float) -> float:
+    """Squash any number into 0 to 1, without overflow."""
+    if value >= 0:
+        return 1 / (1 + math.exp(-value))
+    power = math.exp(value)
+    return power / (1 + power)

@@ -1,0 +1,97 @@
+"""Text as the scorer reads it: words, stems, the parts of a name. It weighs nothing."""
+
+import re
+import threading
+from functools import lru_cache
+from typing import Any
+
+import Stemmer
+
+HEAD, TAIL = 2_000, 1_000
+"""Characters of a prompt's beginning and end that are read; what people ask stands there, logs stand between."""
+
+_WORD = re.compile(r"[^\W_]+(?:[+#]+(?!\w))?")
+_CONTRACTED = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|ll|re|ve))(?![^\W_])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ESCAPED_BREAK = re.compile(r"\\[nrt]")
+_LONGEST_WORD = 40
+"""Characters; longer ones are hashes, keys and base64, which no description holds."""
+
+_STOP_WORDS = """
+    a about above after again against all also am an and any anyone are as at be because been before being below
+    between both but by ca can cannot could did do does doing done down during each either else ever every few for from
+    further get gets getting give given go goes going gonna got had has have having he her here hers him his how however
+    i if in into is it its itself just kind know let lets like ll look lot made make makes making may maybe me might mine
+    more most much must my myself need needed needs no nor not now of off ok okay on once one only or other our ours out over
+    own per please put quite rather re really s same see she should since so some somebody someone something still such t
+    sure take than thank thanks that the their theirs them then there these they thing things think this those through
+    thus to today together too try trying under until up upon us use used uses using ve very via want wanted wants
+    was way we well were what whatever when where whether which while who whom whose why will with within without wo
+    would yes yet you your yours"""
+_STOP = frozenset(_STOP_WORDS.split())
+_SHORT = {
+    "a11y": "accessibility", "admin": "administrator", "ai": "ai", "api": "api", "apis": "api", "app": "application",
+    "apps": "application", "async": "asynchronous", "auth": "authentication", "authn": "authentication",
+    "authz": "authorization", "cfg": "configuration", "conf": "configuration", "config": "configuration",
+    "configs": "configuration", "db": "database", "dbs": "database", "deps": "dependency", "dep": "dependency",
+    "dev": "development", "devs": "developer", "doc": "documentation", "docs": "documentation", "env": "environment",
+    "envs": "environment", "golang": "go", "gql": "graphql", "i18n": "internationalization", "infra": "infrastructure",
+    "js": "javascript", "k8s": "kubernetes", "kube": "kubernetes", "l10n": "localization", "lib": "library",
+    "libs": "library", "llms": "llm", "mem": "memory", "ml": "ml", "msg": "message", "ops": "operations",
+    "param": "parameter", "params": "parameter", "perf": "performance", "pg": "postgresql", "postgres": "postgresql",
+    "pkg": "package", "prod": "production", "pw": "password", "py": "python", "rb": "ruby", "reactjs": "react",
+    "nodejs": "node", "vuejs": "vue", "nextjs": "next", "repo": "repository", "repos": "repository",
+    "rn": "react", "rs": "rust", "sec": "security", "spec": "specification", "specs": "specification",
+    "stats": "statistics", "tf": "terraform", "ts": "typescript", "tsx": "typescript", "jsx": "javascript",
+    "ui": "ui", "vuln": "vulnerability", "vulns": "vulnerability", "ddb": "dynamodb", "otel": "opentelemetry",
+}  # fmt: skip
+"""What people write short, as descriptions write it out."""
+
+_local = threading.local()
+
+
+def bounded(prompt: str) -> str:
+    """Give what is read of a prompt."""
+    return prompt if len(prompt) <= HEAD + TAIL else f"{prompt[:HEAD]}\n{prompt[-TAIL:]}"
+
+
+def plain(text: str) -> str:
+    r"""Make the line breaks real that an agent's file holds as `\n`."""
+    return _ESCAPED_BREAK.sub("\n", text)
+
+
+def words(text: str) -> list[str]:
+    """Split into lower-case words, at borders within camelCase and snake_case too; `don't` is `do`."""
+    split = _CAMEL.sub(" ", _CONTRACTED.sub("", text)).lower()
+    return [word for word in _WORD.findall(split) if len(word) <= _LONGEST_WORD]
+
+
+def stems(text: str) -> list[str]:
+    """Give the stems of all words, in their order."""
+    return read(text)[0]
+
+
+def terms(text: str) -> list[str]:
+    """Give the stems of the words that mean something."""
+    return read(text)[1]
+
+
+def read(text: str) -> tuple[list[str], list[str]]:
+    """Give the stems of all words, in their order, and of those the ones that mean something."""
+    found = words(text)
+    stemmed: list[str] = _stemmer().stemWords([_SHORT.get(word, word) for word in found])
+    return stemmed, [stem for word, stem in zip(found, stemmed, strict=True) if word not in _STOP]
+
+
+@lru_cache(maxsize=4_096)
+def name_parts(name: str) -> tuple[str, ...]:
+    """Give the words of an agent's name, without a namespace and without `agent` itself."""
+    parts = words(name.rpartition(":")[2])
+    return tuple(part for part in parts if part not in {"agent", "agents", "subagent"}) or tuple(parts)
+
+
+def _stemmer() -> Any:
+    """Give this thread's stemmer: one is not safe to share."""
+    if not hasattr(_local, "stemmer"):
+        _local.stemmer = Stemmer.Stemmer("english")
+    return _local.stemmer

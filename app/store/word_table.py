@@ -1,0 +1,74 @@
+"""The static table of word vectors that the `wordllama` wheel brings, read in place. It downloads nothing, ever.
+
+Only the wheel's two files are used, not its code: the table stays on disk and is mapped, so that all processes of a
+machine share its 16 MB.
+"""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+DIMENSIONS = 256
+_PACKAGE = "wordllama"
+_TABLE = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_TENSOR = "embedding.weight"
+
+
+class WordTableMissing(Exception):
+    """The table is not installed, or is not what it was; the text says which file."""
+
+
+class WordTable:
+    """Turns texts into vectors: the mean of their tokens' rows."""
+
+    def __init__(self, folder: Path) -> None:
+        """Map the table of an installed wheel.
+
+        Raises:
+            WordTableMissing: a file is not there or cannot be read.
+        """
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
+            self._rows = _map(folder / _TABLE)
+        except Exception as error:  # the tokenizer's library raises nothing narrower
+            raise WordTableMissing(f"`{folder}`: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Give a text's vector, of length 1; all zeros for a text without a token."""
+        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        if not ids:
+            return np.zeros(DIMENSIONS, dtype=np.float32)
+        total: NDArray[np.float32] = self._rows[ids].sum(axis=0, dtype=np.float32)
+        length = math.sqrt(float(np.dot(total, total)))
+        return total / np.float32(length) if length else total
+
+
+def find() -> WordTable:
+    """Read the table of the wheel that is installed.
+
+    Raises:
+        WordTableMissing: there is none.
+    """
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise WordTableMissing(f"the package `{_PACKAGE}` is not installed")
+    return WordTable(Path(spec.origin).parent)
+
+
+def _map(path: Path) -> NDArray[np.float16]:
+    """Map the one tensor of a safetensors file: eight bytes of a header's length, the header, the rows."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(min(length, 1 << 20)))[_TENSOR]
+    if header["dtype"] != "F16" or header["shape"][1] != DIMENSIONS:
+        raise WordTableMissing(f"`{path}` holds {header['dtype']} rows of {header['shape'][1]}")
+    start = 8 + length + header["data_offsets"][0]
+    return np.asarray(np.memmap(path, dtype=np.float16, mode="r", offset=start, shape=tuple(header["shape"])))
