@@ -29,10 +29,12 @@ class Bell:
         return NET_S if self._listening else POLL_S
 
     def ring(self, *topics: str) -> None:
-        """Wake who waits for these topics, here at once and on other servers by Redis."""
+        """Wake who waits for these topics, here and on other servers."""
+        by_redis = self._listening and self._redis.up
         for topic in topics:
-            self._wake(topic)
             self._redis.send(b"PUBLISH", self._channel, topic)
+            if not by_redis:
+                self._wake(topic)
 
     @contextlib.contextmanager
     def heard(self, *topics: str) -> Iterator[asyncio.Event]:

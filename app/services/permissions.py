@@ -11,6 +11,7 @@ Role = Literal["developer", "lead", "admin", "runner", "auditor"]
 ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor")
 
 _OWN: dict[str, Reach] = {"developer": "own", "runner": "own"}
+_EVERY_OWN: dict[str, Reach] = {**_OWN, "lead": "own", "admin": "own"}
 _READ: dict[str, Reach] = {**_OWN, "lead": "team", "admin": "organisation", "auditor": "organisation"}
 """Developers see their own, leads their team's, admins and auditors everybody's."""
 _READ_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation", "auditor": "organisation"}
@@ -25,6 +26,11 @@ TABLE: dict[str, dict[str, Reach]] = {
     "calls.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own"},
     "clients.read": _READ,
     "decisions.read": _READ,
+    "jobs.decide": _WRITE,
+    "jobs.read": _READ,
+    "jobs.run": _EVERY_OWN,
+    "jobs.submit": _EVERY_OWN,
+    "jobs.write": {**_WRITE, "runner": "own"},
     "metrics.read": {"admin": "organisation", "auditor": "organisation"},
     "modes.read": _READ,
     "modes.write": _WRITE,
@@ -40,6 +46,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "reports.write": _WRITE,
     "retention.read": {"admin": "organisation", "auditor": "organisation"},
     "retention.write": _ADMIN,
+    "runners.read": _READ,
     "sessions.read": _READ,
     "sessions.write": _WRITE,
     "teams.read": _READ_BY_ALL,

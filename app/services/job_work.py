@@ -1,0 +1,89 @@
+"""One transaction that changes jobs, and what follows from its commit. It decides no state: `job_machine` does.
+
+Locks are taken in one order, so that two transactions never wait for each other: a job, its graph (by the hooks), the
+session. Events therefore gather until the end of the transaction; one transaction changes at most one job that was
+there before it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from app.engine.delegation import DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from app.store import job_events, jobs
+from app.store.job_events import NewEvent
+from app.store.jobs import Job
+
+MODE_ENTERED = "mode.entered"
+MODE_LEFT = "mode.left"
+"""Stand for mode updates until the session is locked; they are never stored."""
+
+
+class Work:
+    """A transaction with the moment at which it began, on the database's clock."""
+
+    def __init__(self, connection: AsyncConnection, now: datetime) -> None:
+        self.connection = connection
+        self.now = now
+        self.topics: set[str] = set()
+        self.ended: list[Job] = []
+        self._events: list[NewEvent] = []
+
+    async def change(self, job: Job, **values: Any) -> Job:
+        """Change a job that this transaction has locked or made."""
+        return await jobs.change(self.connection, job, **values)
+
+    def tell(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
+        """Add an event to a job and its session."""
+        self._events.append(NewEvent(job=job, attempt=job.attempt, type=kind, body=dict(body), seq=seq))
+        self.topics |= {f"job {job.id}", f"session {job.user} {job.session_id}"}
+
+    def say(self, job: Job, update: dict[str, Any]) -> None:
+        """Add an update that the orchestrator makes."""
+        self.tell(job, "session.update", envelope(update, source=ORCHESTRATOR, provider=job.provider))
+
+    def pass_on(self, job: Job, update: dict[str, Any], seq: int) -> None:
+        """Add an update of the delegated agent."""
+        self.tell(job, "session.update", envelope(update, source=DELEGATED, provider=job.provider), seq=seq)
+
+    def enter_mode(self, job: Job) -> None:
+        """Put the session into the mode of a job's provider."""
+        self.tell(job, MODE_ENTERED, {})
+
+    def leave_mode(self, job: Job) -> None:
+        """Give the session the mode of what still runs in it."""
+        self.tell(job, MODE_LEFT, {})
+
+    def wake_runners(self, job: Job) -> None:
+        """Have the runners that may take a job look for it."""
+        self.topics |= {f"runner {job.user}", f"team {job.team}"}
+
+    async def flush(self) -> None:
+        """Number and store the events; nothing may be locked after it."""
+        waiting, self._events = self._events, []
+        sessions = {(event.job.user, event.job.session_id): event.job for event in waiting}
+        for key, job in sorted(sessions.items()):
+            mode = await job_events.lock_session(self.connection, job)
+            events: list[NewEvent] = []
+            for event in waiting:
+                if (event.job.user, event.job.session_id) != key:
+                    continue
+                if event.type not in {MODE_ENTERED, MODE_LEFT}:
+                    events.append(event)
+                    continue
+                wanted = event.job.provider if event.type == MODE_ENTERED else await self._mode_left(event.job)
+                if event.type == MODE_ENTERED or wanted != mode:
+                    body = envelope(mode_update(wanted), source=ORCHESTRATOR, provider=event.job.provider)
+                    events.append(msgspec.structs.replace(event, type="session.update", body=body))
+                    mode = wanted
+                    await job_events.set_mode(self.connection, event.job, mode)
+            if events:
+                await job_events.append(self.connection, events, self.now)
+
+    async def _mode_left(self, job: Job) -> str:
+        """Name the provider of what was delegated last and still goes on, or the mode of a session without any."""
+        active = await jobs.active_of_session(self.connection, job)
+        return active[0].provider if active else DEFAULT_MODE
