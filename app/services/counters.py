@@ -33,6 +33,10 @@ class Counters:
         self._rules: set[str] = set()
         self.refused: Counter[str] = Counter()
         """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
+        self.model_calls: Counter[tuple[str, ...]] = Counter()
+        """Calls of models and routing nodes by breaker and outcome."""
+        self.breaker_changes: Counter[tuple[str, ...]] = Counter()
+        """Changes of breakers by breaker and the phase they came to, counted by the process that made them."""
 
     def decided(self, decision: Decision) -> None:
         """Count a decision that was made."""

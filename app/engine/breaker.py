@@ -1,0 +1,143 @@
+"""Judges from counts whether a slow or failing service should be asked. It keeps no counts, reads no clock, calls nothing.
+
+"The 95th percentile is above 80 ms" says the same as "more than 5 % of the calls took longer", so calls are counted, in
+buckets of time: sums of several processes merge exactly, percentiles do not.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+Phase = Literal["closed", "open", "half_open"]
+"""Asked by everybody; by nobody; by one background probe alone."""
+
+SLOW_SHARE = 1 / 20
+"""More slow calls than this open it: the 95th percentile's rest."""
+FAILED_SHARE = 1 / 2
+"""More failed calls than this open it, however fast they failed."""
+PROBES = 3
+"""Probes that must all be good before it closes."""
+FIRST_OPEN = 1 / 10
+"""The share of `open_s` that it is open for the first time, with the Wilson bound."""
+LEASE_S = 10.0
+"""How long one process has the probing to itself, in seconds; another takes it over when that one died."""
+BUCKET_S = 1.0
+"""The longest time that a bucket counts, in seconds."""
+BUCKETS = 10
+"""Parts of a full window: a bucket is also full after `window / BUCKETS` calls."""
+_Z = 1.96
+"""95 % confidence."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """When it opens: calls above `slow_ms` among the last `window`, of which there must be `least`; for `open_s` at most.
+
+    Without `wilson` one slow call of ten opens it, for `open_s` at once: seed 004's rule.
+    """
+
+    slow_ms: float = 80
+    window: int = 100
+    least: int = 10
+    open_s: float = 300
+    wilson: bool = True
+
+
+class Bucket(msgspec.Struct, frozen=True, array_like=True):
+    """Counts of calls from a moment on (seconds since 1970)."""
+
+    at: float
+    calls: int
+    slow: int
+    failed: int
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What all processes agree on. Times are in seconds since 1970; `times` counts openings that followed each other."""
+
+    phase: Phase = "closed"
+    since: float = 0
+    until: float = 0
+    times: int = 0
+    passed: int = 0
+    leased_until: float = 0
+    cause: str = ""
+
+
+def add(buckets: Sequence[Bucket], now: float, *, slow: bool, failed: bool, limits: Limits) -> list[Bucket]:
+    """Count a call, and forget the oldest buckets that the window does without. `breaker.lua` does the same in Redis."""
+    kept = list(buckets)
+    last = kept[-1] if kept else None
+    if last is None or now >= last.at + BUCKET_S or last.calls >= bucket_calls(limits):
+        kept.append(Bucket(now, 1, int(slow), int(failed)))
+    else:
+        kept[-1] = Bucket(last.at, last.calls + 1, last.slow + slow, last.failed + failed)
+    total = sum(bucket.calls for bucket in kept)
+    while total - kept[0].calls >= limits.window:
+        total -= kept.pop(0).calls
+    return kept
+
+
+def bucket_calls(limits: Limits) -> int:
+    """Tell how many calls fill a bucket."""
+    return max(limits.window // BUCKETS, 1)
+
+
+def totals(buckets: Sequence[Bucket]) -> tuple[int, int, int]:
+    """Sum calls, slow and failed ones."""
+    return sum(b.calls for b in buckets), sum(b.slow for b in buckets), sum(b.failed for b in buckets)
+
+
+def wilson_lower(hits: int, calls: int) -> float:
+    """Give the least rate that the counts speak for with 95 % confidence; 0 without calls."""
+    if not calls:
+        return 0.0
+    rate, z2 = hits / calls, _Z * _Z
+    spread = _Z * math.sqrt(rate * (1 - rate) / calls + z2 / (4 * calls * calls))
+    return max((rate + z2 / (2 * calls) - spread) / (1 + z2 / calls), 0.0)
+
+
+def cause_to_open(buckets: Sequence[Bucket], limits: Limits) -> str:
+    """Say why these counts open it, "" when they don't."""
+    calls, slow, failed = totals(buckets)
+    if calls < limits.least:
+        return ""
+    for what, hits, share in ((f"took longer than {limits.slow_ms:g} ms", slow, SLOW_SHARE),
+                              ("failed", failed, FAILED_SHARE)):  # fmt: skip
+        rate = wilson_lower(hits, calls) if limits.wilson else hits / calls
+        if rate > share:
+            return f"{hits} of {calls} calls {what}"
+    return ""
+
+
+def judged(state: State, buckets: Sequence[Bucket], now: float, limits: Limits) -> State:
+    """Give the state after a call was counted: a closed one may open, any other stays."""
+    cause = cause_to_open(buckets, limits) if state.phase == "closed" else ""
+    if not cause:
+        return state
+    again = state.times if now - state.since < limits.open_s else 0
+    return opened(again, now, cause, limits)
+
+
+def opened(times: int, now: float, cause: str, limits: Limits) -> State:
+    """Open it after `times` openings in a row; each lasts twice as long as the one before, `open_s` at most."""
+    first = limits.open_s * FIRST_OPEN if limits.wilson else limits.open_s
+    lasts = min(first * 2 ** min(times, 30), limits.open_s)
+    return State(phase="open", since=now, until=now + lasts, times=times + 1, cause=cause)
+
+
+def leased(state: State, now: float) -> State | None:
+    """Give the state in which one process probes; None while it is not time, or another one does."""
+    if state.phase == "closed" or now < max(state.until, state.leased_until):
+        return None
+    return msgspec.structs.replace(state, phase="half_open", since=now, until=0.0, passed=0, leased_until=now + LEASE_S)
+
+
+def probed(state: State, now: float, limits: Limits, *, good: bool) -> State:
+    """Give the state after a probe: a bad one opens it again for longer, the last of three good ones closes it."""
+    if not good:
+        return opened(state.times, now, "a probe failed or was slow", limits)
+    if state.passed + 1 < PROBES:
+        return msgspec.structs.replace(state, passed=state.passed + 1, leased_until=now + LEASE_S)
+    return State(since=now, times=state.times)

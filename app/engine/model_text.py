@@ -1,0 +1,72 @@
+"""Makes a model's text harmless: cut, marked, unable to pass for ours. It does not judge what the text says."""
+
+import re
+import unicodedata
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r"(\s*(?:(?:[>*+-]|\d{1,9}[.)])\s*)*)(#{1,6})(?=\s|$)")
+_CODE_HEADING = re.compile(r"(\s*)(#{2,})(?=\s|$)")
+_UNDERLINE = re.compile(r"\s*(=+|-+)\s*")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_CLIENT_TAG = re.compile(
+    r"<(?=/?(?:system|user-prompt|command-|local-command|function|tool|antml|assistant|human)\b)", re.IGNORECASE
+)
+_SPOKEN = re.compile(r"(\s*)(?=\[Local Model Response|Delegated via local model)", re.IGNORECASE)
+_KEPT_CONTROLS = frozenset("\n\t")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Categories of characters that show nothing, or turn around what is shown."""
+
+
+def one_line(text: str, longest: int) -> str:
+    """Give a text as one line without markup, of at most so many characters."""
+    shown = " ".join(visible(text[: longest * 4]).split())
+    shown = shown.translate(str.maketrans("", "", "`<>[]#*|\\"))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """Take out what cannot be seen: control characters, marks that turn the direction, halves of characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char for char in text if char in _KEPT_CONTROLS or unicodedata.category(char) not in _HIDDEN)
+
+
+def harmless(text: str, longest: int) -> str:
+    """Give a model's markdown so that it opens no heading and no tag, speaks in nobody's name, and leaves no fence open.
+
+    Code within fences stays as it is, but for headings of two and more hashes and for tags of the clients' own.
+    """
+    text = visible(text[:longest]).strip()
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        marks = _FENCE.match(line)
+        if fence:
+            if marks and marks[1].startswith(fence) and not marks[2].strip():
+                fence = ""
+                lines.append(line)
+                continue
+            lines.append(_inside(line))
+            continue
+        if marks and not (marks[1][0] == "`" and "`" in marks[2]):
+            fence = marks[1]
+            lines.append(_FENCE.sub(lambda found: found[1] + one_line(found[2], 40), line))
+            continue
+        lines.append(_outside(line, below_text=bool(lines and lines[-1].strip())))
+    if fence:
+        lines.append(fence)
+    return "\n".join(lines)
+
+
+def _inside(line: str) -> str:
+    line = _CODE_HEADING.sub(r"\1\\\2", _CLIENT_TAG.sub("&lt;", line), count=1) if "#" in line or "<" in line else line
+    return _SPOKEN.sub(r"\1\\", line, count=1)
+
+
+def _outside(line: str, *, below_text: bool) -> str:
+    line = _TAG.sub("&lt;", line)
+    if below_text and _UNDERLINE.fullmatch(line):
+        return "\\" + line.strip()
+    line = _HEADING.sub(r"\1\\\2", line)
+    return _SPOKEN.sub(r"\1\\", line)

@@ -1,0 +1,173 @@
+"""Asks a service that speaks OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway. It neither retries nor judges.
+
+Every answer is bounded, in bytes and in time; a call that is cancelled or takes too long closes its connection, which
+ends the work at the other side. The key is in no log line and no error.
+"""
+
+import asyncio
+import logging
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+import msgspec
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 256 * 1024
+"""Of an answer; what is longer is cut off, and refused."""
+MOST_CONNECTIONS = 32
+"""Calls at once; more wait for their turn within their own time."""
+Failure = Literal["timeout", "unreachable", "refused", "garbage", "too_large"]
+"""No answer in time; nobody there; a status that is no success; no answer to what was asked; an answer without end."""
+
+logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+
+class ModelFailed(Exception):
+    """A call gave nothing that can be used. `status` is HTTP's, 0 without one."""
+
+    def __init__(self, kind: Failure, detail: str, status: int = 0) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.status = status
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a model is: the base of its API (`http://localhost:8000/v1`), its name there, and the key, which stays here."""
+
+    url: str
+    model: str = ""
+    key: str = ""
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.shown}, model={self.model!r})"
+
+    @property
+    def shown(self) -> str:
+        """The URL without user, password and query."""
+        parts = urlsplit(self.url)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What the model wrote, and what it calls itself; both are its own words."""
+
+    text: str
+    model: str
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+
+
+class _Alternative(msgspec.Struct):
+    message: _Message
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Alternative]
+    model: str | None = None
+
+
+_completion = msgspec.json.Decoder(_Completion)
+
+
+class ModelClient:
+    """One connection pool for all endpoints. It takes no proxy and no key from the environment, and follows no redirect."""
+
+    def __init__(self) -> None:
+        self._http = httpx2.AsyncClient(
+            trust_env=False,
+            follow_redirects=False,
+            timeout=None,
+            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=30),
+            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "baton"},
+        )
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._http.aclose()
+
+    async def chat(
+        self,
+        endpoint: Endpoint,
+        messages: list[dict[str, str]],
+        *,
+        timeout_s: float,
+        max_tokens: int,
+        temperature: float = 0.0,
+        response_format: dict[str, Any] | None = None,
+    ) -> Reply:
+        """Have the model write an answer.
+
+        Raises:
+            ModelFailed: nothing came that can be used.
+        """
+        body: dict[str, Any] = {
+            "messages": messages,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "stream": False,
+        }
+        if endpoint.model:
+            body["model"] = endpoint.model
+        if response_format is not None:
+            body["response_format"] = response_format
+        found = await self.post(f"{endpoint.url.rstrip('/')}/chat/completions", body, endpoint.key, timeout_s)
+        try:
+            completion = _completion.decode(found)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise ModelFailed("garbage", "its answer is no chat completion") from None
+        text = completion.choices[0].message.content if completion.choices else None
+        if not text:
+            raise ModelFailed("garbage", "its answer is empty")
+        return Reply(text, completion.model or "")
+
+    async def post(self, url: str, body: dict[str, Any], key: str, timeout_s: float) -> bytes:
+        """Post JSON and give the body of a successful answer.
+
+        Raises:
+            ModelFailed: nothing came that can be used.
+        """
+        return await self._bounded("POST", url, key, timeout_s, msgspec.json.encode(body))
+
+    async def alive(self, endpoint: Endpoint, timeout_s: float) -> None:
+        """Ask for the list of models, which costs the service nothing; a service without that list is alive as well.
+
+        Raises:
+            ModelFailed: it is not, or it refuses the key.
+        """
+        try:
+            await self._bounded("GET", f"{endpoint.url.rstrip('/')}/models", endpoint.key, timeout_s, None)
+        except ModelFailed as error:
+            if error.kind != "too_large" and error.status not in {404, 405, 501}:
+                raise
+
+    async def _bounded(self, method: str, url: str, key: str, timeout_s: float, content: bytes | None) -> bytes:
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        if content is not None:
+            headers["content-type"] = "application/json"
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._read(method, url, headers, content)
+        except TimeoutError:
+            raise ModelFailed("timeout", f"no answer within {timeout_s * 1000:.0f} ms") from None
+        except (httpx2.ProtocolError, httpx2.DecodingError):
+            raise ModelFailed("garbage", "its answer is not HTTP") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+            raise ModelFailed("unreachable", f"it cannot be reached ({type(error).__name__})") from None
+
+    async def _read(self, method: str, url: str, headers: dict[str, str], content: bytes | None) -> bytes:
+        async with self._http.stream(method, url, headers=headers, content=content) as answer:
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise ModelFailed("garbage", "its answer is packed, which was not asked for", answer.status_code)
+            parts, size = [], 0
+            if not answer.is_success:
+                raise ModelFailed("refused", f"it answered {answer.status_code}", answer.status_code)
+            async for part in answer.aiter_raw():
+                size += len(part)
+                if size > MOST_BYTES:
+                    raise ModelFailed("too_large", f"its answer is longer than {MOST_BYTES} bytes", answer.status_code)
+                parts.append(part)
+            return b"".join(parts)
