@@ -20,28 +20,33 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     task_tool = texts.task_tool(call.client)
     hits: list[_Hit] = []
     shadows: list[RuleHit] = []
-    candidates = policies.candidates(call.tool_name, facts.level, subagent=call.is_subagent)
-    for candidate, found in context.reading.live(context, candidates):
-        context.found = {"tool": call.tool_name, "task_tool": task_tool}
-        if found is not None:
-            context.found |= found
-        elif not candidate.matches(context):
-            continue
+    for candidate, settled in context.reading.live(context):
+        found = {"tool": call.tool_name, "task_tool": task_tool}
+        if settled is not None:
+            found |= settled
+        else:
+            context.found = found
+            if not candidate.matches(context):
+                continue
         rule = candidate.rule
         if rule.shadow:
             shadows.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(policies, rule, facts.lifted):
             shadows.append(RuleHit(rule.id, "lifted"))
         else:
-            hits.append((rule, _effect(rule, facts), context.found))
+            hits.append((rule, _effect(rule, facts), found))
     if not hits:
         return Verdict(
             hits=tuple(shadows),
             shell=context.shell,
-            blind=tuple(sorted(context.blind)),
-            errors=tuple(sorted(context.errors)),
+            blind=_sorted(context.blind),
+            errors=_sorted(context.errors),
         )
     return _verdict(context, hits, shadows)
+
+
+def _sorted(names: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(names)) if names else ()
 
 
 def _is_lifted(policies: PolicySet, rule: Rule, lifted: frozenset[str]) -> bool:
@@ -60,10 +65,9 @@ def _rank(hit: _Hit) -> int:
 
 
 def _verdict(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Verdict:
-    rule, effect, found = max(hits, key=_rank)
-    if effect != "allow":
+    rule, effect, found = max(hits, key=_rank) if len(hits) > 1 else hits[0]
+    if effect != "allow" and len(hits) > 1:
         hits = [hit for hit in hits if hit[1] != "allow"]
-    softened = next((hit for hit in hits if hit[1] == "guidance"), None)
     context.found = found
     reason, suggestion = texts.fill(rule.reason, found), rule.suggestion(context)
     text = guidance = ""
@@ -74,23 +78,33 @@ def _verdict(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Verd
         text = texts.ask(rule.id, reason, suggestion, context.call)
     elif effect == "allow":
         guidance = texts.allowed(reason)
-    if softened and effect != "deny":
-        context.found = softened[2]
-        guidance = texts.softened(texts.fill(softened[0].reason, softened[2]))
-        suggestion = suggestion if effect == "ask" else softened[0].suggestion(context)
+    if effect != "deny" and context.facts.level == "guidance":
+        guidance, suggestion = _softened(context, hits, effect, guidance, suggestion)
     updated, message = (None, "") if effect == "deny" else _rewrite(context, hits)
     return Verdict(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
-        hits=(*(RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits), *shadows),
+        hits=(*[RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits], *shadows),
         reason=text,
         guidance=guidance,
         suggestion=suggestion,
         updated_input=updated,
         message=message,
         shell=context.shell,
-        blind=tuple(sorted(context.blind)),
-        errors=tuple(sorted(context.errors)),
+        blind=_sorted(context.blind),
+        errors=_sorted(context.errors),
+    )
+
+
+def _softened(context: Context, hits: list[_Hit], effect: _Outcome, guidance: str, suggestion: str) -> tuple[str, str]:
+    """Put the first refusal that the guidance level softened in the place of a weaker rule's words."""
+    hit = next((hit for hit in hits if hit[1] == "guidance"), None)
+    if hit is None:
+        return guidance, suggestion
+    rule, _, context.found = hit
+    return (
+        texts.softened(texts.fill(rule.reason, context.found)),
+        suggestion if effect == "ask" else rule.suggestion(context),
     )
 
 

@@ -39,12 +39,13 @@ class Reading:
         self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
         self._live: dict[tuple[str, Level, bool, str, str], tuple[Live, ...]] = {}
 
-    def live(self, context: Context, candidates: tuple[Candidate, ...]) -> tuple[Live, ...]:
-        """Those of a tool's candidates that match such a call, or may, from the caller's folders."""
+    def live(self, context: Context) -> tuple[Live, ...]:
+        """The rules that match such a call, or may, from the caller's folders."""
         call = context.call
         key = (call.tool_name, context.facts.level, call.is_subagent, call.cwd, context.root)
         found = self._live.get(key)
         if found is None:
+            candidates = context.policies.candidates(call.tool_name, context.facts.level, subagent=call.is_subagent)
             found = tuple(self._ask(context, candidates))
             if len(self._live) < _CACHED_FOLDERS and len(call.cwd) + len(context.root) < _CACHED_NAME:
                 self._live[key] = found
