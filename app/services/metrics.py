@@ -48,6 +48,10 @@ class Metrics:
         self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
         self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
         self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
+        self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
+        self._breaker_changes = counter(
+            "breaker_changes", "Changes of breakers, by the phase they came to.", "breaker", "phase"
+        )
         self._queued = Gauge(
             "baton_records_queued", "Records in memory that are on their way.", registry=self._own,
             multiprocess_mode="livesum",
@@ -78,6 +82,8 @@ class Metrics:
         for who, count in counters.refused.items():
             known["yes" if who.startswith("token ") else "no",] += count
         self._add(self._refused, known)
+        self._add(self._model_calls, counters.model_calls)
+        self._add(self._breaker_changes, counters.breaker_changes)
         counts = self._recorder.counts()
         self._add(self._dropped, {(): counts["dropped"]})
         self._queued.set(counts["queued"])
