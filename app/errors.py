@@ -105,6 +105,14 @@ class PoliciesRefused(BatonError):
     title = "the policies are not accepted"
 
 
+class GraphRefused(BatonError):
+    """A task graph that cannot be carried out; `errors` names each task that keeps it from that."""
+
+    status = 422
+    code = "validation"
+    title = "the task graph is not accepted"
+
+
 class TooLarge(BatonError):
     """The body is larger than the endpoint takes."""
 

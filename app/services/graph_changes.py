@@ -1,0 +1,73 @@
+"""Changes of stored task graphs: one at a time, each in one transaction that holds the graph's row. It judges none."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils import uuid7
+
+from app.engine.graph_spawn import Breach, closes_at
+from app.engine.principal import Principal
+from app.engine.task_graph import Graph, settled
+from app.errors import NotFound, StoreUnavailable
+from app.store import graphs as store
+from app.store.graphs import StoredGraph, Violation
+from app.store.sql import Database, DatabaseUnavailable
+
+AWAY = "task graphs cannot be read or changed now; nothing was changed, try again"
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph whose row a transaction holds, and the moment, by the database's clock, at which it was asked for."""
+
+    connection: AsyncConnection
+    stored: StoredGraph
+    at: datetime
+
+
+@asynccontextmanager
+async def holding(database: Database, principal: Principal, graph_id: str) -> AsyncIterator[Held]:
+    """Hold a graph of the principal's own until the end of the block, which commits what it changed.
+
+    Raises:
+        NotFound: the principal has no such graph.
+        StoreUnavailable: the database is away; nothing was changed.
+    """
+    try:
+        async with database.transaction() as connection:
+            at = await store.now(connection)
+            stored = await store.lock(connection, principal.organisation, graph_id)
+            if stored is None or stored.user != principal.user:
+                raise NotFound(f"there is no task graph `{graph_id}`")
+            yield Held(connection=connection, stored=stored, at=at)
+    except DatabaseUnavailable:
+        raise StoreUnavailable(AWAY) from None
+
+
+async def change(
+    held: Held,
+    organisation: str,
+    graph: Graph,
+    *,
+    plans: Mapping[str, dict[str, Any]] | None = None,
+    breaches: Iterable[Breach] = (),
+) -> StoredGraph:
+    """Store what has become of a graph, and the rules that this broke."""
+    before = held.stored
+    after = msgspec.structs.replace(before, graph=settled(graph, held.at), plans={**before.plans, **(plans or {})})
+    await store.save(held.connection, before, after, closes_at(after.graph))
+    for one in breaches:
+        violation = Violation(
+            id=str(uuid7()),
+            graph_id=before.id,
+            wave=one.wave,
+            task=one.task,
+            kind=one.kind,
+            detail=one.detail,
+            at=held.at,
+        )
+        await store.note(held.connection, organisation, before.user, violation)
+    return after

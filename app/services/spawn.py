@@ -1,0 +1,145 @@
+"""Starting agents: judged by the rosters that hold for the caller, planned, and run as a job if that is asked.
+
+It knows no task graphs: `graph_spawns` does.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils import uuid4
+
+from app.engine.agents import Rosters
+from app.engine.principal import Principal
+from app.engine.spawn import Refusal, RefusalCode, Spawn, judge
+from app.engine.spawn_plan import Plan
+from app.errors import FieldError, Invalid, ParallelExecutionError, SpawnRefused
+from app.services.permissions import require
+from app.services.policies import Policies
+
+Execute = Literal["plan", "run"]
+_STATUS: Mapping[RefusalCode, int] = {
+    "already_spawned": 409,
+    "conflict": 409,
+    "hierarchy": 403,
+    "missing_metadata": 422,
+    "parallel_window": 409,
+    "tool_not_allowed": 403,
+    "unknown_agent": 422,
+    "wrong_wave": 409,
+}
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A start that is asked for. `roster` names one roster, "" the team's list; `execute` says whether it runs here."""
+
+    spawn: Spawn
+    execute: Execute = "plan"
+    session_id: str = ""
+    project: str = ""
+    workspace: str = ""
+    roster: str = ""
+
+
+class RunningJob(Protocol):
+    """A job as far as a spawn knows it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def state(self) -> str:
+        """Its state."""
+
+
+class Runs(Protocol):
+    """What turns a plan into a job."""
+
+    async def start(
+        self,
+        principal: Principal,
+        asked: Asked,
+        plan: Plan,
+        *,
+        connection: AsyncConnection | None = None,
+        graph_id: str = "",
+        task: str = "",
+    ) -> RunningJob:
+        """Store the job; in the caller's transaction if there is one."""
+
+    def announce(self, job: RunningJob) -> None:
+        """Tell that a job was stored, once the caller's transaction is."""
+
+
+class Spawned(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent whose start was allowed: how, and the job that runs it, if one does. `violation` is what was let pass."""
+
+    plan: Plan
+    job_id: str = ""
+    job_state: str = ""
+    task: str = ""
+    violation: str = ""
+
+
+class Spawns:
+    """Judges and plans starts, and has them run."""
+
+    def __init__(self, policies: Policies, runs: Runs) -> None:
+        self._policies = policies
+        self._runs = runs
+
+    async def spawn(self, principal: Principal, asked: Asked) -> Spawned:
+        """Start an agent outside any graph.
+
+        Raises:
+            Forbidden: the role may start none.
+            Invalid: there is no such roster.
+            SpawnRefused: the rosters forbid it; nothing was started.
+            StoreUnavailable: the database is away; nothing was started.
+        """
+        require(principal, "spawns.make")
+        plan = await self.judge(principal, asked)
+        if asked.execute == "plan":
+            return Spawned(plan=plan)
+        job = await self._runs.start(principal, asked, plan)
+        return Spawned(plan=plan, job_id=job.id, job_state=job.state)
+
+    async def judge(self, principal: Principal, asked: Asked) -> Plan:
+        """Judge a start and plan it.
+
+        Raises:
+            Invalid: there is no such roster.
+            SpawnRefused: the rosters forbid it.
+        """
+        rosters = await self.rosters(principal, asked.project, asked.roster)
+        found = judge(rosters, asked.spawn, f"agent_{uuid4().hex}")
+        if isinstance(found, Refusal):
+            raise refused(found)
+        return found
+
+    async def rosters(self, principal: Principal, project: str, roster: str) -> Rosters:
+        """Give the rosters to ask: one by name, or the team's list.
+
+        Raises:
+            Invalid: there is no roster of that name.
+        """
+        policies = (await self._policies.prepare(principal, project)).policies
+        if not roster:
+            return policies.rosters
+        if roster not in policies.rosters.by_id:
+            raise Invalid("roster", f"is `{roster}`, which is no roster", sorted(policies.rosters.by_id))
+        return Rosters(policies.rosters.by_id, [roster], policies.config.aliases)
+
+
+def refused(refusal: Refusal, prefix: str = "") -> SpawnRefused:
+    """Turn what the engine says into the error that the caller gets; `prefix` stands before each field's name."""
+    kind = ParallelExecutionError if refusal.code in ("wrong_wave", "parallel_window") else SpawnRefused
+    allowed = list(refusal.allowed)
+    missing = refusal.code == "missing_metadata"
+    errors = [
+        FieldError(prefix + field, "is missing or blank" if missing else refusal.detail, [] if missing else allowed)
+        for field in refusal.fields
+    ]
+    return kind(refusal.code, _STATUS[refusal.code], refusal.detail, *errors, given=refusal.given, allowed=allowed)
