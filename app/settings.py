@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ELSEWHERE = frozenset(
@@ -27,6 +27,8 @@ ELSEWHERE = frozenset(
 )
 """Variables of the hooks and the command line, which the server does not read."""
 
+Intent = Literal["document", "test", "research"]
+
 
 def _person() -> str:
     """Name the operating system's user as the hooks do, or `local` where it cannot be told."""
@@ -34,6 +36,21 @@ def _person() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return "local"
+
+
+def _also(name: str) -> AliasChoices:
+    """Take a setting by the seed's name too; ours comes first."""
+    return AliasChoices(f"BATON_{name.upper()}", name.upper(), name)
+
+
+class ModelEndpoint(BaseModel):
+    """Where a model is; the key is never shown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+    model: str = ""
+    key: SecretStr = SecretStr("")
 
 
 class Settings(BaseSettings):
@@ -111,6 +128,92 @@ class Settings(BaseSettings):
         "text", description="Form of the log on standard error; `json` is one object a line."
     )
 
+    use_llm_routing: bool = Field(
+        default=False,
+        validation_alias=_also("use_llm_routing"),
+        description="Ask the model of `BATON_MODEL_URL` when routing is unsure; `USE_LLM_ROUTING` works too, and"
+        " `BATON_ENABLE_LOCAL_INFERENCE_PIPELINE` must be on.",
+    )
+    enable_local_inference_pipeline: bool = Field(
+        default=False,
+        validation_alias=_also("enable_local_inference_pipeline"),
+        description="Allow everything that asks a model; `ENABLE_LOCAL_INFERENCE_PIPELINE` works too.",
+    )
+    enable_local_delegation: bool = Field(
+        default=False,
+        validation_alias=_also("enable_local_delegation"),
+        description="Let a local model answer prompts that it can; `ENABLE_LOCAL_DELEGATION` works too, and"
+        " `BATON_ENABLE_LOCAL_INFERENCE_PIPELINE` must be on.",
+    )
+    use_onex_routing_nodes: bool = Field(
+        default=False,
+        validation_alias=_also("use_onex_routing_nodes"),
+        description="Ask the node of `BATON_ROUTING_NODE_URL` before the scorer; `USE_ONEX_ROUTING_NODES` works too.",
+    )
+    model_url: str = Field(
+        "", description="Base of an OpenAI-compatible API that routing may ask, such as `http://localhost:8000/v1`."
+    )
+    model_name: str = Field("", max_length=200, description="Name of the model there; empty leaves it out.")
+    model_key: SecretStr = Field(SecretStr(""), description="Key for it, sent as a bearer token and never logged.")
+    llm_routing_timeout_s: float = Field(
+        0.1,
+        gt=0,
+        le=30,
+        validation_alias=_also("llm_routing_timeout_s"),
+        description="Longest wait for the model or the node in routing, in seconds; `LLM_ROUTING_TIMEOUT_S` works too.",
+    )
+    routing_node_url: str = Field("", description="URL that an external routing node takes prompts at.")
+    routing_node_key: SecretStr = Field(SecretStr(""), description="Key for it, sent as a bearer token.")
+    breaker_slow_ms: float = Field(80, gt=0, description="A routing call that takes longer counts as slow, in ms.")
+    breaker_window: int = Field(100, ge=10, le=10_000, description="Calls that a breaker looks back on.")
+    breaker_least: int = Field(10, ge=1, description="Calls before which a breaker does not open.")
+    breaker_open_s: float = Field(
+        300, gt=0, description="Longest time that a breaker stays open before it probes, in seconds."
+    )
+    breaker_wilson: bool = Field(
+        default=True,
+        description="Open a breaker only when the counts speak for it with 95 % confidence, at first for a tenth of"
+        " `BATON_BREAKER_OPEN_S`; off, more than 5 % of slow calls open it for all of that.",
+    )
+    local_delegation_endpoints: dict[Intent, ModelEndpoint] = Field(
+        {},
+        description='Models by intent, as JSON: `{"document": {"url", "model", "key"}}`, also `test` and `research`.'
+        " Empty sends all three to `BATON_MODEL_URL`.",
+    )
+    local_delegation_confidence: float = Field(
+        0.4, ge=0, le=1, description="Least confidence of the classification for a prompt to be delegated."
+    )
+    local_delegation_timeout_s: float = Field(
+        7, gt=0, le=60, description="Longest wait for a local model's answer to a prompt, in seconds."
+    )
+    local_delegation_as: Literal["context", "answer"] = Field(
+        "context",
+        description="`context` hands the local model's answer to the agent; `answer` shows it to the person instead of"
+        " asking the agent, on clients that can.",
+    )
+    local_delegation_prices: tuple[float, float] = Field(
+        (0.015, 0.001), description="USD for 1,000 tokens of the agent's model and of the local one, as JSON."
+    )
+    local_delegation_tokens: dict[Intent, int] = Field(
+        {"document": 800, "test": 600, "research": 400},
+        description="Tokens that a delegated prompt is taken to save, by intent, as JSON.",
+    )
+
+    @property
+    def llm_routing_on(self) -> bool:
+        """Tell whether routing may ask a model."""
+        return self.use_llm_routing and self.enable_local_inference_pipeline and self.model_url != ""
+
+    @property
+    def routing_node_on(self) -> bool:
+        """Tell whether routing asks an external node."""
+        return self.use_onex_routing_nodes and self.routing_node_url != ""
+
+    @property
+    def local_delegation_on(self) -> bool:
+        """Tell whether a local model may answer prompts."""
+        return self.enable_local_delegation and self.enable_local_inference_pipeline
+
     @property
     def on_loopback(self) -> bool:
         """Tell whether only this machine can reach the server."""
@@ -123,6 +226,13 @@ class Settings(BaseSettings):
     def auth_on(self) -> bool:
         """Tell whether every request needs a token."""
         return self.auth == "on" or (self.auth == "" and (not self.on_loopback or self.database_url != ""))
+
+    @field_validator("model_url", "routing_node_url")
+    @classmethod
+    def _reachable(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must be an `http://` or `https://` URL")
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -1,7 +1,9 @@
 """Writes the table of settings into docs/operations.md: `python -m app.cli.settings_doc`. Nothing reads it at run time."""
 
+import json
 from pathlib import Path
 
+from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
 from app.settings import Settings
@@ -20,12 +22,17 @@ def table() -> str:
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         variable = "`PORT`" if name == "port" else f"`BATON_{name.upper()}`"
-        if field.default is PydanticUndefined:
-            default = _COMPUTED[name]
-        else:
-            default = f"`{field.default}`" if field.default not in ("", ()) else "empty"
+        default = _COMPUTED[name] if field.default is PydanticUndefined else _shown(field.default)
         lines.append(f"| {variable} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |")
     return "\n".join(lines)
+
+
+def _shown(default: object) -> str:
+    """Write a default as one would set it."""
+    value = default.get_secret_value() if isinstance(default, SecretStr) else default
+    if value in ("", (), {}):
+        return "empty"
+    return f"`{json.dumps(value) if isinstance(value, (bool, dict, tuple)) else value}`"
 
 
 def written(text: str) -> str:
