@@ -16,6 +16,7 @@ from app.cli import (
     policy,
     projects,
     report,
+    runner,
     serve,
     session,
     status,
@@ -50,6 +51,7 @@ app.add_typer(override.app, name="override")
 app.command("report")(report.report)
 app.add_typer(report.reports, name="reports")
 app.add_typer(session.app, name="session")
+app.add_typer(runner.app, name="runner")
 
 
 def main() -> None:

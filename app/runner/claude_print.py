@@ -1,0 +1,130 @@
+"""Drives `claude -p`, where the ACP adapter is not installed. It cannot ask: what Claude would ask is refused.
+
+Its stream of JSON lines becomes updates in ACP's shape.
+"""
+
+from typing import Any
+
+import msgspec
+
+from app.runner.config import Provider
+from app.runner.driving import AgentError, Task, Tell, Worked
+from app.runner.permissions import Permissions
+from app.runner.process import Tree
+from app.runner.updates import chunk, fitting
+
+_FLAGS = ("-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
+
+
+class ClaudePrint:
+    """One run of `claude -p`; the prompt goes in by standard input, the thinking budget by the environment."""
+
+    def __init__(self, provider: Provider, task: Task, _permissions: Permissions, tell: Tell) -> None:
+        self._provider = provider
+        self._task = task
+        self._tell = tell
+        self._cancelled = False
+        self._tree: Tree | None = None
+
+    def command(self) -> list[str]:
+        """Give the command line: model, mode, system prompt and the session to go on with, each where asked for."""
+        task = self._task
+        more = {
+            "--model": task.model,
+            "--permission-mode": self._provider.mode,
+            "--append-system-prompt": task.system_prompt,
+            "--resume": task.agent_session,
+        }
+        return [
+            *self._provider.command,
+            *_FLAGS,
+            *(part for flag, value in more.items() if value for part in (flag, value)),
+        ]
+
+    async def work(self, tree: Tree) -> Worked:
+        """Write the prompt, read the stream to its end."""
+        self._tree = tree
+        tree.stdin.write(self._task.prompt.encode())
+        await tree.stdin.drain()
+        tree.stdin.close()
+        result: dict[str, Any] | None = None
+        async for line in tree.stdout:
+            event = _parsed(line)
+            self._take(event)
+            if event.get("type") == "result":
+                result = event
+        if result is None:
+            if self._cancelled:
+                return Worked(stopped="cancelled")
+            raise ConnectionError("it ended without a result")
+        worked = Worked(stopped="cancelled" if self._cancelled else "end_turn", usage=_usage(result))
+        if result.get("is_error") and not self._cancelled:
+            raise AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
+        return worked
+
+    async def cancel(self) -> None:
+        """Do what Ctrl-C does."""
+        self._cancelled = True
+        if self._tree:
+            self._tree.interrupt()
+
+    async def close(self) -> None:
+        """Nothing is held besides the pipes."""
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "system" and event.get("subtype") == "init":
+            self._tell("agent.session", {"id": str(event.get("session_id", ""))})
+        for update in _updates(event):
+            for one in fitting(update):
+                self._tell("session.update", {"update": one})
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        event = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Turn a line into updates: text as it is generated, tool calls and their results; none for a sub-agent's text."""
+    inner = event.get("event") or {}
+    delta = inner.get("delta") or {}
+    if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
+        text = delta.get("text") if delta.get("type") == "text_delta" else None
+        return [chunk(text)] if text else []
+    content = (event.get("message") or {}).get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if event.get("type") == "assistant":
+        return [_call(block) for block in blocks if block.get("type") == "tool_use"]
+    if event.get("type") == "user":
+        return [_result(block) for block in blocks if block.get("type") == "tool_result"]
+    return []
+
+
+def _call(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "sessionUpdate": "tool_call", "toolCallId": block.get("id", ""), "title": block.get("name", ""),
+        "status": "in_progress", "rawInput": block.get("input"),
+        "_meta": {"claudeCode": {"toolName": block.get("name", "")}},
+    }  # fmt: skip
+
+
+def _result(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "sessionUpdate": "tool_call_update", "toolCallId": block.get("tool_use_id", ""),
+        "status": "failed" if block.get("is_error") else "completed", "rawOutput": block.get("content"),
+    }  # fmt: skip
+
+
+def _usage(result: dict[str, Any]) -> dict[str, float]:
+    told = result.get("usage") or {}
+    read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    usage: dict[str, float] = {
+        "input_tokens": sum(int(told.get(name) or 0) for name in read),
+        "output_tokens": int(told.get("output_tokens") or 0),
+    }
+    if isinstance(result.get("total_cost_usd"), int | float):
+        usage["cost_usd"] = float(result["total_cost_usd"])
+    return usage

@@ -1,0 +1,91 @@
+"""An agent's process and all that it starts: begun under the supervisor, ended as a whole. It does not speak to it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_KEPT = 4_000
+"""How much of the last of standard error is kept, in characters."""
+_END_S = 5.0
+"""Longest wait for the supervisor, in seconds, before its group is killed."""
+BUFFER = 50 * 1024 * 1024
+"""Longest line that an agent may write, in bytes."""
+
+
+class Tree:
+    """A running agent, whose group and descendants end together. It ends too when this process is killed."""
+
+    def __init__(self, process: asyncio.subprocess.Process, life: int) -> None:
+        self.process = process
+        self._life = life
+        self._errors = ""
+        self._reading = asyncio.create_task(self._read_errors())
+
+    @classmethod
+    async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "Tree":
+        """Start a command in a session of its own, with pipes for standard input and output."""
+        watched, life = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", _SUPERVISOR, str(watched), *command,
+                cwd=cwd, env=dict(env), pass_fds=(watched,), start_new_session=True, limit=BUFFER,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+        except BaseException:
+            os.close(life)
+            raise
+        finally:
+            os.close(watched)
+        return cls(process, life)
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter:
+        """The pipe to the agent."""
+        assert self.process.stdin is not None  # noqa: S101 - it was asked for
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        """The pipe from the agent."""
+        assert self.process.stdout is not None  # noqa: S101 - it was asked for
+        return self.process.stdout
+
+    @property
+    def last_words(self) -> str:
+        """What the agent last wrote to standard error."""
+        return self._errors.strip()
+
+    def interrupt(self) -> None:
+        """Send what Ctrl-C sends to the agent's group; the supervisor stays."""
+        self._signal(signal.SIGINT)
+
+    async def end(self) -> None:
+        """End everything that is left; may be called twice. Gives back when all of it is gone."""
+        if self._life >= 0:
+            os.close(self._life)
+            self._life = -1
+        with contextlib.suppress(OSError):
+            self.stdin.close()
+        try:
+            await asyncio.wait_for(self.process.wait(), _END_S)
+        except TimeoutError:
+            self._signal(signal.SIGKILL)
+            await self.process.wait()
+        self._signal(signal.SIGKILL)  # a supervisor that was killed has left its group behind
+        self._reading.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._reading
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    async def _read_errors(self) -> None:
+        stream = self.process.stderr
+        while stream is not None and (data := await stream.read(65_536)):
+            self._errors = (self._errors + data.decode("utf-8", "replace"))[-_KEPT:]

@@ -1,0 +1,125 @@
+"""Runs one command and ends its whole tree when the runner is gone, however it went. It knows nothing of jobs or agents.
+
+`python -I -S supervisor.py LIFE PROGRAM ARGUMENT…`: LIFE is the read end of a pipe whose other end only the runner
+holds. Its end of file, SIGTERM, or the end of the program ends what is left of the tree: SIGTERM first, SIGKILL after
+a second. Needs the standard library alone.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+GRACE_S = 1.0
+_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of Linux: what a process of the tree leaves behind becomes a child of this one."""
+
+
+def main() -> int:
+    """Run the program to its end, or to the runner's; gives its exit status."""
+    life, command = int(sys.argv[1]), sys.argv[2:]
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    ending: list[int] = []
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: ending.append(1))
+    program = _start(command)
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):  # the program alone holds the pipes to the runner
+        os.dup2(quiet, number)
+    status: int | None = None
+    while status is None and not ending:
+        ready, _, _ = select.select([life, woken], [], [])
+        if life in ready:
+            break
+        os.read(woken, 4_096)
+        status = _reaped(program)
+    _end_tree(program)
+    return 128 + signal.SIGTERM if status is None else status
+
+
+def _start(command: list[str]) -> int:
+    program = os.fork()
+    if program:
+        return program
+    for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.closerange(3, 256)
+        os.execvp(command[0], command)  # noqa: S606 - no shell is meant
+    except OSError as error:
+        os.write(2, f"cannot start `{command[0]}`: {error.strerror}\n".encode())
+    os._exit(127)
+
+
+def _reaped(program: int) -> int | None:
+    """Collect what has ended; gives the program's exit status if it is among it."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                break
+            if pid == program:
+                code = os.waitstatus_to_exitcode(status)
+                found = code if code >= 0 else 128 - code
+    return found
+
+
+def _end_tree(program: int) -> None:
+    end = time.monotonic() + GRACE_S
+    _signal_all(signal.SIGTERM)
+    while _tree() and time.monotonic() < end:
+        time.sleep(0.02)
+        _reaped(program)
+    while _tree():
+        _signal_all(signal.SIGKILL)
+        time.sleep(0.01)
+        _reaped(program)
+
+
+def _signal_all(number: int) -> None:
+    for pid in _tree():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _tree() -> list[int]:
+    """All processes below this one, those that left the process group too."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _processes():
+        children.setdefault(parent, []).append(pid)
+    found, next_ones = [], [os.getpid()]
+    while next_ones:
+        below = children.get(next_ones.pop(), [])
+        found += below
+        next_ones += below
+    return found
+
+
+def _processes() -> list[tuple[int, int]]:
+    if sys.platform != "linux":
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        pairs = (line.split() for line in listed.splitlines())
+        return [(int(pid), int(parent)) for pid, parent in pairs]
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                if state != b"Z":
+                    found.append((int(entry.name), int(parent)))
+    return found
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""The `runner.yaml` that `baton runner init` writes: commented, and with what is installed switched on. It writes no file."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+_HEAD = """\
+# What `baton runner run` may do on this machine. A job names a provider, a workspace and a prompt; the commands and
+# folders are only here. Agents run with your own login and your own rights.
+
+# name: laptop              # how people see this machine; its host name without it
+slots: 2                    # jobs at once
+share: false                # true: jobs of your team run here too, with your login and your files
+drain_s: 300                # after SIGTERM: how long running jobs may take to end
+cancel_grace_s: 5           # how long an agent may take to heed a cancel before it is killed
+worktrees: {keep: 5, days: 7}   # worktrees of ended jobs (isolation `worktree`) that are kept
+
+# Workspaces: the alias that a job names, and the folder in which the agent starts.
+workspaces:
+"""
+_PROVIDERS = """
+# Providers. `driver: acp` speaks the Agent Client Protocol on standard input and output; `driver: claude-print` runs
+# `claude -p`, which cannot ask you anything: what it would ask is refused.
+#   mode                  the agent's own mode; it decides what the agent asks for, and its sandbox
+#   models                the models that a job may name; [] for any
+#   max_timeout_s         longest run; max_thinking_tokens: largest thinking budget
+#   env                   more environment for the agent
+providers:
+"""
+_KNOWN = {
+    "codex": ("codex-acp", "mode: workspace-write", "npm install -g @agentclientprotocol/codex-acp"),
+    "claude_code": ("claude-agent-acp", "mode: default", "npm install -g @agentclientprotocol/claude-agent-acp"),
+    "opencode": ("opencode, acp", "", "https://opencode.ai"),
+    "gemini": ("gemini, --acp", "", "npm install -g @google/gemini-cli"),
+}
+
+
+def written(env: Mapping[str, str], project: Path) -> str:
+    """Write the file's text for this machine, with the current project as its first workspace."""
+    text = f"{_HEAD}  {project.name or 'root'}: {project}\n{_PROVIDERS}"
+    found = False
+    for name, (command, more, source) in _KNOWN.items():
+        installed = shutil.which(command.split(",")[0], path=env.get("PATH")) is not None
+        found |= installed
+        lines = [f"{name}:", f"  command: [{command}]", *([f"  {more}"] if more else [])]
+        mark = "  " if installed else "  # "
+        text += "".join(f"{mark}{line}\n" for line in lines) if installed else f"  # not installed here: {source}\n"
+        text += "" if installed else "".join(f"{mark}{line}\n" for line in lines)
+    text += "  # the same agent without the adapter:\n"
+    plain = ("claude_code:", "  driver: claude-print", "  command: [claude]", "  mode: acceptEdits")
+    fallback = not shutil.which("claude-agent-acp", path=env.get("PATH")) and shutil.which(
+        "claude", path=env.get("PATH")
+    )
+    text += "".join(f"{'  ' if fallback else '  # '}{line}\n" for line in plain)
+    return text if found or fallback else text.replace("\nproviders:\n", "\nproviders: {}\n")

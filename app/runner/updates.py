@@ -1,0 +1,38 @@
+"""An agent's updates on their way to the server: what is too large is split or shortened. It sends nothing."""
+
+from typing import Any
+
+import msgspec
+
+LARGEST = 128 * 1024
+"""Longest event that is sent, in bytes of JSON."""
+_PIECE = 24_000
+"""Characters of one piece of a text that is split: at most six bytes each in JSON."""
+_CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
+
+
+def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
+    """Split a long text into several chunks; from anything else that is too long take what is long, and say so."""
+    size = len(msgspec.json.encode(update))
+    if size <= LARGEST:
+        return [update]
+    content = update.get("content")
+    if update.get("sessionUpdate") in _CHUNKS and isinstance(content, dict) and isinstance(content.get("text"), str):
+        text = content["text"]
+        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        return [{**update, "content": {**content, "text": piece}} for piece in pieces]
+    kept = {name: value for name, value in update.items() if len(msgspec.json.encode(value)) <= LARGEST // 32}
+    return [{**kept, "_meta": {"baton": {"omitted": sorted(set(update) - set(kept) | {"_meta"} & set(update))}}}]
+
+
+def text_of(update: dict[str, Any]) -> str:
+    """Give the text of a chunk of the agent's answer; "" of any other update."""
+    content = update.get("content")
+    if update.get("sessionUpdate") == "agent_message_chunk" and isinstance(content, dict):
+        return str(content.get("text", ""))
+    return ""
+
+
+def chunk(text: str) -> dict[str, Any]:
+    """Make an update of a piece of the agent's answer, in ACP's shape."""
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
