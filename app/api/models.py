@@ -148,11 +148,16 @@ class DecisionModel(BaseModel):
         None, description="What was asked for, where the team keeps prompts; shown with one decision, not in lists."
     )
     overridden: bool
+    routed_to: str | None = Field(None, description="The agent that a prompt was led to.")
+    routed_by: str | None = Field(None, description="What decided where a prompt was led.")
+    confidence: float | None = None
 
     @classmethod
     def of(cls, record: Record) -> "DecisionModel":
         """Show a record as the API does."""
         fields = {name: value for name, value in asdict(record).items() if value != ""}
+        if not record.routed_by:
+            del fields["confidence"]
         fields["rules"] = [RuleHitModel(id=hit.id, effect=hit.effect) for hit in record.rules]
         fields["elapsed_ms"] = fields.pop("elapsed_us") / 1000
         return cls(**fields)

@@ -22,7 +22,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `effect` is the engine's word, `decision` the answer's. `elapsed_us` is in microseconds. `command`, `paths` and
     `prompt` may hold secrets until they are masked, which happens before a record leaves the process. `prompt` is what
     a person or an agent asked for, "" unless their team keeps prompts. `model_injected` names the model that a rewrite
-    put in; `overridden` marks that the person had switched Baton off for their session.
+    put in; `overridden` marks that the person had switched Baton off for their session. `routed_to` is the agent that a
+    prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was.
     """
 
     id: str
@@ -52,3 +53,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model_injected: str = ""
     prompt: str = ""
     overridden: bool = False
+    routed_to: str = ""
+    routed_by: str = ""
+    confidence: float = 0.0

@@ -50,6 +50,7 @@ _IDS = (
     "agent_type",
     "tool",
     "tool_use_id",
+    "routed_to",
 )
 _ids = attrgetter(*_IDS)
 

@@ -59,6 +59,9 @@ class DecisionRow(SQLModel, table=True):
     model_injected: str
     prompt: str = Field(default="", sa_column_kwargs={"server_default": ""})
     overridden: bool
+    routed_to: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    routed_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    confidence: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})
 
 
 class DecisionRuleRow(SQLModel, table=True):

@@ -22,6 +22,9 @@ from app.store.overrides import OverrideRow
 from app.store.policy_layers import PolicyLayerRow
 from app.store.reports import ReportRow
 from app.store.revisions import PolicyRevisionRow
+from app.store.route_feedback import RouteFeedbackRow
+from app.store.routing_fits import RoutingFitRow
+from app.store.routing_rosters import RoutingRosterRow
 from app.store.tokens import TokenRow
 from app.store.users import ProjectRow, TeamRow, UserRow
 
@@ -46,6 +49,9 @@ ALL: tuple[Table, ...] = tuple(
         PolicyRevisionRow,
         ProjectRow,
         ReportRow,
+        RouteFeedbackRow,
+        RoutingFitRow,
+        RoutingRosterRow,
         RunnerCommandRow,
         RunnerRow,
         SessionDelegationRow,
