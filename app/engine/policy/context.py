@@ -25,7 +25,8 @@ _UNREAD = object()
 class Context:
     """One call's facts and what was derived from them.
 
-    `blind` collects the facts that were needed and missing, `errors` the names of expressions that failed.
+    `blind` collects the facts that were needed and missing, `errors` the names of expressions that failed;
+    `spent` is the work that expressions may have done, in units of `when_cost`.
     """
 
     __slots__ = (
@@ -40,6 +41,7 @@ class Context:
         "facts",
         "found",
         "policies",
+        "spent",
     )
 
     def __init__(self, policies: "PolicySet", facts: Facts) -> None:
@@ -48,6 +50,7 @@ class Context:
         self.call = facts.call
         self.blind: set[str] = set()
         self.errors: set[str] = set()
+        self.spent = 0
         self.found: dict[str, str] = {}
         self._reading: Reading | None = None
         self._agent: Any = _UNREAD
@@ -154,9 +157,11 @@ class Context:
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
     """The paths that a tool's input names, as written, at most a hundred: in a patch, and under these keys."""
-    paths: list[str] = []
     tool_input = call.tool_input
     patch = patch_tools.get(call.tool_name)
+    if patch is None and path_keys.isdisjoint(tool_input):
+        return ()
+    paths: list[str] = []
     if patch is not None and isinstance(text := tool_input.get(patch), str):
         paths += (found.strip() for found in islice(_PATCHED.findall(text), _MAX_PATHS))
     for key in path_keys.intersection(tool_input):

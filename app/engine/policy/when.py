@@ -1,6 +1,7 @@
 """Compiles and asks `when:`, a rule's expression in CEL. It decides nothing about a call: `rule` does.
 
-The language's own limits hold (10,000 iterations, nesting of 32, patterns in linear time), and those below.
+The language's own limits hold (10,000 rounds, nesting of 32, patterns in linear time), those below, and a budget for
+all expressions of a call (`when_cost`).
 """
 
 import re
@@ -9,17 +10,17 @@ from functools import lru_cache
 from typing import Any
 
 from app.engine.policy.context import Context
+from app.engine.policy.when_cost import BUDGET, Cost, CostError, Given
 from app.engine.yaml_lines import did_you_mean
 
 MAX_TEXT = 65_536
 """Characters of one text of a call that an expression may look at."""
-MAX_TEXT_IN_LOOP = 4_096
-"""The same where the expression has a loop (`all`, `exists` …)."""
 MAX_ITEMS = 64
 """Items of one list or mapping of a call that an expression may look at."""
-MAX_LOOPS = 2
+MAX_ALL_ITEMS = 2_048
+MAX_ALL_TEXT = 262_144
+"""The same of all lists and mappings, and characters of all texts."""
 
-_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
 _WORD = re.compile(r"[a-z_]+")
 _AT = re.compile(r"<input>:(\d+):(-?\d+): (.*)")
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
@@ -61,26 +62,32 @@ class TooMuchError(ValueError):
 class When:
     """One expression. `text` is as written; where it fails, `on_error` is what it counts as."""
 
-    __slots__ = ("_expression", "_inputs", "_longest", "_used", "name", "on_error", "text")
+    __slots__ = ("_cost", "_expression", "_inputs", "_used", "name", "on_error", "text")
 
     def __init__(self, text: str, rule_id: str, *, on_error: bool) -> None:
         """Compile an expression. Raises WhenError, saying what is wrong with it."""
-        loops = len(_LOOP.findall(text))
-        if loops > MAX_LOOPS:
-            raise WhenError(f"{loops} loops (`all`, `exists`, `map` …); allowed: {MAX_LOOPS}")
+        try:
+            self._cost = Cost(text)
+        except CostError as error:
+            raise WhenError(str(error)) from None
         self.text = text
         self.name = f"when:{rule_id}"
         self.on_error = on_error
         self._expression = _compile(text)
         names = frozenset(_WORD.findall(text))
         self._used = [(name, read) for name, (_, read) in VARIABLES.items() if name.partition(".")[2] in names]
-        self._longest = MAX_TEXT_IN_LOOP if loops else MAX_TEXT
         self._inputs = _input_keys(text)
 
     def holds(self, context: Context) -> bool:
         """Tell whether the expression holds; an error is noted in the context, and counts as `on_error`."""
+        given = Given()
         try:
-            value = self._expression.eval(data={name: self._plain(read(context)) for name, read in self._used})
+            data = {name: self._plain(read(context), given) for name, read in self._used}
+            units = self._cost.units(given)
+            if context.spent + units > BUDGET:
+                raise TooMuchError
+            context.spent += units
+            value = self._expression.eval(data=data)
             if value.type().name() == "BOOL":
                 return bool(value.value())
         except (RuntimeError, ValueError, TypeError, OverflowError):
@@ -88,24 +95,31 @@ class When:
         context.errors.add(self.name)
         return self.on_error
 
-    def _plain(self, value: Any) -> Any:
+    def _plain(self, value: Any, given: Given) -> Any:
         """The value as CEL takes it; of a tool's input only what the expression names."""
         if isinstance(value, dict) and self._inputs is not None:
             value = {key: value[key] for key in self._inputs if key in value}
-        return _bounded(value, self._longest, _MAX_DEPTH)
+        return _bounded(value, given, _MAX_DEPTH)
 
 
-def _bounded(value: Any, longest: int, depth: int) -> Any:
+def _bounded(value: Any, given: Given, depth: int) -> Any:
+    """Copy a value that is within the limits, and note in `given` how much it is."""
+    given.items += 1
     if isinstance(value, str):
-        if len(value) > longest:
+        size = len(value)
+        given.characters += size
+        given.longest = max(given.longest, size)
+        if size > MAX_TEXT or given.characters > MAX_ALL_TEXT:
             raise TooMuchError
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list | dict):
-        if len(value) > MAX_ITEMS or depth == 0:
+        size = len(value)
+        given.largest = max(given.largest, size)
+        if size > MAX_ITEMS or given.items + size > MAX_ALL_ITEMS or depth == 0:
             raise TooMuchError
         if isinstance(value, list):
-            return [_bounded(item, longest, depth - 1) for item in value]
-        return {_bounded(key, longest, 0): _bounded(item, longest, depth - 1) for key, item in value.items()}
+            return [_bounded(item, given, depth - 1) for item in value]
+        return {_bounded(key, given, 0): _bounded(item, given, depth - 1) for key, item in value.items()}
     return value
 
 
