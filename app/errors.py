@@ -24,6 +24,7 @@ Code = Literal[
     "forbidden_origin",
     "hierarchy",
     "internal",
+    "lease_lost",
     "method_not_allowed",
     "missing_metadata",
     "not_found",
@@ -180,6 +181,14 @@ class ParallelExecutionError(SpawnRefused):
     """A task that is started before its wave, or too late after the first of its wave."""
 
     title = "ParallelExecutionError"
+
+
+class LeaseLost(BatonError):
+    """A runner speaks for a job that is its own no more; it must end the agent."""
+
+    status = 409
+    code = "lease_lost"
+    title = "the lease of this job is over"
 
 
 class PreconditionFailed(BatonError):

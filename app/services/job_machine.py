@@ -27,7 +27,7 @@ class JobMachine:
     """Takes jobs through their states."""
 
     def __init__(self, database: Database, bell: Bell, organisation: str) -> None:
-        self._database = database
+        self.database = database
         self._bell = bell
         self._organisation = organisation
         self._hooks: list[Hook] = []
@@ -44,7 +44,7 @@ class JobMachine:
         Raises:
             DatabaseUnavailable: nothing was changed.
         """
-        async with clock.writing(self._database) as connection:
+        async with clock.writing(self.database) as connection:
             work = Work(connection, await clock.now(connection))
             self._open[id(connection)] = work
             try:
@@ -96,6 +96,10 @@ class JobMachine:
             work.say(job, message(acknowledgement(job.provider, job.prompt)))
         work.wake_runners(job)
         return await self._moved(work, job, "queued")
+
+    def leased(self, work: Work, job: Job) -> None:
+        """Tell that a runner has taken a job."""
+        self._tell_state(work, job)
 
     async def run(self, work: Work, job: Job) -> Job:
         """Note that the agent is at work."""
@@ -159,7 +163,7 @@ class JobMachine:
 
     async def advance_after(self, ended: Job) -> None:
         """Let go on what waited for a job that has ended."""
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             waiting = await jobs.blocked_by(connection, self._organisation, ended.user, ended.id)
         for job_id in waiting:
             await self.advance(job_id)

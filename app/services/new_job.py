@@ -6,6 +6,7 @@ import msgspec
 
 from app.engine.delegation import PROVIDERS, near_provider, provider_of
 from app.errors import Invalid
+from app.store.sql import storable
 
 LONGEST_PROMPT = 131_072
 """Characters of a task's text, and of a system prompt."""
@@ -75,7 +76,10 @@ def checked(new: NewJob) -> NewJob:
         raise Invalid("max_attempts", "is above 1, which only a job in a `worktree` of its own may have", ["1"])
     if len(new.depends_on) > MOST_DEPENDENCIES:
         raise Invalid("depends_on", f"names {len(new.depends_on)} jobs; at most {MOST_DEPENDENCIES} are allowed")
-    return msgspec.structs.replace(new, provider=provider, depends_on=tuple(dict.fromkeys(new.depends_on)))
+    texts = {name: storable(value) for name, value in msgspec.structs.asdict(new).items() if isinstance(value, str)}
+    return msgspec.structs.replace(
+        new, **(texts | {"provider": provider, "depends_on": tuple(dict.fromkeys(new.depends_on))})
+    )
 
 
 def digest_of(new: NewJob) -> str:

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.engine.delegation import ACTIVE, HELD, State
+from app.engine.delegation import ACTIVE, ENDED, HELD, State
 from app.store.job_tables import JobRow
 from app.store.sql import Database, storable
 from app.store.whose import Whose
@@ -205,6 +205,14 @@ async def held_by(connection: AsyncConnection, organisation: str, user: str, run
     return [_job(row) for row in await connection.execute(query)]
 
 
+async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]], boot_id: str, until: datetime) -> None:
+    """Renew leases by job, attempt and digest; those that are not current stay as they are."""
+    if leases:
+        proved = tuple_(_jobs.c.id, _jobs.c.attempt, _jobs.c.digest).in_(leases)
+        renewed = update(_jobs).where(proved, _jobs.c.state.in_(HELD))
+        await connection.execute(renewed.values(lease_until=until, boot_id=storable(boot_id)))
+
+
 async def due(connection: AsyncConnection, organisation: str, now: datetime, cancelled_before: datetime) -> list[str]:
     """Name the jobs whose lease or time is over, or whose cancel nobody followed since a moment; oldest lease first."""
     query = (
@@ -226,6 +234,14 @@ async def blocked(connection: AsyncConnection, organisation: str) -> list[tuple[
         _jobs.c.organisation == organisation, _jobs.c.state == "blocked"
     )
     return [(row.id, row.depends_on) for row in await connection.execute(query)]
+
+
+async def going_on(connection: AsyncConnection, organisation: str, ids: Iterable[str]) -> set[str]:
+    """Name those of these jobs that have not ended."""
+    query = select(_jobs.c.id).where(
+        _jobs.c.organisation == organisation, _jobs.c.id.in_(sorted(ids)), _jobs.c.state.not_in(ENDED)
+    )
+    return {row.id for row in await connection.execute(query)}
 
 
 async def counts(connection: AsyncConnection, organisation: str) -> tuple[dict[str, int], datetime | None]:

@@ -1,0 +1,53 @@
+"""The agent mode of sessions: which agent a session is handed to now. It is not the orchestrator's mode (`modes`)."""
+
+import msgspec
+
+from app.engine.delegation import DEFAULT_MODE
+from app.engine.principal import Principal
+from app.errors import NotFound, StoreUnavailable
+from app.services.permissions import require
+from app.services.users import Users
+from app.store import job_events
+from app.store.sql import Database, DatabaseUnavailable
+
+
+class AgentMode(msgspec.Struct, frozen=True, kw_only=True):
+    """A session's mode, `default_mode` while nothing is delegated, and the agent that spoke last, "" for none."""
+
+    user: str
+    session_id: str
+    agent_mode: str = DEFAULT_MODE
+    provider: str = ""
+
+
+class AgentModes:
+    """Reads what the jobs of a session have left."""
+
+    def __init__(self, database: Database, users: Users) -> None:
+        self._database = database
+        self._users = users
+
+    async def get(self, principal: Principal, session_id: str, user: str = "") -> AgentMode:
+        """Give the mode of a session; without `user` the principal's own comes first.
+
+        Raises:
+            NotFound: nothing was delegated in a session that the principal may see.
+            StoreUnavailable: the database is away.
+        """
+        require(principal, "jobs.read")
+        organisation = principal.organisation
+        try:
+            async with self._database.transaction() as connection:
+                owners = await job_events.owners(connection, organisation, session_id)
+                found = [
+                    owner
+                    for owner in sorted(owners, key=lambda owner: owner != principal.user)
+                    if user in {"", owner} and self._users.covers(principal, "jobs.read", owner)
+                ]
+                if not found:
+                    raise NotFound(f"nothing was delegated in a session `{session_id[:100]}`")
+                mode = await job_events.mode_of(connection, organisation, found[0], session_id)
+                provider = await job_events.last_provider(connection, organisation, found[0], session_id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("sessions cannot be read now; try again") from None
+        return AgentMode(user=found[0], session_id=session_id, agent_mode=mode or DEFAULT_MODE, provider=provider)

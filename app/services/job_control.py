@@ -1,0 +1,100 @@
+"""What people do to jobs that there are: cancel, approve, retry. The steps themselves stand in `job_machine`."""
+
+from collections.abc import Awaitable, Callable
+
+from app.engine.delegation import HELD
+from app.engine.principal import Principal
+from app.errors import Conflict, StoreUnavailable
+from app.services.job_machine import JobMachine
+from app.services.job_work import Work
+from app.services.jobs import visible
+from app.services.permissions import require
+from app.store.jobs import Job
+from app.store.sql import DatabaseUnavailable
+
+Step = Callable[[Work, Job], Awaitable[Job]]
+
+
+class JobControl:
+    """A principal's hand on their jobs."""
+
+    def __init__(self, machine: JobMachine) -> None:
+        self._machine = machine
+
+    async def cancel(self, principal: Principal, job_id: str) -> Job:
+        """Cancel a job: at once before a runner has it, else by its runner. A second cancel changes nothing.
+
+        Raises:
+            Conflict: it has ended otherwise.
+            NotFound: there is none that the principal may cancel.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+
+        async def step(work: Work, job: Job) -> Job:
+            if job.state == "cancelled" or (job.state in HELD and job.cancel_requested):
+                return job
+            if job.state in HELD:
+                return await self._machine.ask_to_cancel(work, job)
+            if job.state in {"completed", "failed", "skipped"}:
+                raise Conflict(f"job `{job.id}` is `{job.state}` already; only one that goes on can be cancelled")
+            return await self._machine.end(work, job, "cancelled", cancel_requested=True)
+
+        return await self._step(principal, "jobs.write", job_id, step)
+
+    async def approve(self, principal: Principal, job_id: str) -> Job:
+        """Let a job that waits for approval go on.
+
+        Raises:
+            Conflict: it does not wait for approval.
+            NotFound: there is none that the principal may approve.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+
+        async def step(work: Work, job: Job) -> Job:
+            if job.state != "pending_approval":
+                raise Conflict(f"job `{job.id}` is `{job.state}`; only one that is `pending_approval` can be approved")
+            return await self._machine.release(work, job)
+
+        return await self._step(principal, "jobs.decide", job_id, step)
+
+    async def retry(self, principal: Principal, job_id: str) -> Job:
+        """Try a job that did not complete once more.
+
+        Raises:
+            Conflict: it goes on, or has completed.
+            NotFound: there is none that the principal may retry.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+
+        async def step(work: Work, job: Job) -> Job:
+            if job.state not in {"failed", "cancelled", "skipped"}:
+                raise Conflict(
+                    f"job `{job.id}` is `{job.state}`; only one that is `failed`, `cancelled` or `skipped` is retried"
+                )
+            job = await work.change(
+                job,
+                max_attempts=max(job.max_attempts, job.attempt + 1),
+                cancel_requested=False,
+                cancel_at=None,
+                digest="",
+                last_seq=0,
+                progress="",
+                output="",
+                error_code="",
+                error_detail="",
+                late_result=None,
+                started_at=None,
+                ended_at=None,
+            )
+            return await self._machine.release(work, job)
+
+        return await self._step(principal, "jobs.write", job_id, step)
+
+    async def _step(self, principal: Principal, action: str, job_id: str, step: Step) -> Job:
+        require(principal, action)
+        try:
+            async with self._machine.work() as work:
+                job = visible(principal, await self._machine.lock(work, job_id), job_id, action)
+                return await step(work, job)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the job cannot be changed now; nothing was changed, try again") from None
