@@ -6,6 +6,7 @@ What depends on the agents alone is computed when the index is built, so that a 
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,11 +16,26 @@ K1, B = 1.5, 0.75
 Floats = NDArray[np.float32]
 
 
+_NONE = np.zeros(0, dtype=np.float32)
+
+
 class Lexical(msgspec.Struct, frozen=True):
-    """What words say of each agent: its BM25F, and the share of the prompt's idf mass that its text covers."""
+    """What words say of each agent: its BM25F, and the share of the prompt's idf mass that its text covers.
+
+    The rest says which term gave which agent how much: three arrays of one length.
+    """
 
     bm25: Floats
     coverage: Floats
+    agents: NDArray[Any] = _NONE
+    gains: Floats = _NONE
+    terms: NDArray[Any] = _NONE
+
+    def best_terms(self, agent: int, most: int) -> list[str]:
+        """Name the terms that gave an agent the most."""
+        found = np.flatnonzero(self.agents == agent)
+        order = found[np.argsort(-self.gains[found], kind="stable")][:most]
+        return [str(term) for term in self.terms[order]]
 
 
 class Lexicon:
@@ -59,7 +75,8 @@ class Lexicon:
     def score(self, terms: Sequence[str]) -> Lexical:
         """Score every agent for a prompt's terms; each term counts once."""
         unique = dict.fromkeys(terms)
-        rows = [row for term in unique if (row := self._rows.get(term)) is not None]
+        known = [term for term in unique if term in self._rows]
+        rows = [self._rows[term] for term in known]
         if not rows:
             none = np.zeros(self.size, dtype=np.float32)
             return Lexical(none, none)
@@ -67,11 +84,18 @@ class Lexicon:
         numbers = np.concatenate([self._agents[part] for part in parts])
         gains = np.concatenate([self._gains[part] for part in parts])
         idf = self._idf[rows]
-        spread = np.repeat(idf, [part.stop - part.start for part in parts])
+        sizes = [part.stop - part.start for part in parts]
+        spread = np.repeat(idf, sizes)
         mass = float(idf.sum()) + (len(unique) - len(rows)) * self.idf(0)
         bm25 = np.bincount(numbers, weights=gains, minlength=self.size)
         covered = np.bincount(numbers, weights=spread, minlength=self.size)
-        return Lexical(bm25.astype(np.float32), (covered / mass).astype(np.float32))
+        return Lexical(
+            bm25.astype(np.float32),
+            (covered / mass).astype(np.float32),
+            numbers,
+            gains,
+            np.repeat(np.array(known, dtype=object), sizes),
+        )
 
 
 def _weighted(fields: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 
 from app.engine.routing.agents import Agent
-from app.engine.routing.bm25f import Lexicon
+from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import parted
 from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, confidence
 from app.engine.routing.mentions import Mentions
-from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms
+from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms, words
 from app.engine.routing.triggers import Triggers, is_expression
 
 LONGEST_BODY = 20_000
@@ -25,6 +25,7 @@ EMBEDDED_BODY = 1_200
 LONGEST_DESCRIPTION = 8_000
 MOST_EXAMPLES = 20
 MOST_CANDIDATES = 5
+MOST_WORDS = 4
 NAME_WEIGHT, DESCRIPTION_WEIGHT, BODY_WEIGHT = 2.0, 1.0, 0.3
 
 
@@ -37,12 +38,16 @@ class Embedder(Protocol):
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """One agent's part in a ranking. `features` are in the order of `features.NAMES`; `probability` is from 0 to 1."""
+    """One agent's part in a ranking. `features` are in the order of `features.NAMES`; `probability` is from 0 to 1.
+
+    `words` are those of the prompt that spoke for it most.
+    """
 
     agent: int
     score: float
     probability: float
     features: tuple[float, ...]
+    words: tuple[str, ...] = ()
 
 
 class Index:
@@ -72,14 +77,32 @@ class Index:
     def __len__(self) -> int:
         return len(self.names)
 
-    def features(self, prompt: str) -> Floats:
-        """Give every agent's features: one row an agent, one column a feature."""
-        text = bounded(prompt)
-        found = np.zeros((len(self), len(NAMES)), dtype=np.float32)
+    def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[Scored]:
+        """Rank agents for a prompt, the best first; of two alike the one that comes first by name."""
         if not self.names:
-            return found
+            return []
+        text = bounded(prompt)
         prompt_stems, prompt_terms = read(text)
         lexical = self._lexicon.score(prompt_terms)
+        features = self._features(text, prompt_stems, lexical)
+        scores = features @ weights.vector
+        order = np.lexsort((self._ranks, -scores))[: max(most, 2)].tolist()
+        best = [float(scores[number]) for number in order[:2]] + [0.0, 0.0]
+        spelled = dict(zip(reversed(prompt_stems), reversed(words(text)), strict=True))
+        return [
+            Scored(
+                number,
+                float(scores[number]),
+                confidence(weights, float(scores[number]), best[0] if place else best[1]),
+                tuple(features[number].tolist()),
+                tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS)),
+            )
+            for place, number in enumerate(order[:most])
+        ]
+
+    def _features(self, text: str, prompt_stems: list[str], lexical: Lexical) -> Floats:
+        """Give every agent's features: one row an agent, one column a feature."""
+        found = np.zeros((len(self), len(NAMES)), dtype=np.float32)
         found[:, 0] = lexical.bm25 / 10
         found[:, 1] = lexical.coverage
         if self._embedder is not None:
@@ -94,22 +117,6 @@ class Index:
         found[:, 4] /= self._name_sizes
         found[:, 5] = self._triggers.score(text, prompt_stems)
         return found
-
-    def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[Scored]:
-        """Rank agents for a prompt, the best first; of two alike the one that comes first by name."""
-        features = self.features(prompt)
-        scores = features @ weights.vector
-        order = np.lexsort((self._ranks, -scores))[: max(most, 2)].tolist()
-        best = [float(scores[number]) for number in order[:2]] + [0.0, 0.0]
-        return [
-            Scored(
-                number,
-                float(scores[number]),
-                confidence(weights, float(scores[number]), best[0] if place else best[1]),
-                tuple(features[number].tolist()),
-            )
-            for place, number in enumerate(order[:most])
-        ]
 
 
 class _Texts:

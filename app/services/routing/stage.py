@@ -8,6 +8,13 @@ from app.engine.principal import Principal
 from app.engine.routing.agents import Candidate, Tier
 
 
+class Inline(msgspec.Struct, frozen=True):
+    """A roster that came with the prompt: its JSON as it was sent, and a name for that content."""
+
+    raw: bytes
+    digest: str
+
+
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt on its way: who sent it, from where, and the name of the roster that was asked for ("" for none).
 
@@ -20,6 +27,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str = ""
     project: str = ""
     roster: str = ""
+    inline: Inline | None = None
 
 
 class Workflow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +69,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scorer saw, the best agents first, in case that somebody says what would have been right."""
+
+    agents: list[str]
+    features: list[list[float]]
+
+
 class Chooser(Protocol):
     """Chooses one of the scorer's candidates, or none of them."""
 
@@ -89,6 +104,7 @@ class Route(msgspec.Struct, kw_only=True):
     additional_context: str = ""
     timings_ms: dict[str, float] = {}
     degraded: list[str] = []
+    trace: Trace | None = None
 
 
 StageName = Literal["detect", "enrich", "select", "patterns", "advisories", "delegate", "assemble"]

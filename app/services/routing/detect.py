@@ -1,0 +1,21 @@
+"""The first stage: which prompts are not for routing at all, and which ask for automated work. It chooses no agent."""
+
+from app.engine.routing.passing import passes
+from app.engine.routing.workflow import detect
+from app.services.routing.stage import Prompt, Route, StageName, Workflow
+
+
+class Detect:
+    """Looks at the prompt's words only."""
+
+    name: StageName = "detect"
+    budget_s = 0.005
+
+    async def run(self, prompt: Prompt, route: Route) -> None:
+        """Say whether the prompt passes, and what workflow it asks for."""
+        passed = passes(prompt.text)
+        if passed:
+            route.passed = route.reason = passed
+            return
+        kind = detect(prompt.text)
+        route.workflow = Workflow(detected=bool(kind), type=kind)

@@ -1,0 +1,214 @@
+"""Which agents a prompt is routed over: a pushed roster, an inline one, or the policy set's. It scores nothing."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from app.engine.agents import Roster, Row
+from app.engine.principal import Principal
+from app.engine.routing.agents import Agent
+from app.engine.routing.index import Index
+from app.engine.routing.triggers import problem
+from app.errors import Invalid, NotFound
+from app.services.changes import Changes
+from app.services.policies import Policies
+from app.services.routing.indexes import Indexes, digest_of
+from app.services.routing.stage import Inline, Prompt
+from app.store import routing_rosters as store
+from app.store.routing_rosters import ORGANISATION, PushedRoster
+from app.store.sql import Database
+
+KIND = "routing_rosters"
+MOST_INLINE = 2_000
+"""Agents of one roster."""
+LONGEST_NAME = 200
+_Key = tuple[str, str, str]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The index to route over. `homes` names, by agent, the roster that its definition can be read from."""
+
+    index: Index
+    homes: dict[str, str]
+
+
+class RoutingRosters:
+    """The pushed rosters by name, swapped when their indexes stand ready, and the way from a prompt to its index."""
+
+    def __init__(
+        self, database: Database, changes: Changes, policies: Policies, indexes: Indexes, organisation: str
+    ) -> None:
+        self._database = database
+        self._policies = policies
+        self._indexes = indexes
+        self._organisation = organisation
+        self._pushed: dict[_Key, PushedRoster] = {}
+        self._of_policies: dict[tuple[str, str], tuple[str, tuple[Agent, ...], dict[str, str]]] = {}
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read which rosters are active, and put them in force once they are indexed. Raises DatabaseUnavailable."""
+        fresh = {one.key: one for one in await store.active(self._database, self._organisation)}
+        if self._pushed:  # at the start nobody waits yet: the first prompt builds what it needs
+            for key, one in fresh.items():
+                if one != self._pushed.get(key):
+                    await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
+        self._pushed = fresh
+
+    def pushed(self, principal: Principal) -> list[PushedRoster]:
+        """List the rosters that hold for a caller: their team's first, then the organisation's without namesakes."""
+        own = [one for one in self._pushed.values() if one.tier == "team" and one.owner == principal.team]
+        names = {one.name for one in own}
+        return own + [one for one in self._pushed.values() if one.tier == "organisation" and one.name not in names]
+
+    def find(self, principal: Principal, name: str) -> PushedRoster | None:
+        """Find a pushed roster by its name: the team's, else the organisation's."""
+        return self._pushed.get(("team", principal.team, name)) or self._pushed.get(
+            ("organisation", ORGANISATION, name)
+        )
+
+    async def agents_of(self, roster: PushedRoster) -> list[Agent]:
+        """Read a pushed roster's agents. Raises DatabaseUnavailable."""
+        return await self._agents(roster)
+
+    async def index_for(self, prompt: Prompt) -> Found:
+        """Give the index that a prompt is routed over.
+
+        Raises:
+            DatabaseUnavailable: a pushed roster that is not indexed yet cannot be read.
+            NotFound: there is no roster of the name that it asks for.
+        """
+        if prompt.inline is not None:
+            inline = prompt.inline
+            found = self._indexes.find(inline.digest)
+            if found is None:
+                agents = inline_agents(inline)
+                found = await self._indexes.get(inline.digest, lambda: _given(agents))
+            return Found(found, {})
+        if prompt.roster:
+            return await self._named(prompt)
+        pushed = self.pushed(prompt.principal)
+        return await self._of_pushed(pushed) if pushed else await self._of_policy_set(prompt, "")
+
+    async def _named(self, prompt: Prompt) -> Found:
+        pushed = self.find(prompt.principal, prompt.roster)
+        if pushed is not None:
+            return await self._of_pushed([pushed])
+        return await self._of_policy_set(prompt, prompt.roster)
+
+    async def _of_pushed(self, rosters: list[PushedRoster]) -> Found:
+        names: dict[str, str] = {}
+
+        async def agents() -> Sequence[Agent]:
+            together = [agent for one in rosters for agent in await self._agents(one)]
+            return list({agent.name: agent for agent in reversed(together)}.values())[::-1]
+
+        digest = rosters[0].digest if len(rosters) == 1 else _together([one.digest for one in rosters])
+        found = await self._indexes.get(digest, agents)
+        if len(rosters) == 1:
+            return Found(found, dict.fromkeys(found.names, rosters[0].name))
+        for one in rosters:
+            index = await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
+            for name in index.names:
+                names.setdefault(name, one.name)
+        return Found(found, names)
+
+    async def _of_policy_set(self, prompt: Prompt, name: str) -> Found:
+        in_force = self._policies.find(prompt.principal, prompt.project) or await self._policies.prepare(
+            prompt.principal, prompt.project
+        )
+        rosters = in_force.policies.rosters
+        if name and name not in rosters.by_id:
+            raise NotFound(f"there is no roster `{name}`; `GET /rosters` lists those that hold for you")
+        key = (in_force.policies.revision, name)
+        known = self._of_policies.get(key)
+        if known is None:
+            chosen = [rosters.by_id[name]] if name else [rosters.by_id[one] for one in rosters.order]
+            homes: dict[str, str] = {}
+            agents = []
+            for roster in chosen:
+                for agent in policy_agents(roster):
+                    if agent.name not in homes:
+                        homes[agent.name] = roster.id
+                        agents.append(agent)
+            known = (digest_of(agents), tuple(agents), homes)
+            self._of_policies = {k: v for k, v in self._of_policies.items() if k[0] == key[0]} | {key: known}
+        digest, given, homes = known
+        return Found(await self._indexes.get(digest, lambda: _given(given)), homes)
+
+    async def _agents(self, roster: PushedRoster) -> list[Agent]:
+        return msgspec.convert(await store.agents(self._database, self._organisation, roster), list[Agent])
+
+
+def policy_agents(roster: Roster) -> list[Agent]:
+    """See a policy roster's rows as routing does; `_default` stands for no agent."""
+    return [_of_row(name, row or Row()) for name, row in roster.agents.items() if not name.startswith("_")]
+
+
+def _of_row(name: str, row: Row) -> Agent:
+    return Agent(name=name, description=row.description, body=row.prompt, triggers=tuple(row.triggers))
+
+
+def inline_agents(inline: Inline) -> list[Agent]:
+    """Read an inline roster.
+
+    Raises:
+        Invalid: it is no list of agents, or one has no name.
+    """
+    try:
+        given = msgspec.json.decode(inline.raw, type=list[_InlineAgent])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Invalid("roster", f"is no list of agents: {error}") from None
+    return checked([one.agent() for one in given])
+
+
+def checked(agents: Sequence[Agent]) -> list[Agent]:
+    """Give the agents of a roster, the first of each name; refuse a roster that cannot be routed over.
+
+    Raises:
+        Invalid: naming the agent and what is wrong with it.
+    """
+    if len(agents) > MOST_INLINE:
+        raise Invalid("roster", f"has {len(agents)} agents; at most {MOST_INLINE} are allowed")
+    found: dict[str, Agent] = {}
+    for number, agent in enumerate(agents):
+        where = f"roster[{number}].name"
+        if not agent.name.strip() or not agent.name.isprintable():
+            raise Invalid(where, "is blank, or holds characters that cannot be shown")
+        if len(agent.name) > LONGEST_NAME:
+            raise Invalid(where, f"has {len(agent.name)} characters; at most {LONGEST_NAME} are allowed")
+        for trigger in agent.triggers:
+            if wrong := problem(trigger):
+                raise Invalid(f"roster[{number}].triggers", f"`{trigger[:100]}` {wrong}")
+        found.setdefault(agent.name, agent)
+    return list(found.values())
+
+
+class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent as a request may hold it: null is as good as nothing."""
+
+    name: str
+    description: str | None = None
+    body: str | None = None
+    triggers: list[str] | None = None
+    capabilities: list[str] | None = None
+    examples: list[str] | None = None
+
+    def agent(self) -> Agent:
+        return Agent(
+            name=self.name.strip(),
+            description=self.description or "",
+            body=self.body or "",
+            triggers=tuple(self.triggers or ()),
+            capabilities=tuple(self.capabilities or ()),
+            examples=tuple(self.examples or ()),
+        )
+
+
+async def _given(agents: Sequence[Agent]) -> Sequence[Agent]:
+    return agents
+
+
+def _together(digests: list[str]) -> str:
+    return blake2b("".join(digests).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,149 @@
+"""Chooses the agent: one that is named, else the external node's, else the scorer's, else a model's when it is unsure.
+
+It never makes a name up: whatever a tier says must be in the roster.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from app.engine.model_choice import LEAST, unsure
+from app.engine.principal import Principal
+from app.engine.routing.agents import Candidate, Tier
+from app.engine.routing.features import Weights
+from app.engine.routing.index import Index, Scored
+from app.engine.routing.text import bounded
+from app.services.routing.context import candidates_section, selection_section
+from app.services.routing.indexes import DEGRADED, Indexes
+from app.services.routing.rosters import RoutingRosters
+from app.services.routing.stage import Choice, Chooser, Prompt, Route, StageName, Trace
+
+NAMED = 0.99
+"""The confidence in an agent that the prompt names."""
+TRACED = 20
+"""Agents whose features are kept for feedback: a re-fit needs the right one and its rivals."""
+
+
+class Select:
+    """The tiers, in their order."""
+
+    name: StageName = "select"
+    budget_s = 5.0
+
+    def __init__(
+        self,
+        rosters: RoutingRosters,
+        indexes: Indexes,
+        *,
+        threshold: float,
+        weights: Callable[[Principal], Weights],
+        node: Chooser | None = None,
+        model: Chooser | None = None,
+    ) -> None:
+        self._rosters = rosters
+        self._indexes = indexes
+        self._threshold = threshold
+        self._weights = weights
+        self._node = node
+        self._model = model
+
+    async def run(self, prompt: Prompt, route: Route) -> None:
+        """Rank the agents, choose one or none, and say so in the context."""
+        if route.passed:
+            return
+        found = await self._rosters.index_for(prompt)
+        index = found.index
+        if not index.names:
+            route.reason = "the roster has no agents"
+            return
+        ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
+        candidates = candidates_of(index, ranking)
+        named = index.mentions.find(bounded(prompt.text))
+        if named is not None:
+            candidates = _first(index, named, candidates)
+        if self._indexes.degraded:
+            route.degraded.append(DEGRADED)
+        tier, agent, reason = await self._choose(prompt, candidates, named=named is not None)
+        route.candidates, route.confidence = candidates, candidates[0].score
+        route.tier, route.selected_agent, route.reason = tier, agent, reason
+        route.trace = Trace(
+            agents=[index.names[one.agent] for one in ranking], features=[list(one.features) for one in ranking]
+        )
+        if agent:
+            route.sections.append(selection_section(route, prompt.client, found.homes.get(agent, "")))
+        if agent or candidates[0].score >= LEAST:
+            route.sections.append(candidates_section(route))
+
+    async def _choose(self, prompt: Prompt, candidates: tuple[Candidate, ...], *, named: bool) -> tuple[Tier, str, str]:
+        best = candidates[0]
+        if named:
+            return "explicit", best.name, f"the prompt names `{best.name}`"
+        allowed = {one.name for one in candidates}
+        if self._node is not None:
+            choice = _valid(await self._node.choose(prompt, candidates), allowed)
+            if choice is not None:
+                return "node", choice.agent, _said("the routing node", choice)
+        sure = best.score >= self._threshold
+        if self._model is not None and unsure(candidates):
+            choice = _valid(await self._model.choose(prompt, candidates), allowed)
+            if choice is not None:
+                return "model", choice.agent, _said(f"the model `{choice.model}`", choice)
+        if sure:
+            return "scorer", best.name, best.why
+        return "none", "", f"no agent is a clear match: the best has {best.score:.2f} of {self._threshold:.2f}"
+
+
+def candidates_of(index: Index, ranking: list[Scored], most: int = 5) -> tuple[Candidate, ...]:
+    """Show the best of a ranking to people."""
+    return tuple(
+        Candidate(
+            name=index.names[one.agent],
+            score=round(one.probability, 4),
+            why=_why(one),
+            description=index.descriptions[one.agent],
+        )
+        for one in ranking[:most]
+    )
+
+
+def _first(index: Index, named: int, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    name = index.names[named]
+    found = Candidate(name=name, score=NAMED, why="the prompt names it", description=index.descriptions[named])
+    return (found, *(one for one in candidates if one.name != name))[:5]
+
+
+def _why(one: Scored) -> str:
+    words = f"it speaks of {', '.join(one.words)}" if one.words else "no word in common"
+    near = max(one.features[2], one.features[3])
+    return f"{words}; nearness in meaning {near:.2f}"
+
+
+def _valid(choice: Choice | None, allowed: set[str]) -> Choice | None:
+    return choice if choice is not None and (not choice.agent or choice.agent in allowed) else None
+
+
+def _said(who: str, choice: Choice) -> str:
+    return f"{who} chose `{choice.agent}`" if choice.agent else f"{who} found that none of the candidates fits"
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the scorer saw: each agent of the ranking, with its features in the order of their names."""
+
+    index: Index
+    ranking: list[Scored]
+    weights: Weights
+    named: str
+    degraded: list[str]
+
+
+async def explain(rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, weights: Weights, most: int) -> Explained:
+    """Rank the agents of a prompt without choosing one."""
+    index = (await rosters.index_for(prompt)).index
+    named = index.mentions.find(bounded(prompt.text)) if index.names else None
+    return Explained(
+        index=index,
+        ranking=index.score(prompt.text, weights, most),
+        weights=weights,
+        named="" if named is None else index.names[named],
+        degraded=[DEGRADED] if indexes.degraded else [],
+    )
