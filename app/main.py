@@ -11,8 +11,10 @@ from fastapi import FastAPI
 from app.api import (
     analytics,
     audit,
+    breakers,
     decisions,
     health,
+    local_delegation,
     metrics,
     mode,
     modes,
@@ -43,6 +45,7 @@ from app.engine.policy.load import PolicyProblems
 from app.services.analytics import Analytics
 from app.services.audit import Audit
 from app.services.backing import MENDABLE, backing
+from app.services.breakers import Breakers
 from app.services.changes import Changes
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
@@ -63,6 +66,7 @@ from app.services.replay import Replay
 from app.services.reports import Reports
 from app.services.retention import Retention
 from app.services.rosters import RosterRows
+from app.services.routing.models import Models
 from app.services.rule_counts import RuleCounts
 from app.services.session_admin import SessionAdmin
 from app.services.sessions import Sessions
@@ -132,6 +136,8 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         sessions,
         retention,
         analytics,
+        breakers,
+        local_delegation,
     ):
         app.include_router(module.router)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
@@ -184,6 +190,12 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         overrides=overrides,
         users=users,
     )
+    guarded = Breakers(database, redis, changes, counters, organisation=settings.organisation)
+    models = Models(settings, guarded)
+    stack.push_async_callback(models.close)
+    await guarded.load()
+    _in_background(guarded.run, stack)
+    _in_background(models.run, stack)
     decided = Decisions(database)
     checked = Health(redis, database)
     published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked)
@@ -191,6 +203,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     return Services(
         analytics=Analytics(database, loaded),
         audit=Audit(database),
+        breakers=guarded,
         clients_seen=seen,
         counters=counters,
         decisions=decided,
@@ -198,6 +211,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         hooks=Hooks(pre_tool_use=pre_tool_use, sessions=sessions),
         metrics=published,
         mode_list=ModeList(modes, users),
+        models=models,
         modes=modes,
         overrides=overrides,
         policies=loaded,

@@ -37,6 +37,7 @@ def harmless(text: str, longest: int) -> str:
 
     Code within fences stays as it is, but for headings of two and more hashes and for tags of the clients' own.
     """
+    cut = len(text) > longest
     text = visible(text[:longest]).strip()
     lines: list[str] = []
     fence = ""
@@ -56,6 +57,8 @@ def harmless(text: str, longest: int) -> str:
         lines.append(_outside(line, below_text=bool(lines and lines[-1].strip())))
     if fence:
         lines.append(fence)
+    if cut:
+        lines.append("…")
     return "\n".join(lines)
 
 

@@ -28,6 +28,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "calls.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own"},
     "clients.read": _READ,
     "decisions.read": _READ,
+    "delegation.try": _READ_BY_ALL,
     "graphs.read": _READ,
     "graphs.write": _EVERY_OWN,
     "jobs.decide": _WRITE,

@@ -4,6 +4,7 @@ import msgspec
 
 from app.services.analytics import Analytics
 from app.services.audit import Audit
+from app.services.breakers import Breakers
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
@@ -21,6 +22,7 @@ from app.services.replay import Replay
 from app.services.reports import Reports
 from app.services.retention import Retention
 from app.services.rosters import RosterRows
+from app.services.routing.models import Models
 from app.services.rule_counts import RuleCounts
 from app.services.session_admin import SessionAdmin
 from app.services.sessions import Sessions
@@ -34,6 +36,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
 
     analytics: Analytics
     audit: Audit
+    breakers: Breakers
     clients_seen: ClientsSeen
     counters: Counters
     decisions: Decisions
@@ -41,6 +44,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     hooks: Hooks
     metrics: Metrics
     mode_list: ModeList
+    models: Models
     modes: Modes
     overrides: Overrides
     policies: Policies
