@@ -4,6 +4,7 @@ Every module logs through the standard library; what an answer costs is two ids 
 """
 
 import logging
+import signal
 import sys
 from contextvars import ContextVar
 from typing import Any, Literal
@@ -16,6 +17,16 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 decision_id: ContextVar[str] = ContextVar("decision_id", default="")
 
 _IDS = {"request_id": request_id, "decision_id": decision_id}
+
+
+def ended(status: int | None) -> str:
+    """Say how a process ended, from its exit status as `subprocess` gives it."""
+    if status is None:
+        return "could not be started"
+    if status >= 0:
+        return f"ended with status {status}"
+    name = signal.Signals(-status).name if -status in signal.valid_signals() else f"signal {-status}"
+    return f"was killed by {name}" + (" (memory may be short: see the kernel's log)" if name == "SIGKILL" else "")
 
 
 def configure(level: str, style: Literal["text", "json"]) -> None:

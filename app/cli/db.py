@@ -1,4 +1,4 @@
-"""`baton db`: the database's schema, for the machine that the server runs on. It works on SQL, not on the server.
+"""`baton db`: the database itself, for the machine that the server runs on. It works on SQL, not on the server.
 
 The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A server migrates by itself when it starts.
 """
@@ -6,23 +6,24 @@ The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A serve
 import asyncio
 import sys
 from collections.abc import Coroutine
+from datetime import datetime
 from typing import Annotated, TypeVar
 
 import typer
 
 from app.cli.server_settings import server_settings
-from app.store import migrate
-from app.store.sql import DatabaseUnavailable, database_url
+from app.cli.token import moment
+from app.engine.principal import Principal
 
-app = typer.Typer(help="Look at the database's schema, and change it.", no_args_is_help=True)
+app = typer.Typer(help="Look at the database's schema, change it, and let an admin in again.", no_args_is_help=True)
 Found = TypeVar("Found")
+# What speaks SQL takes half a second to import; every command of `baton` would pay for it.
 
 
 @app.command()
 def check() -> None:
     """Tell whether the schema is this Baton's; exits with 1, and what is missing, when it is not."""
-    settings = server_settings()
-    missing = _do(migrate.missing(settings))
+    missing = _missing()
     if not missing:
         print(f"{_named()}: the schema is the newest")
         return
@@ -36,9 +37,10 @@ def check() -> None:
 @app.command()
 def upgrade() -> None:
     """Bring the schema to this Baton's; data is kept."""
-    settings = server_settings()
-    missing = _do(migrate.missing(settings))
-    _do(migrate.upgrade(settings))
+    from app.store import migrate  # noqa: PLC0415
+
+    missing = _missing()
+    _do(migrate.upgrade(server_settings()))
     print(f"{_named()}: " + (f"added {', '.join(missing)}" if missing else "the schema was the newest already"))
 
 
@@ -48,6 +50,8 @@ def downgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it: what only later revisions hold is lost.")] = False,
 ) -> None:
     """Take the schema back to an older Baton's; stop every server first, and make a backup."""
+    from app.store import migrate  # noqa: PLC0415
+
     if not yes:
         print("baton: what only later revisions hold would be lost; back up, then say `--yes`", file=sys.stderr)
         raise typer.Exit(2)
@@ -55,7 +59,46 @@ def downgrade(
     print(f"{_named()}: the schema is at {revision}")
 
 
+@app.command("admin-token")
+def admin_token(
+    user: Annotated[str, typer.Option(help="Whom it speaks for; the operating system's user without it.")] = "",
+    expires: Annotated[str, typer.Option(help="From when it is refused: 90d, 12h, 30min.")] = "1d",
+) -> None:
+    """Make an admin's token where the last one is lost, and show it this once; servers know it within a second."""
+    from app.services import first_token  # noqa: PLC0415
+    from app.store.sql import Database  # noqa: PLC0415
+
+    settings, until = server_settings(), moment(expires)
+    if _missing():
+        print("baton: the schema is not this Baton's; `baton db check` tells what it lacks", file=sys.stderr)
+        raise typer.Exit(1)
+    admin = Principal(
+        organisation=settings.organisation, team=settings.team, user=user or settings.default_user, role="admin"
+    )
+
+    async def made() -> str:
+        database = Database(settings)
+        try:
+            return await first_token.recover(database, admin, datetime.fromisoformat(until) if until else None)
+        finally:
+            await database.close()
+
+    text = _do(made())
+    print(
+        f"An admin's token for {admin.user}, {f'until {until}' if until else 'until it is revoked'}, shown this once:"
+    )
+    print(text)
+
+
+def _missing() -> list[str]:
+    from app.store import migrate  # noqa: PLC0415
+
+    return _do(migrate.missing(server_settings()))
+
+
 def _do(work: Coroutine[None, None, Found]) -> Found:
+    from app.store.sql import DatabaseUnavailable  # noqa: PLC0415
+
     try:
         return asyncio.run(work)
     except (DatabaseUnavailable, OSError, ValueError) as error:
@@ -64,4 +107,6 @@ def _do(work: Coroutine[None, None, Found]) -> Found:
 
 
 def _named() -> str:
+    from app.store.sql import database_url  # noqa: PLC0415
+
     return database_url(server_settings()).render_as_string(hide_password=True)

@@ -8,7 +8,6 @@ import sys
 
 import typer
 
-from app import logs
 from app.cli.server_settings import server_settings
 from app.settings import Settings, unknown_variables
 
@@ -18,14 +17,15 @@ BACKLOG = 2_048
 def serve() -> None:
     """Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override) until Ctrl-C."""
     settings = _settings()
-    logs.configure(settings.log_level, settings.log_format)
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)
-    from app.api.server import run  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
+    listener = _listen(settings)
+    from app import logs  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
+    from app.api.server import run  # noqa: PLC0415
     from app.cli.workers import supervise  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
-    listener = _listen(settings)
+    logs.configure(settings.log_level, settings.log_format)
     port = listener.getsockname()[1]
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     note = settings.home / "server.json"

@@ -26,7 +26,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a token and show it, this once."""
-    body = {"user": user, "role": role, "team": team, "expires_at": _moment(expires)}
+    body = {"user": user, "role": role, "team": team, "expires_at": moment(expires)}
     made = Api().request("POST", "/tokens", body={name: value for name, value in body.items() if value})
     if as_json:
         show_json(made)
@@ -77,7 +77,8 @@ def revoke(
     print(f"Token {token_id} is refused from now on.")
 
 
-def _moment(expires: str) -> str:
+def moment(expires: str) -> str:
+    """Say when `90d`, `12h` or `30min` from now is, as RFC 3339; "" for "". Raises ApiError for anything else."""
     if not expires:
         return ""
     found = re.fullmatch(r"([1-9][0-9]{0,5})(min|h|d)", expires)

@@ -17,6 +17,7 @@ import msgspec
 from app.api.server import GRACE_S
 from app.cli import worker_metrics
 from app.cli.worker import READY, Order
+from app.logs import ended
 from app.services.backing import MENDABLE, backing
 from app.settings import Settings
 
@@ -135,7 +136,7 @@ class Workers:
             return
         if time.monotonic() - worker.started_at > _SETTLED_S:
             pause = FIRST_PAUSE_S
-        log.error("worker %d ended (%s); starting another", worker.process.pid, status)
+        log.error("worker %d %s; starting another", worker.process.pid, ended(status))
         await asyncio.sleep(pause)
         await self._start(min(pause * 2, LONGEST_PAUSE_S))
 
@@ -148,9 +149,9 @@ async def supervise(settings: Settings, listener: socket.socket, on_ready: Calla
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     rolling: set[asyncio.Task[None]] = set()
-    worker_metrics.prepare(settings.home)
     try:
         async with backing(settings) as redis_url:
+            worker_metrics.prepare(settings.home)
             workers = Workers(settings, listener, redis_url)
             for sig in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(sig, stop.set)

@@ -1,5 +1,6 @@
 """What stands behind all workers of one machine and is there once: schema, first token, Valkey, drain. It answers nobody."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -8,9 +9,11 @@ from app.services import first_token
 from app.services.drain_process import DrainProcess
 from app.settings import Settings
 from app.store import migrate
-from app.store.home import HomeInUse
+from app.store.home import HomeInUse, HomeLock
 from app.store.sql import Database, DatabaseUnavailable
 from app.store.valkey import Valkey, ValkeyFailed
+
+log = logging.getLogger(__name__)
 
 MENDABLE = (DatabaseUnavailable, HomeInUse, OSError, ValkeyFailed, ValueError)
 """What keeps it from starting and is no bug of its own."""
@@ -18,14 +21,18 @@ MENDABLE = (DatabaseUnavailable, HomeInUse, OSError, ValkeyFailed, ValueError)
 
 @asynccontextmanager
 async def backing(settings: Settings) -> AsyncIterator[str]:
-    """Start it, give the URL of the Redis to use, and take it down again; records that wait are stored first.
+    """Take the home folder, start it, give the URL of the Redis to use, and take it down again; records that wait are stored first.
 
     Raises:
         MENDABLE: for a reason that an operator can mend.
     """
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    await migrate.upgrade(settings)
+    lock = HomeLock(settings.home)
+    killed = lock.take()
+    if killed:
+        log.warning("the server before this one (process %s) was killed; what it had answered is kept", killed)
     async with AsyncExitStack() as stack:
+        stack.callback(lock.release)
+        await migrate.upgrade(settings)
         redis_url = settings.redis_url
         if not redis_url:
             valkey = Valkey(settings.home)

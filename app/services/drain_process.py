@@ -14,6 +14,7 @@ from typing import cast
 
 import msgspec
 
+from app.logs import ended
 from app.services.drain_main import Order
 from app.settings import Settings
 
@@ -89,6 +90,6 @@ class DrainProcess:
             except OSError:
                 log.exception("the process that stores records cannot be started")
             pause = FIRST_PAUSE_S if time.monotonic() - started > _SETTLED_S else pause
-            log.error("the process that stores records ended (%s); starting it again", status)
+            log.error("the process that stores records %s; starting it again", ended(status))
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)

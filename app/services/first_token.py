@@ -1,8 +1,10 @@
-"""The first admin's token, made when a server that asks for tokens starts and has none. It is shown once."""
+"""An admin's token that nobody has to ask for: at the first start, and where the last one is lost. It is shown once."""
 
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.principal import Principal
 from app.services import tokens as service
@@ -10,6 +12,9 @@ from app.store import audit, tokens, users
 from app.store import changes as numbers
 from app.store.sql import Database
 from app.store.users import User
+
+ON_THE_MACHINE = "made on the server's machine"
+"""The reason that the audit log gives for a recovery."""
 
 
 async def ensure(database: Database, principal: Principal, file: Path) -> str:
@@ -30,23 +35,45 @@ async def ensure(database: Database, principal: Principal, file: Path) -> str:
         await numbers.raise_number(connection, organisation, service.KIND)
         if await tokens.live_admins(connection, organisation, now):
             return ""
-        token, text = service.made(principal.user, "admin", created_by=principal.user, now=now, expires_at=None)
-        await tokens.add(connection, organisation, token)
-        known = (await users.load_with(connection, organisation)).users.get(principal.user)
-        team = known.team if known is not None else principal.team
-        created_at = known.created_at if known is not None else now
-        await users.put(connection, organisation, User(name=principal.user, team=team, created_at=created_at))
-        await numbers.raise_number(connection, organisation, "users")
-        await audit.add(
-            connection,
-            principal,
-            action="token.create",
-            kind="token",
-            object=token.id,
-            after=service.shown(token),
-            reason="first start without an admin's token",
-        )
+        text = await _add(connection, principal, now, None, "first start without an admin's token")
         _write(file, text)
+    return text
+
+
+async def recover(database: Database, principal: Principal, expires_at: datetime | None) -> str:
+    """Make another token for this admin, whoever has one; give its text. Running servers take it within a second.
+
+    Raises:
+        DatabaseUnavailable: the database is away.
+        ValueError: the user is disabled.
+    """
+    async with database.transaction() as connection:
+        await numbers.raise_number(connection, principal.organisation, service.KIND)
+        return await _add(connection, principal, datetime.now(UTC), expires_at, ON_THE_MACHINE)
+
+
+async def _add(
+    connection: AsyncConnection, principal: Principal, now: datetime, expires_at: datetime | None, reason: str
+) -> str:
+    """Make the token, and enter its user where they are not known."""
+    organisation, name = principal.organisation, principal.user
+    known = await users.find(connection, organisation, User, name)
+    if known is not None and known.disabled_at is not None:
+        raise ValueError(f"`{name}` is disabled, and so would be the token; name somebody else")
+    token, text = service.made(name, "admin", created_by=name, now=now, expires_at=expires_at)
+    await tokens.add(connection, organisation, token)
+    if known is None:
+        await users.put(connection, organisation, User(name=name, team=principal.team, created_at=now))
+        await numbers.raise_number(connection, organisation, "users")
+    await audit.add(
+        connection,
+        principal,
+        action="token.create",
+        kind="token",
+        object=token.id,
+        after=service.shown(token),
+        reason=reason,
+    )
     return text
 
 

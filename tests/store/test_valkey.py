@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from app.store.home import HomeInUse
 from app.store.redis import Redis, RedisUnavailable
 from app.store.valkey import Valkey, ValkeyFailed
 
@@ -89,12 +88,6 @@ async def test_a_hung_one_fails_calls_in_time_and_is_found_again(valkey):
     await client.close()
 
 
-async def test_a_second_server_on_the_same_folder_is_refused(valkey, home):
-    with pytest.raises(HomeInUse, match=f"another server \\(process {os.getpid()}\\) works in `.*`; .*`BATON_HOME`"):
-        await Valkey(home).start()
-    assert valkey.pid is not None
-
-
 SERVER = """
 import asyncio, sys
 from pathlib import Path
@@ -122,11 +115,10 @@ async def test_a_killed_server_takes_its_valkey_along(home):
 
 
 async def test_what_a_killed_server_left_running_is_ended_first(home, valkey, client):
-    # As if its server were gone: without its lock, and for the second one unasked.
+    # As if its server were gone, and for the second one unasked.
     left = valkey.pid
     await client.call(b"SET", b"a", b"kept")
     valkey._watcher.cancel()
-    valkey._lock.release()
     following = Valkey(home)
     starting = asyncio.ensure_future(following.start())
     await asyncio.to_thread(valkey._process.wait)
@@ -145,7 +137,6 @@ async def test_a_hung_one_that_was_left_behind_is_known_by_its_pid_file(home, va
     os.kill(left, signal.SIGSTOP)
     os.kill(left, signal.SIGTERM)  # pending until it may run again
     valkey._watcher.cancel()
-    valkey._lock.release()
     following = Valkey(home)
     starting = asyncio.ensure_future(following.start())
     await asyncio.to_thread(valkey._process.wait)

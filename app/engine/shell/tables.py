@@ -6,6 +6,7 @@ It does not apply them: `unwrap` and `classify` do.
 import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, get_args
 
 import msgspec
@@ -251,6 +252,7 @@ class _Reader:
         return tuple(ways)
 
 
+@lru_cache(maxsize=8_192)
 def glob(text: str) -> re.Pattern[str]:
     """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
     return re.compile(fnmatch.translate(text))
