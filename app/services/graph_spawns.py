@@ -19,8 +19,10 @@ from app.engine.task_graph import Graph, Task, ended
 from app.errors import Conflict, Invalid, SpawnRefused
 from app.services.graph_changes import Held, change, holding
 from app.services.graphs import Graphs
+from app.services.jobs import Job
 from app.services.permissions import require
-from app.services.spawn import Asked, RunningJob, Runs, Spawned, Spawns, refused
+from app.services.spawn import Spawned, Spawns, refused
+from app.services.spawn_jobs import Asked, SpawnJobs
 from app.store import graphs as store
 from app.store.graphs import StoredGraph
 from app.store.sql import Database, DatabaseUnavailable
@@ -36,11 +38,13 @@ _AFTER_S = 0.005
 class GraphSpawns:
     """Starts tasks of graphs."""
 
-    def __init__(self, database: Database, graphs: Graphs, spawns: Spawns, runs: Runs, *, organisation: str) -> None:
+    def __init__(
+        self, database: Database, graphs: Graphs, spawns: Spawns, jobs: SpawnJobs, *, organisation: str
+    ) -> None:
         self._database = database
         self._graphs = graphs
         self._spawns = spawns
-        self._runs = runs
+        self._jobs = jobs
         self._organisation = organisation
         self._closing = asyncio.Event()
 
@@ -69,11 +73,11 @@ class GraphSpawns:
                 raise Conflict(f"no task of task graph `{graph_id}` may start now")
         fitted = {name: _fitted(before, name, one) for name, one in asked.items()}
         plans = {name: await self._spawns.judge(principal, one) for name, one in fitted.items()}
-        jobs: list[RunningJob] = []
+        jobs: list[Job] = []
         async with holding(self._database, principal, graph_id) as held:
             stored, spawned = await self._start(principal, held, fitted, plans, jobs)
         for job in jobs:
-            self._runs.announce(job)
+            await self._jobs.announce(job)
         self._expect(stored, held)
         return stored, spawned
 
@@ -107,14 +111,14 @@ class GraphSpawns:
                 plans[name] = await self._spawns.judge(principal, one)
             except (SpawnRefused, Invalid) as error:
                 plans[name] = error.detail
-        jobs: list[RunningJob] = []
+        jobs: list[Job] = []
         async with holding(self._database, principal, graph_id) as held:
             left = [name for name in due(held.stored.graph, held.at) if name in plans]
             good = {name: plan for name in left if isinstance(plan := plans[name], Plan)}
             bad = {name: detail for name in left if isinstance(detail := plans[name], str)}
             await self._start(principal, held, fitted, good, jobs, bad, auto=True)
         for job in jobs:
-            self._runs.announce(job)
+            await self._jobs.announce(job)
         return left
 
     async def _start(
@@ -123,7 +127,7 @@ class GraphSpawns:
         held: Held,
         asked: Mapping[str, Asked],
         plans: Mapping[str, Plan],
-        jobs: list[RunningJob],
+        jobs: list[Job],
         bad: Mapping[str, str] | None = None,
         *,
         auto: bool = False,
@@ -135,7 +139,7 @@ class GraphSpawns:
                 raise refused(admitted)
             job = None
             if held.stored.execute == "run":
-                job = await self._runs.start(
+                job = await self._jobs.start(
                     principal, asked[name], plan, connection=held.connection, graph_id=held.stored.id, task=name
                 )
                 jobs.append(job)
@@ -182,7 +186,9 @@ def _fitted(stored: StoredGraph, name: str, asked: Asked) -> Asked:
         ("agent_type", asked.spawn.agent_type, task.agent_type),
         ("roster", asked.roster, stored.roster),
         ("session_id", asked.session_id, stored.session_id),
+        ("project", asked.project, stored.project),
         ("workspace", asked.workspace, stored.workspace),
+        ("execute", asked.execute, stored.execute),
     ):
         if given and given != own:
             raise Invalid(field, f"is `{given}`, and task `{name}` is for `{own}`")

@@ -1,6 +1,6 @@
 """Task graphs: made, looked at, their tasks ended, their waves opened again. It starts no task: `graph_spawns` does."""
 
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -26,10 +26,12 @@ from app.errors import Conflict, FieldError, GraphRefused, NotFound, StoreUnavai
 from app.services.graph_changes import AWAY, Held, change, holding
 from app.services.permissions import require
 from app.services.reach import whose
-from app.services.spawn import Execute, Spawns, refused
+from app.services.spawn import Spawns, refused
+from app.services.spawn_jobs import Execute
 from app.services.users import Users
 from app.store import graphs as store
 from app.store.graphs import StoredGraph, Violation
+from app.store.jobs import Job
 from app.store.sql import Database, DatabaseUnavailable
 from app.store.whose import Whose
 
@@ -58,17 +60,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     stored: StoredGraph
     waves: list[WaveReport]
     violations: list[Violation]
-
-
-class EndedJob(Protocol):
-    """A job that has ended, as far as graphs know it."""
-
-    organisation: str
-    user: str
-    graph_id: str
-    task: str
-    state: str
-    error_detail: str
 
 
 class Graphs:
@@ -185,7 +176,7 @@ class Graphs:
             graph = ended(held.stored.graph, name, state, held.at, detail)
             return await change(held, principal.organisation, graph)
 
-    async def job_ended(self, connection: AsyncConnection, job: EndedJob) -> None:
+    async def job_ended(self, connection: AsyncConnection, job: Job) -> None:
         """End the task that a job ran, in the transaction that ends the job."""
         if not job.graph_id:
             return

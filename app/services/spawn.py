@@ -4,21 +4,19 @@ It knows no task graphs: `graph_spawns` does.
 """
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid4
 
 from app.engine.agents import Rosters
 from app.engine.principal import Principal
-from app.engine.spawn import Refusal, RefusalCode, Spawn, judge
+from app.engine.spawn import Refusal, RefusalCode, judge
 from app.engine.spawn_plan import Plan
 from app.errors import FieldError, Invalid, ParallelExecutionError, SpawnRefused
 from app.services.permissions import require
 from app.services.policies import Policies
+from app.services.spawn_jobs import Asked, SpawnJobs
 
-Execute = Literal["plan", "run"]
 _STATUS: Mapping[RefusalCode, int] = {
     "already_spawned": 409,
     "conflict": 409,
@@ -29,48 +27,6 @@ _STATUS: Mapping[RefusalCode, int] = {
     "unknown_agent": 422,
     "wrong_wave": 409,
 }
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A start that is asked for. `roster` names one roster, "" the team's list; `execute` says whether it runs here."""
-
-    spawn: Spawn
-    execute: Execute = "plan"
-    session_id: str = ""
-    project: str = ""
-    workspace: str = ""
-    roster: str = ""
-
-
-class RunningJob(Protocol):
-    """A job as far as a spawn knows it."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def state(self) -> str:
-        """Its state."""
-
-
-class Runs(Protocol):
-    """What turns a plan into a job."""
-
-    async def start(
-        self,
-        principal: Principal,
-        asked: Asked,
-        plan: Plan,
-        *,
-        connection: AsyncConnection | None = None,
-        graph_id: str = "",
-        task: str = "",
-    ) -> RunningJob:
-        """Store the job; in the caller's transaction if there is one."""
-
-    def announce(self, job: RunningJob) -> None:
-        """Tell that a job was stored, once the caller's transaction is."""
 
 
 class Spawned(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +42,9 @@ class Spawned(msgspec.Struct, frozen=True, kw_only=True):
 class Spawns:
     """Judges and plans starts, and has them run."""
 
-    def __init__(self, policies: Policies, runs: Runs) -> None:
+    def __init__(self, policies: Policies, jobs: SpawnJobs) -> None:
         self._policies = policies
-        self._runs = runs
+        self._jobs = jobs
 
     async def spawn(self, principal: Principal, asked: Asked) -> Spawned:
         """Start an agent outside any graph.
@@ -101,9 +57,9 @@ class Spawns:
         """
         require(principal, "spawns.make")
         plan = await self.judge(principal, asked)
-        if asked.execute == "plan":
+        if asked.execute != "run":
             return Spawned(plan=plan)
-        job = await self._runs.start(principal, asked, plan)
+        job = await self._jobs.start(principal, asked, plan)
         return Spawned(plan=plan, job_id=job.id, job_state=job.state)
 
     async def judge(self, principal: Principal, asked: Asked) -> Plan:
