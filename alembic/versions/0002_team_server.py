@@ -14,6 +14,7 @@ depends_on: str | Sequence[str] | None = None
 
 def upgrade() -> None:
     op.add_column("mode_settings", sa.Column("locked", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.add_column("decisions", sa.Column("role", sa.String(), nullable=False, server_default=""))
     op.add_column("decisions", sa.Column("prompt", sa.String(), nullable=False, server_default=""))
     op.create_table(
         "audit",
@@ -142,6 +143,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_column("decisions", "prompt")
+    op.drop_column("decisions", "role")
     op.drop_column("mode_settings", "locked")
     op.drop_index("ux_reports_decision", table_name="reports")
     op.drop_index("ix_reports_organisation", table_name="reports")

@@ -124,6 +124,7 @@ class DecisionModel(BaseModel):
     organisation: str
     team: str
     user: str
+    role: str | None = None
     project: str | None = None
     session_id: str | None = None
     agent_id: str | None = None

@@ -51,6 +51,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     command: str = ""
     paths: tuple[str, ...] = ()
     model_injected: str = ""
+    role: str = ""
     prompt: str = ""
     overridden: bool = False
     routed_to: str = ""

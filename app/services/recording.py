@@ -12,6 +12,7 @@ from app.engine.modes import Mode
 from app.engine.record import Record
 from app.services.caller import Caller
 from app.services.decision import Decision
+from app.services.routing.stage import Route
 
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
@@ -26,6 +27,7 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
         organisation=principal.organisation,
         team=principal.team,
         user=principal.user,
+        role=principal.role,
         project=call.project,
         session_id=call.session_id,
         agent_id=call.agent_id,
@@ -51,15 +53,18 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
     )
 
 
-def event_record(caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str) -> Record:
-    """Make the record of an event that is no call: a start with Baton switched off, or a prompt that is kept."""
+def event_record(
+    caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: Route | None = None
+) -> Record:
+    """Make the record of an event that is no call: a start with Baton switched off, or a prompt, routed or kept."""
     principal = caller.principal
     return Record(
-        id=str(uuid7()),
+        id=str(uuid7()) if route is None else route.id,
         at=datetime.now(UTC),
         organisation=principal.organisation,
         team=principal.team,
         user=principal.user,
+        role=principal.role,
         project=project,
         session_id=event.session_id,
         client=event.client,
@@ -70,6 +75,11 @@ def event_record(caller: Caller, event: HookEvent, project: str, mode: Mode, rev
         revision=revision,
         prompt=event.prompt if event.name == "UserPromptSubmit" else "",
         overridden=caller.disabled,
+        elapsed_us=0 if route is None else int(sum(route.timings_ms.values()) * 1000),
+        degraded=() if route is None else tuple(route.degraded),
+        routed_to="" if route is None else route.selected_agent,
+        routed_by="" if route is None else route.tier,
+        confidence=0.0 if route is None else route.confidence,
     )
 
 

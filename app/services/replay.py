@@ -13,7 +13,7 @@ import msgspec
 from app.engine.policy.evaluate import evaluate
 from app.engine.policy.layers import Layer
 from app.engine.policy.load import PolicyProblems, PolicySet, extend, load
-from app.engine.policy.replay import Replayer
+from app.engine.policy.replay import Replayer, principal_of
 from app.engine.principal import Principal
 from app.engine.record import Record
 from app.engine.verdict import Facts
@@ -167,7 +167,7 @@ class _Run:
 
     def _replay(self, record: Record) -> None:
         self.summary.read += 1
-        who = Principal(organisation=record.organisation, team=record.team, user=record.user)
+        who = principal_of(record)
         present, candidate = (_for(state, who, record.project) for state in (self._present, self._candidate))
         facts = self._replayer.facts(present, record)
         if isinstance(facts, str):

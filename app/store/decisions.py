@@ -57,6 +57,7 @@ class DecisionRow(SQLModel, table=True):
     command: str
     paths: list[str] = Field(sa_column=Column(JSON, nullable=False))
     model_injected: str
+    role: str = Field(default="", sa_column_kwargs={"server_default": ""})
     prompt: str = Field(default="", sa_column_kwargs={"server_default": ""})
     overridden: bool
     routed_to: str = Field(default="", sa_column_kwargs={"server_default": ""})

@@ -51,7 +51,7 @@ class Replayer:
             call=call,
             level=_LEVELS.get(record.mode_level, "off") if record.mode_enabled else "off",
             history=history,
-            principal=Principal(organisation=record.organisation, team=record.team, user=record.user),
+            principal=principal_of(record),
         )
 
     def _remember(self, record: Record) -> tuple[str, ...]:
@@ -63,6 +63,12 @@ class Replayer:
         before = tuple(tools)
         tools.append(record.tool)
         return before if record.session_id else ()
+
+
+def principal_of(record: Record) -> Principal:
+    """Give whom a recorded call spoke for; a record from before roles were kept counts as a developer's."""
+    role = record.role or Principal().role
+    return Principal(organisation=record.organisation, team=record.team, user=record.user, role=role)
 
 
 def _input(policies: PolicySet, record: Record) -> dict[str, str] | str:

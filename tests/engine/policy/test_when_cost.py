@@ -42,7 +42,7 @@ def test_what_may_cost_more_than_the_budget_is_not_asked(facts, text, tool_input
 USUAL = {
     "the programs of a line": ('call.input.items.exists(p, p == "git") && "push" in call.input.items', 50),
     "a few patterns on a page": (" || ".join(f'call.input.text.matches("git +(push|tag) v{n}")' for n in range(3)), 4),
-    "texts in a file": (" || ".join(f'call.input.text.contains("TODO {n}")' for n in range(10)), 50),
+    "texts in a file": (" || ".join(f'call.input.text.contains("NOTE {n}")' for n in range(10)), 50),
 }
 
 
