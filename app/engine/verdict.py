@@ -12,6 +12,7 @@ Level = Literal["off", "guidance", "strict"]
 EVERY = "*"
 """Among lifted rules: every rule that the mode switches."""
 Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
+Decided = Literal["deny", "ask", "rewrite", "allow", "abstain"]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
     """
 
-    effect: Literal["deny", "ask", "rewrite", "allow", "abstain"] = "abstain"
+    effect: Decided = "abstain"
     rule: str = ""
     hits: tuple[RuleHit, ...] = ()
     reason: str = ""

@@ -12,7 +12,8 @@ from app.engine.shell.model import Program, Shell, Write
 from app.engine.verdict import Facts
 
 if TYPE_CHECKING:
-    from app.engine.policy.policy_set import PolicySet, Reading
+    from app.engine.policy.policy_set import PolicySet
+    from app.engine.policy.reading import Reading
 
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")

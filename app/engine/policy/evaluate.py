@@ -5,22 +5,33 @@ from typing import Any, Literal
 from app.engine.policy import texts
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
+from app.engine.policy.reading import Open, Outcome
 from app.engine.policy.rule import Rule
 from app.engine.verdict import EVERY, Facts, RuleHit, Verdict
 
-_Outcome = Literal["deny", "ask", "rewrite", "allow", "guidance"]
-_Hit = tuple[Rule, _Outcome, dict[str, str]]
-_RANK: dict[_Outcome, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
+_Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
+_Hit = tuple[Rule, _Effect, dict[str, str]]
+_RANK: dict[_Effect, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
 
 
 def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     """Decide a call by all rules that concern it."""
     context = Context(policies, facts)
-    call = facts.call
+    live = context.reading.live(context)
+    outcome = live.outcome
+    if outcome is None or facts.lifted:
+        outcome = _outcome(context, live.rules)
+        if live.settled and not facts.lifted:
+            live.outcome = outcome
+    return _verdict(context, outcome)
+
+
+def _outcome(context: Context, rules: tuple[Open, ...]) -> Outcome:
+    call, facts = context.call, context.facts
     task_tool = texts.task_tool(call.client)
     hits: list[_Hit] = []
     shadows: list[RuleHit] = []
-    for candidate, settled in context.reading.live(context):
+    for candidate, settled in rules:
         found = {"tool": call.tool_name, "task_tool": task_tool}
         if settled is not None:
             found |= settled
@@ -31,22 +42,11 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
         rule = candidate.rule
         if rule.shadow:
             shadows.append(RuleHit(rule.id, "shadow"))
-        elif facts.lifted and _is_lifted(policies, rule, facts.lifted):
+        elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
             shadows.append(RuleHit(rule.id, "lifted"))
         else:
             hits.append((rule, _effect(rule, facts), found))
-    if not hits:
-        return Verdict(
-            hits=tuple(shadows),
-            shell=context.shell,
-            blind=_sorted(context.blind),
-            errors=_sorted(context.errors),
-        )
-    return _verdict(context, hits, shadows)
-
-
-def _sorted(names: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(names)) if names else ()
+    return _weighed(context, hits, shadows) if hits else Outcome(hits=tuple(shadows))
 
 
 def _is_lifted(policies: PolicySet, rule: Rule, lifted: frozenset[str]) -> bool:
@@ -54,7 +54,7 @@ def _is_lifted(policies: PolicySet, rule: Rule, lifted: frozenset[str]) -> bool:
     return named and rule.id not in policies.config.locked
 
 
-def _effect(rule: Rule, facts: Facts) -> _Outcome:
+def _effect(rule: Rule, facts: Facts) -> _Effect:
     if rule.modes and facts.level == "guidance" and rule.decision in ("deny", "ask"):
         return "guidance"
     return rule.decision
@@ -64,39 +64,30 @@ def _rank(hit: _Hit) -> int:
     return _RANK[hit[1]]
 
 
-def _verdict(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Verdict:
+def _weighed(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Outcome:
     rule, effect, found = max(hits, key=_rank) if len(hits) > 1 else hits[0]
     if effect != "allow" and len(hits) > 1:
         hits = [hit for hit in hits if hit[1] != "allow"]
     context.found = found
     reason, suggestion = texts.fill(rule.reason, found), rule.suggestion(context)
-    text = guidance = ""
-    if effect == "deny":
-        write = texts.orchestrator_deny if rule.modes else texts.deny
-        text = write(rule.id, reason, suggestion, context.call)
-    elif effect == "ask":
-        text = texts.ask(rule.id, reason, suggestion, context.call)
-    elif effect == "allow":
-        guidance = texts.allowed(reason)
+    guidance = texts.allowed(reason) if effect == "allow" else ""
     if effect != "deny" and context.facts.level == "guidance":
         guidance, suggestion = _softened(context, hits, effect, guidance, suggestion)
-    updated, message = (None, "") if effect == "deny" else _rewrite(context, hits)
-    return Verdict(
+    changes, message = ({}, "") if effect == "deny" else _rewrite(context, hits)
+    return Outcome(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
+        by_mode=bool(rule.modes),
         hits=(*[RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits], *shadows),
-        reason=text,
+        reason=reason,
         guidance=guidance,
         suggestion=suggestion,
-        updated_input=updated,
+        changes=changes,
         message=message,
-        shell=context.shell,
-        blind=_sorted(context.blind),
-        errors=_sorted(context.errors),
     )
 
 
-def _softened(context: Context, hits: list[_Hit], effect: _Outcome, guidance: str, suggestion: str) -> tuple[str, str]:
+def _softened(context: Context, hits: list[_Hit], effect: _Effect, guidance: str, suggestion: str) -> tuple[str, str]:
     """Put the first refusal that the guidance level softened in the place of a weaker rule's words."""
     hit = next((hit for hit in hits if hit[1] == "guidance"), None)
     if hit is None:
@@ -108,7 +99,7 @@ def _softened(context: Context, hits: list[_Hit], effect: _Outcome, guidance: st
     )
 
 
-def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any] | None, str]:
+def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
     changes: dict[str, Any] = {}
     messages: list[str] = []
     for rule, effect, found in hits:
@@ -116,6 +107,27 @@ def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any] | None,
             context.found = found
             changes = rule.changes(context) | changes
             messages.append(texts.fill(rule.reason, found))
-    if not changes:
-        return None, ""
-    return context.call.tool_input | changes, "\n".join(messages)
+    return changes, "\n".join(messages)
+
+
+def _verdict(context: Context, outcome: Outcome) -> Verdict:
+    call = context.call
+    reason = ""
+    if outcome.effect == "deny":
+        write = texts.orchestrator_deny if outcome.by_mode else texts.deny
+        reason = write(outcome.rule, outcome.reason, outcome.suggestion, call)
+    elif outcome.effect == "ask":
+        reason = texts.ask(outcome.rule, outcome.reason, outcome.suggestion, call)
+    return Verdict(
+        effect=outcome.effect,
+        rule=outcome.rule,
+        hits=outcome.hits,
+        reason=reason,
+        guidance=outcome.guidance,
+        suggestion=outcome.suggestion,
+        updated_input=call.tool_input | outcome.changes if outcome.changes else None,
+        message=outcome.message,
+        shell=context.shell,
+        blind=tuple(sorted(context.blind)) if context.blind else (),
+        errors=tuple(sorted(context.errors)) if context.errors else (),
+    )

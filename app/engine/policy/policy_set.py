@@ -1,17 +1,18 @@
 """A policy set: rules, rosters, configuration and shell tables that were accepted together. It is never changed."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 from app.engine.agents import AgentCall, Roster, Rosters
 from app.engine.call import ToolCall
 from app.engine.places import Locator
-from app.engine.policy.context import Context, input_paths
+from app.engine.policy.context import input_paths
 from app.engine.policy.files import Parsed
 from app.engine.policy.globs import any_of
 from app.engine.policy.model import Config
+from app.engine.policy.reading import Reading
 from app.engine.policy.rule import Candidate, Rule, candidate
 from app.engine.shell.model import Shell
 from app.engine.shell.read import read
@@ -20,47 +21,7 @@ from app.engine.verdict import Level
 
 _CACHED_TEXT = 4096
 _CACHED_TOOLS = 1024
-_CACHED_FOLDERS = 64
 _CACHED_NAME = 1024
-
-
-Live = tuple[Candidate, dict[str, str] | None]
-"""A rule that may match a call, and what it found there if the call's reading alone tells that it matches."""
-
-
-class Reading:
-    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance."""
-
-    __slots__ = ("_live", "paths", "programs", "shell")
-
-    def __init__(self, shell: Shell | None, paths: tuple[str, ...]) -> None:
-        self.shell = shell
-        self.paths = paths
-        self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
-        self._live: dict[tuple[str, Level, bool, str, str], tuple[Live, ...]] = {}
-
-    def live(self, context: Context) -> tuple[Live, ...]:
-        """The rules that match such a call, or may, from the caller's folders."""
-        call = context.call
-        key = (call.tool_name, context.facts.level, call.is_subagent, call.cwd, context.root)
-        found = self._live.get(key)
-        if found is None:
-            candidates = context.policies.candidates(call.tool_name, context.facts.level, subagent=call.is_subagent)
-            found = tuple(self._ask(context, candidates))
-            if len(self._live) < _CACHED_FOLDERS and len(call.cwd) + len(context.root) < _CACHED_NAME:
-                self._live[key] = found
-        return found
-
-    def _ask(self, context: Context, candidates: tuple[Candidate, ...]) -> Iterator[Live]:
-        for one in candidates:
-            open_part = one.for_reading(context, self.programs)
-            if open_part is None:
-                continue
-            context.found = {}
-            if not open_part.settled:
-                yield open_part, None
-            elif open_part.matches(context):
-                yield open_part, context.found
 
 
 class Shells:

@@ -52,6 +52,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """The calls that its file tests it with."""
         return self.file.tests
 
+    @property
+    def suggests_by_reading(self) -> bool:
+        """Tell whether what a call names, and its folders, alone decide which suggestion holds."""
+        return all(condition.settled for one in self.suggestions for condition in one.conditions)
+
     def suggestion(self, context: Context) -> str:
         """The first suggestion whose condition holds, as text."""
         tool = context.call.tool_name

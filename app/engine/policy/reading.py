@@ -1,0 +1,86 @@
+"""What a call names, and what the rules make of it: worked out once, remembered for the next such call.
+
+It puts nothing into words for a session: `evaluate` does.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from app.engine.policy.context import Context
+from app.engine.policy.rule import Candidate
+from app.engine.shell.model import Shell
+from app.engine.verdict import Decided, Level, RuleHit
+
+_CACHED_FOLDERS = 64
+_CACHED_NAME = 1024
+
+Open = tuple[Candidate, dict[str, str] | None]
+"""A rule that may match a call, and what it found there if the call's reading alone tells that it matches."""
+_Key = tuple[str, str, Level, bool, str, str]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules' weighed answer, with the deciding rule's texts filled in; no session and no input is in it.
+
+    `effect` is "abstain" and `rule` "" where no rule spoke; `by_mode` tells that the mode switches the rule. `changes`
+    are the input keys that rewrites set.
+    """
+
+    effect: Decided = "abstain"
+    rule: str = ""
+    by_mode: bool = False
+    hits: tuple[RuleHit, ...] = ()
+    reason: str = ""
+    guidance: str = ""
+    suggestion: str = ""
+    changes: dict[str, Any] = {}
+    message: str = ""
+
+
+class Live:
+    """The rules that match such a call, or may. `outcome` is kept here once it is known, if it is always the same."""
+
+    __slots__ = ("outcome", "rules", "settled")
+
+    def __init__(self, rules: tuple[Open, ...]) -> None:
+        self.rules = rules
+        self.settled = all(found is not None and one.rule.suggests_by_reading for one, found in rules)
+        self.outcome: Outcome | None = None
+
+
+class Reading:
+    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance."""
+
+    __slots__ = ("_live", "paths", "programs", "shell")
+
+    def __init__(self, shell: Shell | None, paths: tuple[str, ...]) -> None:
+        self.shell = shell
+        self.paths = paths
+        self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
+        self._live: dict[_Key, Live] = {}
+
+    def live(self, context: Context) -> Live:
+        """The rules that match such a call of such a client, or may, from the caller's folders."""
+        call = context.call
+        root = context.root
+        key = (call.tool_name, call.client, context.facts.level, call.is_subagent, call.cwd, root)
+        found = self._live.get(key)
+        if found is None:
+            found = Live(tuple(self._ask(context)))
+            if len(self._live) < _CACHED_FOLDERS and len(call.client) + len(call.cwd) + len(root) < _CACHED_NAME:
+                self._live[key] = found
+        return found
+
+    def _ask(self, context: Context) -> Iterator[Open]:
+        call = context.call
+        for one in context.policies.candidates(call.tool_name, context.facts.level, subagent=call.is_subagent):
+            open_part = one.for_reading(context, self.programs)
+            if open_part is None:
+                continue
+            context.found = {}
+            if not open_part.settled:
+                yield open_part, None
+            elif open_part.matches(context):
+                yield open_part, context.found
