@@ -11,7 +11,7 @@ import msgspec
 from watchfiles import awatch
 
 from app.engine.policy.layers import Layer, Tier, texts
-from app.engine.policy.load import PolicyProblems, PolicySet, Problem, load
+from app.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
 from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
 from app.services.policy_combinations import Combinations, InForce, Key
@@ -56,7 +56,8 @@ class Policies:
         self._base = [Layer(tier="shipped", files=policy_files.read(shipped))]
         self._loaded_at = datetime.now(UTC)
         self._own_problems: tuple[Problem, ...] = ()
-        self._state = Combinations(InForce(load(self._base)), {})
+        self._first = (self._base[0], load(self._base))
+        self._state = Combinations(InForce(self._first[1]), {})
         self._loading = asyncio.Lock()
         self._noted: set[str] = set()
         self._beside: set[asyncio.Task[Any]] = set()
@@ -97,29 +98,20 @@ class Policies:
         """The active layers below the organisation."""
         return self._state.lower
 
-    def active_for(self, principal: Principal, project: str) -> PolicySet:
-        """Give the set that a caller's calls are decided by, built at once where it was not asked for before."""
-        return self.in_force(principal, project).policies
-
-    def in_force(self, principal: Principal, project: str) -> InForce:
-        """Give the set for a caller, and what a decision by it must own up to."""
-        state = self._state
-        return state.find(principal, project) or state.build(state.keys(principal, project))
-
     def find(self, principal: Principal, project: str) -> InForce | None:
         """Give the set for a caller if it stands ready; else `prepare` builds it."""
         return self._state.find(principal, project)
 
-    async def prepare(self, principal: Principal, project: str) -> InForce:
+    async def prepare(self, principal: Principal, project: str, wait_s: float | None = PREPARE_S) -> InForce:
         """Build the set for a caller beside the loop, while a call waits for it, but not for long.
 
         What takes longer, as behind a reload, is there for a later call; this one is decided by the organisation's set
-        and owns up to it.
+        and owns up to it. People who ask what holds wait as long as it takes: `wait_s=None`.
         """
         building = asyncio.create_task(self._build(principal, project))
         self._beside.add(building)
         building.add_done_callback(self._beside.discard)
-        done, _ = await asyncio.wait({building}, timeout=PREPARE_S)
+        done, _ = await asyncio.wait({building}, timeout=wait_s)
         return building.result() if done else InForce(self.active, ("policies",))
 
     async def _build(self, principal: Principal, project: str) -> InForce:
@@ -141,7 +133,7 @@ class Policies:
         try:
             base = self._read_base()
             problems: tuple[Problem, ...] = ()
-            fresh = before.whole.policies if base == self._base and not self._own_problems else load(base)
+            fresh = before.whole.policies if base == self._base and not self._own_problems else self._load(base)
         except PolicyProblems as refused:
             problems, fresh = tuple(refused.problems), before.whole.policies
             for problem in problems:
@@ -162,6 +154,12 @@ class Policies:
             log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
         return not problems
+
+    def _load(self, base: list[Layer]) -> PolicySet:
+        """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is."""
+        if base[0] != self._first[0]:
+            self._first = (base[0], load(base[:1]))
+        return extend(self._first[1], base[1:])
 
     async def load_layers(self) -> None:
         """Read the uploaded layers again, and put them in force.
