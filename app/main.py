@@ -15,6 +15,7 @@ from app.api import (
     breakers,
     decisions,
     health,
+    job_routes,
     local_delegation,
     metrics,
     mode,
@@ -51,6 +52,7 @@ from app.services.changes import Changes
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
+from app.services.delegation import delegation
 from app.services.health import Health
 from app.services.hooks import Hooks
 from app.services.metrics import Metrics
@@ -142,6 +144,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         analytics,
         breakers,
         local_delegation,
+        job_routes,
     ):
         app.include_router(module.router)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
@@ -200,6 +203,9 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     await guarded.load()
     _in_background(guarded.run, stack)
     _in_background(models.run, stack)
+    delegated = delegation(settings, database, redis, users, pre_tool_use)
+    _in_background(delegated.bell.run, stack)
+    _in_background(delegated.sweeper.run, stack)
     decided = Decisions(database)
     checked = Health(redis, database)
     published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked)
@@ -211,6 +217,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         clients_seen=seen,
         counters=counters,
         decisions=decided,
+        delegation=delegated,
         health=checked,
         hooks=Hooks(pre_tool_use=pre_tool_use, sessions=sessions),
         metrics=published,

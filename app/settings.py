@@ -123,6 +123,18 @@ class Settings(BaseSettings):
     expensive_per_minute: int = Field(
         60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
     )
+    poll_s: float = Field(20, ge=0, le=20, description="Longest that a runner's poll waits for news, in seconds.")
+    permission_s: float = Field(
+        120,
+        gt=0,
+        le=86_400,
+        description="How long a delegated agent waits for a person's leave, in seconds; then it is denied.",
+    )
+    prices: str = Field(
+        "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25",
+        description="USD for a million tokens in/out by tier, for tasks whose agent does not say what it cost. The"
+        " default is Anthropic's list price of Claude Haiku 4.5, Sonnet 4.5 and Opus 4.5 in November 2025.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log on standard error; `json` is one object a line."

@@ -5,8 +5,6 @@ import re
 import msgspec
 
 TIERS = ("CHEAP", "MEDIUM", "EXPENSIVE")
-DEFAULT = "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25"
-"""List prices of Claude Haiku 4.5, Sonnet 4.5 and Opus 4.5 as Anthropic published them in November 2025."""
 _PART = re.compile(r"(CHEAP|MEDIUM|EXPENSIVE)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 _MILLION = 1_000_000
 
@@ -32,7 +30,9 @@ def read(text: str) -> dict[str, Price]:
     found = [_PART.fullmatch(part) for part in parts]
     prices = {one[1]: Price(float(one[2]), float(one[3])) for one in found if one is not None}
     if set(prices) != set(TIERS) or len(parts) != len(TIERS):
-        raise ValueError(f"`{text}` does not give each tier its price; it looks like `{DEFAULT}`")
+        raise ValueError(
+            f"`{text}` does not give each tier its price; it looks like `CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25`"
+        )
     return prices
 
 

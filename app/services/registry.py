@@ -8,6 +8,7 @@ from app.services.breakers import Breakers
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
+from app.services.delegation import Delegation
 from app.services.health import Health
 from app.services.hooks import Hooks
 from app.services.metrics import Metrics
@@ -40,6 +41,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     clients_seen: ClientsSeen
     counters: Counters
     decisions: Decisions
+    delegation: Delegation
     health: Health
     hooks: Hooks
     metrics: Metrics

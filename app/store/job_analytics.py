@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, Integer, String, case, cast, func, literal_column, select
+from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, literal_column, select
 
 from app.store.job_tables import JobRow
 from app.store.sql import Database, storable
@@ -68,4 +68,4 @@ def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
 
 
 def _total(column: ColumnElement[Any]) -> ColumnElement[int]:
-    return cast(func.coalesce(func.sum(column), 0), Integer)
+    return cast(func.coalesce(func.sum(column), 0), BigInteger)

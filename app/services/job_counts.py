@@ -1,0 +1,40 @@
+"""How many jobs there are by state, how long the oldest waits, how many runners live: for metrics. It sums up no cost."""
+
+import msgspec
+
+from app.engine.delegation import STATES
+from app.services.runners import ALIVE
+from app.store import clock, jobs, runners
+from app.store.sql import Database, DatabaseUnavailable
+from app.store.whose import Whose
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs by state, seconds that the oldest queued one has waited, runners that were heard of within a minute."""
+
+    jobs: dict[str, int]
+    queue_age_s: float
+    runners_alive: int
+
+
+class JobCounts:
+    """Counts in SQL when asked."""
+
+    def __init__(self, database: Database, organisation: str) -> None:
+        self._database = database
+        self._organisation = organisation
+
+    async def count(self) -> Counted | None:
+        """Count; None while the database is away."""
+        try:
+            async with self._database.transaction() as connection:
+                now = await clock.now(connection)
+                by_state, oldest = await jobs.counts(connection, self._organisation)
+                known = await runners.find(connection, self._organisation, Whose())
+        except DatabaseUnavailable:
+            return None
+        return Counted(
+            jobs=dict.fromkeys(STATES, 0) | by_state,
+            queue_age_s=max(0.0, (now - oldest).total_seconds()) if oldest is not None else 0.0,
+            runners_alive=sum(now - runner.last_seen < ALIVE for runner in known),
+        )
