@@ -136,7 +136,7 @@ def _against(intent: Intent, points: dict[Intent, int], confidence: float, thres
     if changes:
         return f"it also asks to {changes[0]}, which needs an agent"
     if confidence < threshold:
-        return f"the confidence {confidence:.2f} is below {threshold:.2f}"
+        return f"the confidence {confidence:.3f} is below {threshold:.3f}"
     return ""
 
 

@@ -4,14 +4,14 @@ import re
 import unicodedata
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_HEADING = re.compile(r"(\s*(?:(?:[>*+-]|\d{1,9}[.)])\s*)*)(#{1,6})(?=\s|$)")
-_CODE_HEADING = re.compile(r"(\s*)(#{2,})(?=\s|$)")
+_HEADING = re.compile(r"^(\s*(?:(?:[>*+-]|\d{1,9}[.)])\s*)*)(#{1,6})(?=\s|$)")
+_CODE_HEADING = re.compile(r"^(\s*)(#{2,})(?=\s|$)")
 _UNDERLINE = re.compile(r"\s*(=+|-+)\s*")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _CLIENT_TAG = re.compile(
     r"<(?=/?(?:system|user-prompt|command-|local-command|function|tool|antml|assistant|human)\b)", re.IGNORECASE
 )
-_SPOKEN = re.compile(r"(\s*)(?=\[Local Model Response|Delegated via local model)", re.IGNORECASE)
+_SPOKEN = re.compile(r"^(\s*)(?=\[Local Model Response|Delegated via local model)", re.IGNORECASE)
 _KEPT_CONTROLS = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Categories of characters that show nothing, or turn around what is shown."""
@@ -35,31 +35,38 @@ def visible(text: str) -> str:
 def harmless(text: str, longest: int) -> str:
     """Give a model's markdown so that it opens no heading and no tag, speaks in nobody's name, and leaves no fence open.
 
-    Code within fences stays as it is, but for headings of two and more hashes and for tags of the clients' own.
+    Code within fences stays as it is, but for headings of two and more hashes and for tags of the clients' own. At most
+    so many characters come back, and a last fence and an ellipsis beside them.
     """
-    cut = len(text) > longest
-    text = visible(text[:longest]).strip()
     lines: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        marks = _FENCE.match(line)
-        if fence:
-            if marks and marks[1].startswith(fence) and not marks[2].strip():
-                fence = ""
-                lines.append(line)
-                continue
-            lines.append(_inside(line))
-            continue
-        if marks and not (marks[1][0] == "`" and "`" in marks[2]):
-            fence = marks[1]
-            lines.append(_FENCE.sub(lambda found: found[1] + one_line(found[2], 40), line))
-            continue
-        lines.append(_outside(line, below_text=bool(lines and lines[-1].strip())))
+    fence, size, cut = "", 0, len(text) > longest
+    for line in visible(text[:longest]).strip().split("\n"):
+        clean, fence_after = _cleaned(line, fence, below_text=bool(lines and lines[-1].strip()))
+        size += len(clean)
+        if size > longest:
+            cut = True
+            if fence_after == fence:
+                lines.append(clean[: len(clean) - (size - longest)])
+            break
+        size += 1
+        fence = fence_after
+        lines.append(clean)
     if fence:
         lines.append(fence)
     if cut:
         lines.append("…")
     return "\n".join(lines)
+
+
+def _cleaned(line: str, fence: str, *, below_text: bool) -> tuple[str, str]:
+    """Give a line made harmless, and the fence that is open after it."""
+    marks = _FENCE.match(line)
+    if fence:
+        closes = marks is not None and marks[1].startswith(fence) and not marks[2].strip()
+        return (line, "") if closes else (_inside(line), fence)
+    if marks and not (marks[1][0] == "`" and "`" in marks[2]):
+        return marks[1] + one_line(marks[2], 40), marks[1]
+    return _outside(line, below_text=below_text), ""
 
 
 def _inside(line: str) -> str:

@@ -161,7 +161,9 @@ def test_late_counts_do_not_move_one_that_is_not_closed(phase):
     assert judged(state, [Bucket(0, 100, 100, 100)], 10, OURS) is state
 
 
-@given(st.lists(st.tuples(st.floats(0, 400), st.sampled_from(["slow", "fast", "probe good", "probe bad"])), max_size=200))
+@given(
+    st.lists(st.tuples(st.floats(0, 400), st.sampled_from(["slow", "fast", "probe good", "probe bad"])), max_size=200)
+)
 def test_it_never_stays_shut_for_longer_than_the_limit_without_a_probe(steps):
     state, buckets, now = State(), [], 0.0
     for pause, step in steps:
