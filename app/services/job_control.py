@@ -95,6 +95,7 @@ class JobControl:
         try:
             async with self._machine.work() as work:
                 job = visible(principal, await self._machine.lock(work, job_id), job_id, action)
-                return await step(work, job)
+                job = await step(work, job)
+            return work.stored(job)
         except DatabaseUnavailable:
             raise StoreUnavailable("the job cannot be changed now; nothing was changed, try again") from None

@@ -31,6 +31,7 @@ class Work:
         self.topics: set[str] = set()
         self.ended: list[Job] = []
         self._events: list[NewEvent] = []
+        self._next_no: dict[str, int] = {}
 
     async def change(self, job: Job, **values: Any) -> Job:
         """Change a job that this transaction has locked or made."""
@@ -81,7 +82,11 @@ class Work:
                     mode = wanted
                     await job_events.set_mode(self.connection, event.job, mode)
             if events:
-                await job_events.append(self.connection, events, self.now)
+                self._next_no |= await job_events.append(self.connection, events, self.now)
+
+    def stored(self, job: Job) -> Job:
+        """Give a job as it is after the flush."""
+        return msgspec.structs.replace(job, next_no=self._next_no.get(job.id, job.next_no))
 
     async def _mode_left(self, job: Job) -> str:
         """Name the provider of what was delegated last and still goes on, or the mode of a session without any."""

@@ -60,7 +60,8 @@ class Jobs:
         if connection is None:
             try:
                 async with self._machine.work() as work:
-                    return await self._submit(work, principal, new, idempotency_key)
+                    job = await self._submit(work, principal, new, idempotency_key)
+                return work.stored(job)
             except DatabaseUnavailable:
                 raise StoreUnavailable(_AWAY) from None
         joined = self._machine.joined(connection)
@@ -69,7 +70,7 @@ class Jobs:
         work = Work(connection, await clock.now(connection))
         job = await self._submit(work, principal, new, idempotency_key)
         await work.flush()
-        return job
+        return work.stored(job)
 
     async def announce(self, job: Job) -> None:
         """Wake who waits for a job that a transaction of somebody else's has made; it must be committed."""

@@ -68,8 +68,8 @@ def _same(job: Job) -> tuple[Any, ...]:
     )
 
 
-async def append(connection: AsyncConnection, events: Sequence[NewEvent], at: datetime) -> None:
-    """Store events of one session, whose row the transaction has locked, as are their jobs'."""
+async def append(connection: AsyncConnection, events: Sequence[NewEvent], at: datetime) -> dict[str, int]:
+    """Store events of one session, whose row the transaction has locked, as are their jobs'; give each job's next number."""
     raised = (
         update(_sessions)
         .where(*_same(events[0].job))
@@ -104,6 +104,7 @@ async def append(connection: AsyncConnection, events: Sequence[NewEvent], at: da
         numbers[event.job.id] += 1
         session_no += 1
     await connection.execute(insert(_events), rows)
+    return numbers
 
 
 def storable_json(value: Any) -> Any:
