@@ -39,7 +39,7 @@ class EvaluateEndpoint:
         call = read_call(payload, caller)
         facts = self._service.facts_without_history(caller, call)
         facts = msgspec.structs.replace(facts, history=_history(payload), level=_level(payload) or facts.level)
-        policies = self._policies.active_for(caller.principal, facts.call.project)
+        policies = (await self._policies.prepare(caller.principal, facts.call.project, wait_s=None)).policies
         verdict = evaluate(policies, facts)
         answer = EvaluateAnswer(
             **judgement_fields(verdict, call.tool_input),

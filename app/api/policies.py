@@ -16,7 +16,7 @@ async def get_policies(
 ) -> PoliciesModel:
     """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
     status = services.policies.status
-    in_force = await services.policies.prepare(caller.principal, project or caller.project)
+    in_force = await services.policies.prepare(caller.principal, project or caller.project, wait_s=None)
     locked = frozenset(in_force.policies.config.locked)
     return PoliciesModel(
         revision=in_force.policies.revision,

@@ -18,7 +18,7 @@ from app.services.users import Users
 from app.store import audit
 from app.store import changes as numbers
 from app.store import overrides as store
-from app.store.analytics import Wanted, delegation
+from app.store.analytics import Group, Wanted, delegation
 from app.store.overrides import Override
 from app.store.sql import Database, DatabaseUnavailable
 
@@ -91,11 +91,12 @@ class Overrides:
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "overrides.write")
-        self._check_rule(principal, rule)
         try:
-            user = user or await self._user_of(principal, session_id)
+            seen = await self._seen(principal, session_id)
+            user = user or _user_of(seen, session_id)
             if not self._covers(principal, "overrides.write", user):
                 raise NotFound(f"there is no session `{session_id}` of `{user}`")
+            await self._check_rule(principal, user, next((one for one in seen if one.user == user), None), rule)
             now = self._now()
             override = Override(
                 id=str(uuid7()),
@@ -155,31 +156,29 @@ class Overrides:
         self._keep({key: one for key, one in self._known.items() if key != override_id})
         self._changes.announce(KIND)
 
-    def _check_rule(self, principal: Principal, rule: str) -> None:
+    async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
+        """Refuse a rule that is none in the session's set, and one that this principal may not lift there."""
         if rule == EVERY:
             return
-        active = self._policies.active
+        team = self._users.team_of(user) or (seen.team if seen else "")
+        whom = Principal(organisation=principal.organisation, team=team, user=user)
+        active = (await self._policies.prepare(whom, seen.project if seen else "", wait_s=None)).policies
         found = next((one for one in active.rules if one.id == rule), None)
         if found is None:
             near = get_close_matches(rule, [one.id for one in active.rules], n=1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; `{EVERY}` is every rule that the mode switches"
-            raise Invalid("rule", f"is `{rule}`, which no active rule is called{hint}")
+            raise Invalid("rule", f"is `{rule}`, which no rule of `{user}` is called{hint}")
         if rule in active.config.locked:
             raise Forbidden(f"rule `{rule}` is locked by the organisation; no override lifts it")
         if not found.modes and principal.role != "admin":
             raise Forbidden(f"rule `{rule}` is a guardrail, which only an `admin` may lift")
 
-    async def _user_of(self, principal: Principal, session_id: str) -> str:
+    async def _seen(self, principal: Principal, session_id: str) -> list[Group]:
+        """Give what is recorded of a session that the principal may see, by user."""
         recent = Wanted(since=self._now() - _RECENT, session_id=session_id)
-        seen = await delegation(
+        return await delegation(
             self._database, self._organisation, whose(principal, "overrides.write"), recent, "session", agent_tools=()
         )
-        users = {group.user for group in seen}
-        if len(users) == 1:
-            return users.pop()
-        if users:
-            raise Invalid("user", f"is missing; several run a session `{session_id}`", sorted(users))
-        raise Invalid("user", f"is missing; no call of a session `{session_id}` that you may see is recorded")
 
     def _covers(self, principal: Principal, action: str, user: str) -> bool:
         return covers(principal, action, user=user, team=self._users.team_of(user))
@@ -190,3 +189,12 @@ class Overrides:
             key = (one.user, one.session_id)
             by_session[key] = (*by_session.get(key, ()), one)
         self._known, self._by_session = known, by_session
+
+
+def _user_of(seen: list[Group], session_id: str) -> str:
+    users = {group.user for group in seen}
+    if len(users) == 1:
+        return users.pop()
+    if users:
+        raise Invalid("user", f"is missing; several run a session `{session_id}`", sorted(users))
+    raise Invalid("user", f"is missing; no call of a session `{session_id}` that you may see is recorded")

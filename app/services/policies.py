@@ -108,6 +108,9 @@ class Policies:
         What takes longer, as behind a reload, is there for a later call; this one is decided by the organisation's set
         and owns up to it. People who ask what holds wait as long as it takes: `wait_s=None`.
         """
+        found = self.find(principal, project)
+        if found is not None:
+            return found
         building = asyncio.create_task(self._build(principal, project))
         self._beside.add(building)
         building.add_done_callback(self._beside.discard)

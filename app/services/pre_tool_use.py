@@ -158,10 +158,10 @@ class PreToolUse:
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
         return Facts(call=call, level=mode.level if mode.enabled else "off", principal=caller.principal)
 
-    def preview(self, caller: Caller, call: ToolCall) -> Verdict:
+    async def preview(self, caller: Caller, call: ToolCall) -> Verdict:
         """Judge a call without recording it."""
         facts = self.facts_without_history(caller, call)
-        return evaluate(self._policies.active_for(caller.principal, facts.call.project), facts)
+        return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
 
     def _remember(self, key: _Key, decision: Decision) -> None:
         self._answered[key] = decision

@@ -33,7 +33,7 @@ class RosterRows:
 
     async def find(self, principal: Principal, project: str) -> list[Roster]:
         """Give the rosters that hold for a caller, the first to be asked first, those not in use last."""
-        rosters = (await self._policies.prepare(principal, project)).policies.rosters
+        rosters = (await self._policies.prepare(principal, project, wait_s=None)).policies.rosters
         unused = [name for name in rosters.by_id if name not in rosters.order]
         return [rosters.by_id[name] for name in (*rosters.order, *sorted(unused))]
 
@@ -43,7 +43,7 @@ class RosterRows:
         Raises:
             NotFound: there is no such roster.
         """
-        policies = (await self._policies.prepare(principal, project)).policies
+        policies = (await self._policies.prepare(principal, project, wait_s=None)).policies
         roster = policies.rosters.by_id.get(roster_id)
         if roster is None:
             raise NotFound(f"there is no roster `{roster_id}`")

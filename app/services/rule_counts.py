@@ -51,7 +51,7 @@ class RuleCounts(msgspec.Struct, frozen=True):
             reports = await rule_hits.reports(self.database, organisation, whose, period)
         except DatabaseUnavailable:
             raise StoreUnavailable("the decisions cannot be counted now; try again") from None
-        in_force = await self.policies.prepare(principal, project)
+        in_force = await self.policies.prepare(principal, project, wait_s=None)
         rules = {rule.id: rule for rule in in_force.policies.rules}
         counted = []
         for rule_id in rules.keys() | {one.rule for one in hits}:

@@ -14,6 +14,7 @@ from app.services.changes import Changes
 from app.services.decisions import Decisions
 from app.services.overrides import Overrides
 from app.services.policies import Policies
+from app.services.policy_layers import PolicyLayers, Where
 from app.services.reports import ReportFilter, Reports
 from app.services.retention import Kept, Retention
 from app.services.users import Users
@@ -96,6 +97,30 @@ async def test_guardrails_are_lifted_by_admins_and_locked_rules_by_nobody(proces
     for who in (LEAD, ADMIN):
         with pytest.raises(Forbidden, match="locked"):
             await lifts(process, who, rule="orchestrator/test-or-build")
+
+
+async def test_an_override_names_a_rule_of_the_sets_in_force_for_that_user(process, database):
+    rule = """
+id: team/no-deploy
+description: Nobody deploys.
+modes: [strict]
+match: {shell: {program: deployer}}
+decision: deny
+reason: no
+tests: {match: ["deployer now"], not_match: ["ls"]}
+"""
+    layers = PolicyLayers(database, process.policies, process.changes, process.users)
+    for where in (Where("team", "red"), Where("project", "shop")):
+        files = {"team/no-deploy.yaml": rule.replace("team/no-deploy", f"team/no-{where.tier}")}
+        files = {f"team/no-{where.tier}.yaml": text for text in files.values()}
+        await layers.upload(ADMIN, where, files, reason="r", activate=True, if_match=None)
+    assert (await lifts(process, LEAD, rule="team/no-team")).user == "dora"
+    with pytest.raises(Invalid, match="no rule of `bob` is called"):
+        await lifts(process, ADMIN, user="bob", rule="team/no-team")
+    with pytest.raises(Invalid, match="no rule of `dora` is called"):
+        await lifts(process, ADMIN, rule="team/no-project")
+    await decisions.add(database, [record(project="shop")])
+    assert (await lifts(process, ADMIN, rule="team/no-project")).rule == "team/no-project"
 
 
 async def test_a_lead_does_not_learn_of_another_teams_session(process, database):
