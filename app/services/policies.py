@@ -46,9 +46,9 @@ class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
 class Policies:
     """The policies in force. A reload is one assignment: a decision sees one whole state, never a mixture."""
 
-    def __init__(self, shipped: Path, team: Path, database: Database, organisation: str) -> None:
+    def __init__(self, shipped: Path, folder: Path, database: Database, organisation: str) -> None:
         self._shipped = shipped
-        self._team = team
+        self._folder = folder
         self._database = database
         self._organisation = organisation
         self._uploaded: dict[Key, StoredLayer] = {}
@@ -186,8 +186,8 @@ class Policies:
 
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload whenever a file of the folders changes, until told to stop."""
-        self._team.mkdir(parents=True, exist_ok=True)
-        async for _ in awatch(self._shipped, self._team, stop_event=stop, debounce=200, step=50):
+        self._folder.mkdir(parents=True, exist_ok=True)
+        async for _ in awatch(self._shipped, self._folder, stop_event=stop, debounce=200, step=50):
             async with self._loading:
                 await asyncio.to_thread(self.reload)
             await self.note_active()
@@ -212,9 +212,9 @@ class Policies:
 
     def _read_base(self) -> list[Layer]:
         base = [Layer(tier="shipped", files=policy_files.read(self._shipped))]
-        folder = policy_files.read(self._team)
-        if folder:
-            base.append(Layer(tier="organisation", files=folder))
+        files = policy_files.read(self._folder)
+        if files:
+            base.append(Layer(tier="organisation", files=files))
         if ORGANISATION in self._layers:
             base.append(self._layers[ORGANISATION])
         return base
