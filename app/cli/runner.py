@@ -13,10 +13,8 @@ import typer
 
 from app.cli import config as person
 from app.cli.api import Api, ApiError, show_json
-from app.runner import config, doctor, template
+from app.runner import config, template
 from app.runner.home import Busy, Home
-from app.runner.progress import Progress
-from app.runner.runner import Runner, spooled
 from app.runner.wire import Link, Refused
 
 app = typer.Typer(help="Run delegated jobs on this machine, with your own agents and logins.", no_args_is_help=True)
@@ -59,8 +57,11 @@ def init(
 @app.command("doctor")
 def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
     """Give each provider a trivial prompt, and say what is missing; exits with 1 when something is."""
+    from app.runner import doctor  # noqa: PLC0415 - the protocol takes half a second to import
+
     settings = _settings(config_file)
-    findings = [_server(), *asyncio.run(doctor.examine(settings, os.environ))]
+    found, answers = _server()
+    findings = [doctor.Finding(ok=answers, what=found), *asyncio.run(doctor.examine(settings, os.environ))]
     if as_json:
         show_json([{"ok": one.ok, "what": one.what, "fix": one.fix} for one in findings])
     else:
@@ -78,7 +79,7 @@ def status(as_json: AsJson = False) -> None:
     answer = Api().request("GET", "/runners")
     runners: list[dict[str, Any]] = answer["items"]
     home = Home(_state())
-    waiting = spooled(home.spools)
+    waiting = len(list(home.spools.glob("*.jsonl")))
     if as_json:
         show_json({"runners": runners, "this": home.runner_id, "spooled": waiting})
         return
@@ -95,6 +96,9 @@ def status(as_json: AsJson = False) -> None:
 
 
 async def _run(settings: config.RunnerConfig, home: Home) -> None:
+    from app.runner.progress import Progress  # noqa: PLC0415 - the protocol takes half a second to import
+    from app.runner.runner import Runner  # noqa: PLC0415
+
     runner = Runner(settings, _link(), home, os.environ, Progress(sys.stdout))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -102,13 +106,13 @@ async def _run(settings: config.RunnerConfig, home: Home) -> None:
     await runner.run()
 
 
-def _server() -> doctor.Finding:
+def _server() -> tuple[str, bool]:
     try:
         api = Api()
         version = api.request("GET", "/status")["version"]
     except ApiError as error:
-        return doctor.Finding(ok=False, what=str(error))
-    return doctor.Finding(ok=True, what=f"server {version} answers at {api.config.url}")
+        return str(error), False
+    return f"server {version} answers at {api.config.url}", True
 
 
 def _link() -> Link:

@@ -50,7 +50,8 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     providers: dict[str, Provider] = {}
 
     def folder(self, alias: str) -> Path | None:
-        """Tell the folder of an alias, symbolic links resolved; None where there is no such alias."""
+        """Tell the folder of an alias, of the first for "", symbolic links resolved; None where there is none such."""
+        alias = alias or next(iter(self.workspaces), "")
         return Path(self.workspaces[alias]).expanduser().resolve() if alias in self.workspaces else None
 
 

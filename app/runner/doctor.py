@@ -71,7 +71,7 @@ async def _prompted(provider: Provider, folder: Path, env: Mapping[str, str]) ->
     try:
         await asyncio.wait_for(driver.work(tree), LIMIT_S)
     except ConnectionError as error:
-        await tree.process.wait()
+        await tree.exited()
         raise AgentError("agent_died", tree.last_words or str(error)) from None
     finally:
         with contextlib.suppress(OSError):

@@ -25,6 +25,7 @@ class Tree:
         self._life = life
         self._errors = ""
         self._reading = asyncio.create_task(self._read_errors())
+        self._watching = asyncio.create_task(self._watch())
 
     @classmethod
     async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "Tree":
@@ -60,6 +61,12 @@ class Tree:
         """What the agent last wrote to standard error."""
         return self._errors.strip()
 
+    async def exited(self) -> int:
+        """Wait for the exit status; `Process.wait` waits for the pipes too, which what was left behind may hold."""
+        while self.process.returncode is None:  # noqa: ASYNC110 - asyncio gives no event for it
+            await asyncio.sleep(0.02)
+        return self.process.returncode
+
     def interrupt(self) -> None:
         """Send what Ctrl-C sends to the agent's group; the supervisor stays."""
         self._signal(signal.SIGINT)
@@ -72,14 +79,18 @@ class Tree:
         with contextlib.suppress(OSError):
             self.stdin.close()
         try:
-            await asyncio.wait_for(self.process.wait(), _END_S)
+            await asyncio.wait_for(self.exited(), _END_S)
         except TimeoutError:
             self._signal(signal.SIGKILL)
-            await self.process.wait()
-        self._signal(signal.SIGKILL)  # a supervisor that was killed has left its group behind
+            await self.exited()
+        await self._watching
         self._reading.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reading
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """Kill what a supervisor that was itself killed has left of its group."""
+        await self.exited()
+        self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -5,7 +5,6 @@ import contextlib
 import secrets
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from app.runner import config as configuration
@@ -214,8 +213,3 @@ def _outcome(job: Job) -> str:
         return "ended"
     error = job.ended.error
     return f"{job.ended.state} ({error['code']}: {error['detail']})" if error else job.ended.state
-
-
-def spooled(folder: Path) -> int:
-    """Count the files that wait to be sent."""
-    return len(list(folder.glob("*.jsonl"))) if folder.is_dir() else 0

@@ -1,0 +1,91 @@
+"""A runner on this machine, with the small agent as its providers, and a stand-in for the server."""
+
+import asyncio
+import io
+import os
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.runner.config import RunnerConfig
+from app.runner.home import Home
+from app.runner.progress import Progress
+from app.runner.runner import Runner
+from app.runner.wire import Link
+from tests.runner.stand_in import StandIn
+
+AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
+
+
+@pytest.fixture
+def server():
+    stand_in = StandIn()
+    yield stand_in
+    stand_in.close()
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A git repository with one file; it is the workspace `shop`."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return folder
+
+
+def git(folder, *arguments):
+    env = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
+    env |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    done = subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def settings(shop):
+    def make(**more):
+        provider = {"command": AGENT} | more.pop("provider", {})
+        return {
+            "slots": 2,
+            "cancel_grace_s": 1,
+            "workspaces": {"shop": str(shop)},
+            "providers": {"codex": provider},
+        } | more
+
+    return make
+
+
+@pytest.fixture
+def running(server, settings, tmp_path):
+    """Run a runner in this loop, as often as wanted; at the end it is stopped as by two Ctrl-C."""
+
+    @asynccontextmanager
+    async def run(hurry=True, **more):
+        config = msgspec.convert(settings(**more), RunnerConfig)
+        told = io.StringIO()
+        runner = Runner(config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), Progress(told))
+        runner.told = told
+        task = asyncio.create_task(runner.run())
+        try:
+            yield runner
+        finally:
+            runner.drain()
+            if hurry:
+                runner.drain()
+            await asyncio.wait_for(task, 30)
+
+    return run
+
+
+async def happens(found, seconds=15):
+    """Wait until a function gives something true, and give it back; for what happens in this loop."""
+    async with asyncio.timeout(seconds):
+        while not (value := found()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return value

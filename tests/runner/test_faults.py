@@ -1,0 +1,151 @@
+"""What breaks: the runner is killed, answers get lost, the server goes away, a spool is cut short. Nothing is lost or doubled."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from tests.runner.conftest import happens
+from tests.runner.stand_in import until
+from tests.runner.test_jobs import ended, is_gone
+
+BATON = str(Path(sys.executable).with_name("baton"))
+
+
+@pytest.fixture
+def laptop(server, settings, tmp_path):
+    """A home with a `runner.yaml`; gives what starts `baton runner run` in it, and ends what it started."""
+    file = tmp_path / "config" / "baton" / "runner.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(settings()))
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "BATON_URL": server.url}
+    env |= {"XDG_STATE_HOME": str(tmp_path / "state")}
+    started = []
+
+    def start():
+        log = (tmp_path / "runner.out").open("ab")
+        started.append(subprocess.Popen([BATON, "runner", "run"], env=env, stdout=log, stderr=log))
+        log.close()
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+async def test_events_are_counted_once_when_answers_get_lost(server, running):
+    server.forgotten = 4
+    job = server.give("count 40\nsleep 0.3\ncount 40\nsleep 0.3\nsay end")
+    async with running():
+        finish = await ended(server, job)
+        await happens(lambda: not server.forgotten)
+    numbers = "".join(f"{n} " for n in range(40))
+    assert "".join(server.texts(job)) == finish["output"] == f"{numbers}{numbers}end"
+    assert len(server.sent) > len(set(server.sent))
+
+
+async def test_a_job_goes_on_while_the_server_is_away(server, running):
+    job = server.give("say begun\nsleep 0.5\ncount 50")
+    async with running() as runner:
+        await happens(lambda: server.texts(job))
+        server.away = True
+        await happens(lambda: "trying again" in runner.told.getvalue())
+        await asyncio.sleep(0.5)
+        server.away = False
+        finish = await ended(server, job)
+    assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(50))
+
+
+async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents_are_gone(server, laptop, tmp_path):
+    pid, child = tmp_path / "pid", tmp_path / "child"
+    job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nsleep 1\ncount 20\nsleep 60")
+    first = laptop()
+    await happens(lambda: server.texts(job))
+    server.away = True
+    spool = tmp_path / "state" / "baton" / "runner" / "spool" / f"{job}.1.jsonl"
+    await happens(lambda: b'"19 "' in spool.read_bytes())
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    await happens(lambda: is_gone(int(pid.read_text())) and is_gone(int(child.read_text())))
+    with spool.open("ab") as file:
+        file.write(b'{"seq":99,"type":"session.upd')
+    server.away = False
+    second = laptop()
+    await happens(lambda: len({poll["boot_id"] for poll in server.polls}) == 2)
+    assert "".join(server.texts(job)) == "begun" + "".join(f"{n} " for n in range(20))
+    assert not spool.exists()
+    assert server.polls[-1]["active"] == []
+    second.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(second.wait, 20) == 0
+
+
+async def test_an_end_that_was_on_the_disk_is_told_by_the_next_runner(server, running, tmp_path):
+    job = server.give("say begun\nsleep 0.3\nsay the end")
+    async with running() as runner:
+        await happens(lambda: server.texts(job))
+        server.away = True
+        spool = tmp_path / "home" / "spool" / f"{job}.1.jsonl"
+        await happens(lambda: b'"finish"' in spool.read_bytes())
+        for task in runner._running.values():
+            task.cancel()
+    assert spool.exists()
+    server.away = False
+    async with running():
+        finish = await ended(server, job)
+    assert finish["output"] == "".join(server.texts(job)) == "begunthe end"
+
+
+async def test_a_spool_whose_job_is_anothers_or_that_is_none_is_forgotten(server, running, tmp_path):
+    folder = tmp_path / "home" / "spool"
+    folder.mkdir(parents=True)
+    lines = [{"job": "job_1", "attempt": 1, "token": "old"}, {"seq": 1, "type": "session.update", "body": {}}]
+    (folder / "job_1.1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "broken.1.jsonl").write_text("nonsense\n")
+    async with running() as runner:
+        await happens(lambda: server.polls)
+        assert "another's" in runner.told.getvalue()
+    assert not list(folder.iterdir())
+
+
+async def test_an_agent_killed_by_force_fails_its_job(server, running, tmp_path):
+    pid, child = tmp_path / "pid", tmp_path / "child"
+    job = server.give(f"pid {pid}\nchild {child}\nsay begun\nsleep 60")
+    async with running():
+        await happens(lambda: server.texts(job))
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        finish = await ended(server, job)
+    assert (finish["state"], finish["error"]["code"], finish["output"]) == ("failed", "agent_died", "begun")
+    await happens(lambda: is_gone(int(child.read_text())))
+
+
+async def test_a_killed_supervisor_leaves_no_agent(server, running, tmp_path):
+    pid = tmp_path / "pid"
+    job = server.give(f"pid {pid}\nsay begun\nsleep 60")
+    async with running():
+        await happens(lambda: server.texts(job))
+        psutil.Process(int(pid.read_text())).parent().kill()
+        await happens(lambda: is_gone(int(pid.read_text())))
+        assert (await ended(server, job))["state"] == "failed"
+
+
+def test_a_second_runner_and_a_refused_token_end_with_words(server, laptop, tmp_path):
+    laptop()
+    until(lambda: server.polls)
+    second = laptop()
+    assert second.wait(20) == 1
+    assert "works in" in (tmp_path / "runner.out").read_text()
+
+
+def test_a_refused_runner_ends_at_once(server, laptop, tmp_path):
+    server.poll = lambda _body: (401, {"code": "unauthenticated", "detail": "who are you"})
+    assert laptop().wait(20) == 1
+    assert "who are you" in (tmp_path / "runner.out").read_text()

@@ -1,0 +1,216 @@
+"""One job after the other, over real pipes and real HTTP: what it says, how it ends, what is left of it."""
+
+import json
+
+import psutil
+import pytest
+
+from tests.runner.conftest import happens
+
+
+async def ended(server, job):
+    return await happens(lambda: server.finished.get(job))
+
+
+def is_gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
+    job = server.give("count 300\nsay the end")
+    async with running():
+        finish = await ended(server, job)
+    assert "".join(server.texts(job)) == finish["output"] == "".join(f"{n} " for n in range(300)) + "the end"
+    assert finish["state"] == "completed"
+    assert finish["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
+    first = server.events[job][1]
+    assert (first["type"], first["body"]) == ("agent.session", {"id": "session-of-shop"})
+
+
+@pytest.mark.parametrize(
+    ("more", "lease", "order", "said"),
+    [
+        ({}, {"model": "cheap"}, "model", "cheap"),
+        ({"mode": "careful"}, {}, "mode", "careful"),
+        ({}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "4000"),
+        ({"max_thinking_tokens": 1000}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "1000"),
+        ({"env": {"SPECIAL": "yes"}}, {}, "env SPECIAL", "yes"),
+        ({}, {"agent_session": "earlier"}, "past", "remembered"),
+        ({}, {"workspace": ""}, "say here", "here"),
+        ({}, {"system_prompt": "say first"}, "say second", "firstsecond"),
+        ({}, {}, "terminal", "null"),
+    ],
+)
+async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, more, lease, order, said):
+    job = server.give(order, **lease)
+    async with running(provider=more):
+        finish = await ended(server, job)
+    assert (finish["state"], finish["output"]) == ("completed", said)
+
+
+@pytest.mark.parametrize(
+    ("more", "lease", "code", "word"),
+    [
+        ({}, {"provider": "gemini"}, "unknown_provider", "gemini"),
+        ({}, {"workspace": "other"}, "unknown_workspace", "other"),
+        ({}, {"model": "dear"}, "model_not_offered", "`plain`, `cheap`"),
+        ({"models": ["cheap"]}, {"model": "plain"}, "model_not_allowed", "`cheap`"),
+        ({"command": ["no-such-agent"]}, {}, "agent_died", "no-such-agent"),
+        ({}, {"prompt": "say half\ndie"}, "agent_died", "it broke"),
+        ({}, {"prompt": "sleep 20", "timeout_s": 0.5}, "timeout", "0.5 s"),
+    ],
+)
+async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, more, lease, code, word):
+    job = server.give(**{"prompt": "say x"} | lease)
+    async with running(provider=more):
+        finish = await ended(server, job)
+    assert finish["state"] == "failed"
+    assert finish["error"]["code"] == code
+    assert word in finish["error"]["detail"]
+
+
+async def test_a_long_text_is_split_and_none_of_it_lost(server, running):
+    job = server.give("big 400000")
+    async with running():
+        finish = await ended(server, job)
+    assert finish["output"] == "".join(server.texts(job)) == "x" * 400_000
+    assert max(len(json.dumps(event)) for event in server.events[job].values()) < 150_000
+
+
+async def test_a_cancel_is_heeded_acknowledged_and_told(server, running):
+    job = server.give("say begun\nsleep 30")
+    async with running():
+        await happens(lambda: server.texts(job))
+        server.command(job, "cancel")
+        finish = await ended(server, job)
+        await happens(lambda: not server.commands)
+    assert (finish["state"], finish["output"]) == ("cancelled", "begun")
+
+
+@pytest.mark.parametrize("end", ["cancel", "die", "lost", "timeout"])
+async def test_nothing_of_an_agent_is_left_however_it_ends(server, running, tmp_path, end):
+    own, child = tmp_path / "own", tmp_path / "child"
+    orders = f"pid {own}\nignore\nchild {child}\nsay begun\n" + ("die" if end == "die" else "sleep 60")
+    job = server.give(orders, timeout_s=1 if end == "timeout" else 30)
+    async with running():
+        await happens(lambda: server.texts(job))
+        if end == "cancel":
+            server.command(job, "cancel")
+        elif end == "lost":
+            server.lost.append(job)
+        await happens(lambda: is_gone(int(child.read_text())) and is_gone(int(own.read_text())))
+        await happens(lambda: job in server.finished)
+
+
+async def test_a_zombie_learns_that_its_job_is_anothers_and_kills_its_agent(server, running, tmp_path):
+    pid = tmp_path / "pid"
+    job = server.give(f"pid {pid}\nsay begun\nsleep 0.3\nsay more\nsleep 60")
+    async with running():
+        await happens(lambda: server.texts(job))
+        server.take_away(job)
+        await happens(lambda: is_gone(int(pid.read_text())))
+        await happens(lambda: server.late)
+        assert server.late[0]["output"].startswith("begun")
+    assert server.texts(job) == ["begun"]
+    assert not list((tmp_path / "home" / "spool").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("policy", "command", "said"),
+    [
+        ("allow", None, "allow_once"),
+        ("deny", None, "reject_once"),
+        ("pending", "allow", "allow_once"),
+        ("pending", "deny", "reject_once"),
+    ],
+)
+async def test_a_permission_is_the_policys_or_the_persons(server, running, policy, command, said):
+    server.policy = lambda _request: {"answer": policy}
+    call = {"kind": "execute", "title": "git push", "rawInput": {"command": "git push"}}
+    job = server.give(f"ask {json.dumps(call)}")
+    async with running():
+        await happens(lambda: server.asked)
+        if command:
+            server.command(job, "permission", permission="p1", answer=command)
+        finish = await ended(server, job)
+    assert finish["output"] == said
+    asked = server.asked[0]
+    assert (asked["tool_name"], asked["tool_input"], asked["title"]) == ("Write", {"command": "git push"}, "git push")
+
+
+async def test_a_cancel_while_a_person_is_asked_ends_the_job(server, running):
+    job = server.give('ask {"kind": "execute", "title": "x"}\nsleep 30')
+    async with running():
+        await happens(lambda: server.asked)
+        server.command(job, "cancel")
+        finish = await ended(server, job)
+    assert finish["state"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "place", ["/etc/passwd", "../outside.txt", "link/outside.txt", "~/x", "a.txt/../../outside.txt"]
+)
+async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(server, running, shop, tmp_path, place):
+    (shop / "link").symlink_to(tmp_path)
+    (tmp_path / "outside.txt").write_text("secret")
+    server.policy = lambda _request: {"answer": "allow"}
+    call = json.dumps({"kind": "edit", "title": "w", "rawInput": {"file_path": place}, "locations": [{"path": place}]})
+    job = server.give(f"read {place}\nwrite {place}\nask {call}\nread {shop}/a.txt\nwrite {shop}/new/b.txt")
+    async with running():
+        finish = await ended(server, job)
+    assert server.texts(job)[:3] == ["error -32602", "error -32602", "reject_once"]
+    assert json.loads(server.texts(job)[3]) == {"content": "one\n"}
+    assert (shop / "new" / "b.txt").read_text() == "written"
+    assert (tmp_path / "outside.txt").read_text() == "secret"
+    assert not server.asked
+    assert finish["state"] == "completed"
+
+
+async def test_slots_bound_how_many_run_at_once(server, running):
+    jobs = [server.give("say begun\nsleep 0.3") for _ in range(5)]
+    async with running():
+        for job in jobs:
+            await ended(server, job)
+    assert max(len(poll["active"]) for poll in server.polls) == 2
+    assert min(poll["slots"] for poll in server.polls) == 0
+
+
+async def test_drain_lets_a_job_end_and_leases_no_other(server, running):
+    first = server.give("say begun\nsleep 0.5\nsay the end")
+    async with running(hurry=False):
+        await happens(lambda: server.texts(first))
+        runner_asked = len(server.polls)
+    second = server.give("say never")
+    assert server.finished[first]["output"] == "begunthe end"
+    assert second not in server.leases
+    assert server.polls[-1]["active"] == []
+    assert runner_asked
+
+
+async def test_drain_cancels_what_outlasts_it(server, running):
+    job = server.give("say begun\nsleep 60")
+    async with running(hurry=False, drain_s=1):
+        await happens(lambda: server.texts(job))
+    assert server.finished[job]["state"] == "cancelled"
+    assert server.finished[job]["error"]["code"] == "runner_stopped"
+
+
+async def test_the_terminal_tells_of_each_job_and_obeys_no_agent(server, running):
+    job = server.give("die", provider="\x1b[2Jgemini")
+    async with running() as runner:
+        await ended(server, job)
+        await happens(lambda: "failed" in runner.told.getvalue())
+    assert "\x1b" not in runner.told.getvalue()
+    assert "serves" in runner.told.getvalue()
+
+
+async def test_a_heartbeat_goes_on_while_jobs_start(server, running, tmp_path):
+    slow = tmp_path / "slow-agent"
+    slow.write_text("#!/bin/sh\nsleep 2\n")
+    slow.chmod(0o755)
+    server.give("say x")
+    async with running(provider={"command": [str(slow)]}):
+        await happens(lambda: server.polls and server.polls[-1]["active"])
+        before = len(server.polls)
+        await happens(lambda: len(server.polls) > before + 1)
+        assert not server.finished

@@ -1,0 +1,145 @@
+"""The runner's parts that need no server: files, configuration, worktrees, updates, permissions."""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from app.runner import config, files, template, updates
+from app.runner.permissions import Permissions
+from app.runner.wire import Answered
+from app.runner.worktrees import NoWorktree, Worktrees
+from tests.runner.conftest import git
+
+
+@pytest.mark.parametrize("path", ["/etc/hostname", "../x", "in/../../x", "out/x", "out", "", "a\0b", "~/x", "loop"])
+def test_no_way_leads_out_of_a_workspace(tmp_path, path):
+    root = tmp_path / "root"
+    (root / "in").mkdir(parents=True)
+    (root / "out").symlink_to(tmp_path)
+    (root / "loop").symlink_to("loop")
+    (tmp_path / "x").write_text("secret")
+    for use in (lambda: files.read(root, path), lambda: files.write(root, path, "y")):
+        with pytest.raises((files.Outside, OSError)):
+            use()
+    assert not files.is_inside(root, path)
+    assert (tmp_path / "x").read_text() == "secret"
+
+
+def test_a_link_that_stays_inside_is_followed_and_a_pipe_is_not_opened(tmp_path):
+    (tmp_path / "real").write_text("1\n2\n3\n")
+    (tmp_path / "link").symlink_to("real")
+    os.mkfifo(tmp_path / "pipe")
+    assert files.read(tmp_path, "link", first=2, lines=1) == "2\n"
+    with pytest.raises((files.Outside, OSError)):
+        files.write(tmp_path, "pipe", "x")
+    with pytest.raises(files.Outside, match="plain file"):
+        files.read(tmp_path, "pipe")
+
+
+def test_a_link_put_in_the_way_after_the_look_is_refused(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "folder").symlink_to(tmp_path)
+    monkeypatch.setattr(files, "_real", lambda _root, path: root / path)
+    with pytest.raises(OSError, match="folder"):
+        files.write(root, "folder/x", "y")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("slots: 0", "slots"),
+        ("nonsense: 1", "nonsense"),
+        ("workspaces: {shop: /no/such/folder}", "no folder"),
+        ("workspaces: {all: /}", "not all of them"),
+        ("workspaces: {../x: /tmp}", "letters"),
+        ("providers: {codex: {command: []}}", "command"),
+        ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
+        ("{", "cannot be used"),
+    ],
+)
+def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
+    (tmp_path / "runner.yaml").write_text(text)
+    with pytest.raises(config.ConfigError, match=word):
+        config.load(tmp_path / "runner.yaml")
+
+
+@pytest.mark.parametrize("installed", [(), ("codex-acp",), ("claude",), ("codex-acp", "claude-agent-acp", "claude")])
+def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, installed):
+    programs, project = tmp_path / "bin", tmp_path / "my-shop"
+    project.mkdir()
+    programs.mkdir()
+    for name in installed:
+        (programs / name).write_text("")
+        (programs / name).chmod(0o755)
+    (tmp_path / "runner.yaml").write_text(template.written({"PATH": str(programs)}, project))
+    read = config.load(tmp_path / "runner.yaml")
+    assert read.workspaces == {"my-shop": str(project)}
+    assert {one.command[0] for one in read.providers.values()} == set(installed) - (
+        {"claude"} if "claude-agent-acp" in installed else set()
+    )
+
+
+def test_an_agent_learns_nothing_of_an_agent_above_it():
+    made = config.environment({"CLAUDECODE": "1", "HOME": "/h"}, config.Provider(command=["x"]))
+    assert made == {"HOME": "/h"}
+
+
+async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(shop, tmp_path):
+    trees = Worktrees(tmp_path / "trees", keep=5, days=1)
+    (shop / "a.txt").write_text("not committed\n")
+    tree = await trees.make(shop, "job.1")
+    assert (tree.folder / "a.txt").read_text() == "one\n"
+    (tree.folder / "a.txt").write_text("two\n")
+    (tree.folder / "new.txt").write_text("new\n")
+    git(tree.folder, "add", "new.txt")
+    git(tree.folder, "commit", "-qm", "the agent's own")
+    diff, short = await trees.difference(tree)
+    assert not short
+    assert "-one\n+two" in diff
+    assert "+new" in diff
+    assert (shop / "a.txt").read_text() == "not committed\n"
+
+
+async def test_worktrees_of_ended_jobs_are_kept_for_a_while_and_none_leaks(shop, tmp_path):
+    trees = Worktrees(tmp_path / "trees", keep=2, days=1)
+    made = [await trees.make(shop, f"job.{number}") for number in range(5)]
+    await trees.tidy()
+    assert len(list((tmp_path / "trees").iterdir())) == 5
+    for number, tree in enumerate(made):
+        await trees.done(tree)
+        if tree.top.exists():
+            os.utime(tree.top, (time.time() - 1_000 + number,) * 2)
+    assert sorted(path.name for path in (tmp_path / "trees").iterdir()) == ["job.3", "job.4"]
+    assert git(shop, "worktree", "list").count("\n") == 3
+    os.utime(made[3].top, (1, 1))
+    await Worktrees(tmp_path / "trees", keep=2, days=1).tidy()
+    assert git(shop, "worktree", "list").count("\n") == 2
+
+
+async def test_a_folder_below_the_top_stays_the_workspace_and_no_repository_is_told(shop, tmp_path):
+    (shop / "api").mkdir()
+    tree = await Worktrees(tmp_path / "trees", keep=2, days=1).make(shop / "api", "job.1")
+    assert tree.folder == tree.top / "api"
+    with pytest.raises(NoWorktree, match="git"):
+        await Worktrees(tmp_path / "trees", keep=2, days=1).make(tmp_path, "job.2")
+
+
+def test_what_is_too_long_for_an_event_loses_only_what_is_long():
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "rawInput": {"content": "y" * 300_000}}
+    (fitted,) = updates.fitting(call)
+    assert (fitted["toolCallId"], fitted["title"]) == ("t", "x")
+    assert fitted["_meta"] == {"baton": {"omitted": ["rawInput"]}}
+
+
+async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_out(tmp_path):
+    async def ask(_request):
+        permissions.answer("p1", allow=True)
+        await asyncio.sleep(0)
+        return Answered(permission="p1", answer="pending")
+
+    permissions = Permissions(tmp_path, ask)
+    assert await permissions.allowed({"tool_input": {}})
