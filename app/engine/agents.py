@@ -98,6 +98,10 @@ class Rosters:
             self._found[name] = found
         return found
 
+    def alone(self, roster: str) -> "Rosters":
+        """Give one of the rosters without the others, with the team's own aliases."""
+        return Rosters(self.by_id, [roster], self._aliases)
+
 
 def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> AgentMatch | None:
     """Find a name in the first roster of the order that knows it."""

@@ -86,7 +86,7 @@ class Spawns:
             return policies.rosters
         if roster not in policies.rosters.by_id:
             raise Invalid("roster", f"is `{roster}`, which is no roster", sorted(policies.rosters.by_id))
-        return Rosters(policies.rosters.by_id, [roster], policies.config.aliases)
+        return policies.rosters.alone(roster)
 
 
 def refused(refusal: Refusal, prefix: str = "") -> SpawnRefused:

@@ -11,6 +11,8 @@ from app.engine.policy.context import Context
 from app.engine.policy.globs import Match, any_of
 from app.engine.policy.model import AgentMatch
 from app.engine.policy.programs import Lists, words
+from app.engine.spawn import Refusal, refuse, target
+from app.engine.spawn_call import spawn_of
 
 Quantifier = Callable[[Iterable[bool]], bool]
 
@@ -81,6 +83,27 @@ def outside_tools(context: Context) -> bool:
     context.found["agent"] = call.agent_type
     context.found["tools"] = ", ".join(found.row.tools)
     return not any_of(found.row.tools)(call.tool_name)
+
+
+def spawn_refused(roster: str) -> Check:
+    """Compile `spawn_refused_by`."""
+
+    def holds(context: Context) -> bool:
+        if context.agent is None or roster not in context.policies.rosters.by_id:
+            return False
+        rosters = context.policies.rosters.alone(roster)
+        found = target(rosters, context.agent.agent)
+        if isinstance(found, Refusal):
+            return False
+        call = context.call
+        refusal = refuse(rosters, spawn_of(context.agent, call.tool_input, call.agent_type), found)
+        if refusal is None:
+            return False
+        context.found["agent"] = context.agent.agent
+        context.found["why"] = refusal.detail
+        return True
+
+    return Check("spawn_refused_by", holds, lambda _c: f"`{roster}` lets this agent start that one so, or knows it not")
 
 
 def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:

@@ -14,6 +14,7 @@ from app.engine.policy.checks import (
     outside_tools,
     paths,
     places,
+    spawn_refused,
 )
 from app.engine.policy.context import Context
 from app.engine.policy.globs import any_of, any_path, is_glob
@@ -89,7 +90,8 @@ def compile_all(
 
 def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path: bool) -> Compiled:
     tool = any_of(words(condition.tools, ground.lists)) if condition.tools is not None else None
-    needs_shell, needs_agent = condition.shell is not None, condition.agent is not None
+    needs_shell = condition.shell is not None
+    needs_agent = condition.agent is not None or condition.spawn_refused_by is not None
 
     def applies(name: str) -> bool:
         return (
@@ -122,6 +124,8 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield edited(missing=missing)
     if condition.outside_agent_tools:
         yield Check("outside_agent_tools", outside_tools, lambda _c: "the agent's row lists no tools, or lists this")
+    if condition.spawn_refused_by is not None:
+        yield spawn_refused(condition.spawn_refused_by)
     if condition.agent is not None:
         yield from agent(condition.agent, lists)
     if condition.input is not None:

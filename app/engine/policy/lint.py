@@ -65,7 +65,8 @@ def _rosters(policies: PolicySet) -> Iterator[Problem]:
                 yield Problem(file, 0, f"the alias `{alias}` hides the agent of that name")
             if name not in roster.agents:
                 yield Problem(file, 0, f"the alias `{alias}` stands for `{name}`, which is no agent of this roster")
-    for roster_id in rosters.by_id.keys() - set(rosters.order):
+    own = {name for name in rosters.by_id if f"agents/{name}.yaml" not in policies.parsed.files}
+    for roster_id in own - set(rosters.order):
         yield Problem(f"agents/{roster_id}.yaml", 0, "`rosters` in config.yaml does not list this roster")
     for alias, name in policies.config.aliases.items():
         if rosters.resolve(name) is None:

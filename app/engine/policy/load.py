@@ -11,7 +11,7 @@ from app.engine.policy.files import Parsed, revision, unknown
 from app.engine.policy.layers import TIERS, Layer, layered, texts
 from app.engine.policy.lint import denied_suggestions
 from app.engine.policy.locks import check_tier
-from app.engine.policy.model import Config, RuleFile, Suggest, Switch
+from app.engine.policy.model import Condition, Config, RuleFile, Suggest, Switch
 from app.engine.policy.policy_set import PolicySet, Shells
 from app.engine.policy.problems import PolicyProblems
 from app.engine.policy.programs import UnknownListError, words
@@ -167,6 +167,10 @@ def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
             if name not in PLACEHOLDERS:
                 parsed.report(path, (at,), unknown("placeholder", f"{{{name}}}", [f"{{{p}}}" for p in PLACEHOLDERS]))
     _check_rewrite(parsed, path, rule)
+    for condition in _conditions(rule):
+        roster = condition.spawn_refused_by
+        if roster is not None and roster not in parsed.rosters:
+            parsed.report_at_text(path, roster, unknown("roster", roster, list(parsed.rosters)))
     if not rule.tests.match:
         parsed.report(path, ("tests",), "a rule needs at least one call that it matches: `tests: {match: […]}`")
     if not rule.tests.not_match:
@@ -187,6 +191,11 @@ def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
         parsed.report(
             path, ("set", "model"), f"`{rule.set['model']}` is no model that a client accepts; allowed: {allowed}"
         )
+
+
+def _conditions(rule: RuleFile) -> list[Condition]:
+    given = (rule.match, rule.unless, *(one.if_ for one in _suggests(rule) if one.if_ is not None))
+    return [one for some in given for one in ([some] if isinstance(some, Condition) else some)]
 
 
 def _suggests(rule: RuleFile) -> list[Suggest]:

@@ -12,7 +12,7 @@ NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists"})
 """What config.yaml may hold below the organisation."""
 _STRENGTH: tuple[Decision, ...] = get_args(Decision)
 _ONLY = "below it the rule only takes a stronger `decision`, more `modes` or `shadow: false`"
-_ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outside_agent_tools"})
+_ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outside_agent_tools", "spawn_refused_by"})
 _ROSTER_KEYS = ("rosters", "aliases", "overrides")
 
 

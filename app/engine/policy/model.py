@@ -89,6 +89,7 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     background_running_at_least: Count | None = None
     edited_by_other: Literal[True] | None = None
     outside_agent_tools: Literal[True] | None = None
+    spawn_refused_by: str | None = None
 
 
 Conditions = Condition | list[Condition]

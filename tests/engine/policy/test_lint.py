@@ -18,11 +18,12 @@ def test_what_can_never_apply_is_found(shipped_files):
         "config.yaml": "lists: {unused: [x]}\nrosters: [claude-code, mine]\naliases: {a: nobody}\n"
         "rules: {options/direct-edit-paths: on, orchestrator/direct-edit: on}",
         "agents/mine.yaml": "id: mine\ndescription: x\naliases: {Plan: gone}\nagents: {Explore: {}}",
+        "agents/spare.yaml": "id: spare\ndescription: x\nagents: {Sitter: {}}",
     }
     assert found(load(layered(shipped_files, team))) == [
         "agents/mine.yaml: `Explore` can never apply: the roster `claude-code` comes first and knows it",
         "agents/mine.yaml: the alias `Plan` stands for `gone`, which is no agent of this roster",
-        "agents/ultrapower.yaml: `rosters` in config.yaml does not list this roster",
+        "agents/spare.yaml: `rosters` in config.yaml does not list this roster",
         "config.yaml: `orchestrator/direct-edit` is on here, and off because an active rule replaces it",
         "config.yaml: the alias `a` stands for `nobody`, which no active roster knows",
         "config.yaml: the list `unused` is used by no rule",

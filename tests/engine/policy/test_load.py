@@ -41,6 +41,7 @@ def problems(build, *args, **kwargs):
         ),
         ({"extra": "replaces: [team/rul]"}, "team/rule.yaml:10: unknown rule `team/rul`; did you mean `team/rule`?"),
         ({"match": "{places: [wrok]}"}, "team/rule.yaml:6: "),
+        ({"match": "{spawn_refused_by: stravinski}"}, "team/rule.yaml:6: unknown roster `stravinski`"),
     ],
 )
 def test_each_mistake_in_a_rule_is_named(build, rule, change, expected):
