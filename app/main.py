@@ -28,7 +28,9 @@ from app.api import (
     replay,
     reports,
     retention,
+    roster_pushes,
     rosters,
+    route_feedback,
     sessions,
 )
 from app.api import tokens as tokens_api
@@ -42,6 +44,8 @@ from app.api.hooks import HooksEndpoint
 from app.api.hot import HotFastAPI, HotRoute, StartFailed
 from app.api.limits import Limits
 from app.api.pre_tool_use import MAX_BODY, PreToolUseEndpoint
+from app.api.route import MAX_BODY as MAX_ROUTE_BODY
+from app.api.route import RouteEndpoint
 from app.api.session_events import SessionEventsEndpoint
 from app.engine.policy.load import PolicyProblems
 from app.services.analytics import Analytics
@@ -69,6 +73,7 @@ from app.services.replay import Replay
 from app.services.reports import Reports
 from app.services.retention import Retention
 from app.services.rosters import RosterRows
+from app.services.routing import parts as routing_parts
 from app.services.routing.models import Models
 from app.services.rule_counts import RuleCounts
 from app.services.session_admin import SessionAdmin
@@ -133,6 +138,8 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         policy_layers,
         replay,
         rosters,
+        roster_pushes,
+        route_feedback,
         tokens_api,
         users_api,
         modes,
@@ -203,12 +210,22 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     await guarded.load()
     _in_background(guarded.run, stack)
     _in_background(models.run, stack)
+    routing = await routing_parts.build(
+        settings,
+        redis=redis,
+        database=database,
+        changes=changes,
+        policies=loaded,
+        sessions=sessions,
+        counters=counters,
+        models=models,
+    )
     delegated = delegation(settings, database, redis, users, pre_tool_use)
     _in_background(delegated.bell.run, stack)
     _in_background(delegated.sweeper.run, stack)
     decided = Decisions(database)
     checked = Health(redis, database)
-    published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked)
+    published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked, jobs=delegated.counts)
     _in_background(published.run, stack)
     return Services(
         analytics=Analytics(database, loaded),
@@ -219,7 +236,9 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         decisions=decided,
         delegation=delegated,
         health=checked,
-        hooks=Hooks(pre_tool_use=pre_tool_use, sessions=sessions),
+        hooks=Hooks(
+            pre_tool_use=pre_tool_use, sessions=sessions, routing=routing.pipeline, route_prompts=settings.route_prompts
+        ),
         metrics=published,
         mode_list=ModeList(modes, users),
         models=models,
@@ -230,7 +249,8 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         pre_tool_use=pre_tool_use,
         recorder=recorder,
         replay=Replay(database, loaded),
-        rosters=RosterRows(loaded, layers),
+        rosters=RosterRows(loaded, layers, routing.pushes),
+        routing=routing,
         rule_counts=RuleCounts(database, loaded),
         reports=Reports(database, decided),
         retention=kept,
@@ -259,6 +279,7 @@ def _mount(app: HotFastAPI, services: Services) -> None:
     hooks = HooksEndpoint(callers, services.hooks, services.counters, services.clients_seen)
     events = SessionEventsEndpoint(callers, services.sessions)
     evaluate = EvaluateEndpoint(callers, services.pre_tool_use, services.policies)
+    route = RouteEndpoint(callers, services.routing, services.sessions, services.clients_seen)
     app.hot = {
         route.path: route
         for route in (
@@ -268,6 +289,8 @@ def _mount(app: HotFastAPI, services: Services) -> None:
                 max_body=MAX_BODY,
                 answer=PreToolUseEndpoint(callers, services.pre_tool_use, services.clients_seen).answer,
             ),
+            HotRoute(path="/route", max_body=MAX_ROUTE_BODY, answer=route.answer),
+            HotRoute(path="/route/explain", max_body=MAX_ROUTE_BODY, answer=route.explain),
             HotRoute(path="/policies/evaluate", max_body=MAX_BODY, answer=evaluate.answer),
             HotRoute(path="/session-start", max_body=MAX_BODY, answer=events.start),
             HotRoute(path="/session-end", max_body=MAX_BODY, answer=events.end),

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from app.api.callers import PROTOCOL
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PolicyProblemModel
+from app.api.runners import RunnerModel
 from app.errors import StoreUnavailable
 from app.services.clients_seen import silent
 from app.services.permissions import reach
@@ -75,6 +76,7 @@ class StatusModel(BaseModel):
     """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
     clients: list[ClientModel]
     tokens: list[TokenSeenModel]
+    runners: list[RunnerModel]
 
 
 @router.get("/healthz", operation_id="get_healthz")
@@ -139,6 +141,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
             TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
             for t in tokens
         ],
+        runners=await _runners(services, caller),
     )
 
 
@@ -148,6 +151,14 @@ async def _tokens(services: ServicesOf, caller: CallerOf) -> list[Token]:
         return []
     try:
         return await services.tokens.find(caller.principal)
+    except StoreUnavailable:
+        return []
+
+
+async def _runners(services: ServicesOf, caller: CallerOf) -> list[RunnerModel]:
+    """List the caller's runners; none while the database is away."""
+    try:
+        return [RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)]
     except StoreUnavailable:
         return []
 

@@ -17,6 +17,7 @@ class RetentionModel(BaseModel):
     decisions_days: int
     reports_days: int
     audit_days: int
+    jobs_days: int
 
     @classmethod
     def of(cls, kept: Kept) -> "RetentionModel":
@@ -31,6 +32,7 @@ class RetentionBody(BaseModel):
 
     decisions_days: int = Field(ge=1, le=LONGEST_DAYS)
     reports_days: int = Field(ge=1, le=LONGEST_DAYS)
+    jobs_days: int = Field(30, ge=1, le=LONGEST_DAYS)
     audit_days: int = Field(ge=LEAST_AUDIT_DAYS, le=LONGEST_DAYS)
     reason: str = Field("", max_length=1_000)
 
@@ -48,7 +50,7 @@ async def put_retention(
     caller: CallerOf, services: ServicesOf, body: RetentionBody, response: Response, if_match: IfMatch = None
 ) -> RetentionModel:
     """Set how long rows are kept; what is older goes within the hour. `If-Match` must name the present version."""
-    kept = Kept(decisions_days=body.decisions_days, reports_days=body.reports_days, audit_days=body.audit_days)
+    kept = Kept(**body.model_dump(exclude={"reason"}))
     stored, version = await services.retention.put(
         caller.principal, kept, version=version_in(if_match), reason=body.reason
     )

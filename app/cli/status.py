@@ -35,6 +35,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
     for token in answer["tokens"]:
         used = f"last used {_ago(token['last_used_at'])} ago" if token.get("last_used_at") else "never used"
         print(f"  token {token['id']} of {token['user']} ({token['role']}): {used}")
+    for one in answer["runners"]:
+        jobs = f"{one['active']} jobs, {one['slots']} free"
+        print(f"  runner {one['id']} of {one['user']}: {jobs}, last heard of {_ago(one['last_seen'])} ago")
 
 
 def _counts(title: str, counts: dict[str, Any], none: str) -> None:

@@ -30,6 +30,8 @@ class Counters:
         self.took_us = 0
         self.degraded: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
+        self.routes: Counter[str] = Counter()
+        """Prompts by the tier that decided: explicit, node, scorer, model or none."""
         self._rules: set[str] = set()
         self.refused: Counter[str] = Counter()
         """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
@@ -48,6 +50,12 @@ class Counters:
         self.took_us += decision.elapsed_us
         if decision.degraded:
             self.degraded.update(decision.degraded)
+
+    def routed(self, tier: str, degraded: list[str]) -> None:
+        """Count a prompt that was routed, by the tier that decided."""
+        self.routes[tier] += 1
+        if degraded:
+            self.degraded.update(degraded)
 
     def failed(self, client: str, answer: str, code: str) -> None:
         """Count a hook call that got its client's failure answer instead of a decision."""

@@ -1,6 +1,9 @@
 """How many jobs there are by state, how long the oldest waits, how many runners live: for metrics. It sums up no cost."""
 
+from collections.abc import Iterator
+
 import msgspec
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from app.engine.delegation import STATES
 from app.services.runners import ALIVE
@@ -38,3 +41,17 @@ class JobCounts:
             queue_age_s=max(0.0, (now - oldest).total_seconds()) if oldest is not None else 0.0,
             runners_alive=sum(now - runner.last_seen < ALIVE for runner in known),
         )
+
+
+def families(counted: Counted) -> Iterator[Metric]:
+    """Give the counts as metrics."""
+    jobs = GaugeMetricFamily("baton_jobs", "Delegated tasks that are kept, by state.", labels=["state"])
+    for state, count in sorted(counted.jobs.items()):
+        jobs.add_metric([state], count)
+    yield jobs
+    yield GaugeMetricFamily(
+        "baton_job_queue_age_seconds", "How long the oldest queued task has waited.", counted.queue_age_s
+    )
+    yield GaugeMetricFamily(
+        "baton_runners_alive", "Runners that were heard of within the last minute.", counted.runners_alive
+    )

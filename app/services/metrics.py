@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 
 from app.services.counters import BUCKETS_MS, Counters
 from app.services.health import Health
+from app.services.job_counts import JobCounts, families
 from app.services.policies import Policies
 from app.services.recorder import Recorder
 
@@ -32,11 +33,14 @@ _LONGER = "+Inf"
 class Metrics:
     """The metrics of one application, of all workers that share its folder."""
 
-    def __init__(self, *, counters: Counters, recorder: Recorder, policies: Policies, health: Health) -> None:
+    def __init__(
+        self, *, counters: Counters, recorder: Recorder, policies: Policies, health: Health, jobs: JobCounts
+    ) -> None:
         self._counters = counters
         self._recorder = recorder
         self._policies = policies
         self._health = health
+        self._jobs = jobs
         self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
         self._own = CollectorRegistry()
         counter = self._counter
@@ -46,6 +50,7 @@ class Metrics:
         self._took_s = counter("decision_time_sum", "Seconds of all decisions together.")
         self._degraded = counter("degraded", "Decisions made without something, by what was missing.", "cause")
         self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
+        self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
         self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
         self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
         self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
@@ -78,6 +83,7 @@ class Metrics:
         self._add(self._took_s, {(): counters.took_us / 1e6})
         self._add(self._degraded, {(cause,): count for cause, count in counters.degraded.items()})
         self._add(self._failures, {tuple(key.split(" ")): count for key, count in counters.failures.items()})
+        self._add(self._routes, {(tier,): count for tier, count in counters.routes.items()})
         known: Counts[tuple[str, ...]] = Counts()
         for who, count in counters.refused.items():
             known["yes" if who.startswith("token ") else "no",] += count
@@ -102,8 +108,10 @@ class Metrics:
         records = await self._recorder.stats()
         health = await self._health.check()
         up = {"redis": health.redis == "up", "database": health.database == "up"}
+        jobs = await self._jobs.count()
+        told = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
-        shown.register(_Shown([*self._counted(), *self._state(records, up)]))
+        shown.register(_Shown([*self._counted(), *self._state(records, up), *told]))
         return generate_latest(shown)
 
     def totals(self) -> tuple[dict[str, int], dict[str, int]]:

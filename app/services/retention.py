@@ -1,4 +1,4 @@
-"""How long the organisation keeps decisions, reports and audit entries. It removes only what is older."""
+"""How long the organisation keeps decisions, reports, audit entries and jobs. It removes only what is older."""
 
 import asyncio
 import contextlib
@@ -15,6 +15,7 @@ from app.services.permissions import require
 from app.services.versions import check
 from app.store import audit, leases, organisation_settings
 from app.store import retention as store
+from app.store.job_retention import purge_jobs
 from app.store.sql import Database, DatabaseUnavailable
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
     decisions_days: _Days = 365
     reports_days: _Days = 365
+    jobs_days: _Days = 30
     audit_days: Annotated[int, msgspec.Meta(ge=LEAST_AUDIT_DAYS, le=LONGEST_DAYS)] = 3 * 365
 
 
@@ -116,6 +118,7 @@ class Retention:
             ("reports", kept.reports_days, store.purge_reports),
             ("audit", kept.audit_days, store.purge_audit),
             ("overrides", 0, store.purge_overrides),
+            ("jobs", kept.jobs_days, purge_jobs),
         ):
             purged[kind] = await self._all_batches(remove, now - timedelta(days=days), stop)
         if any(purged.values()):

@@ -189,4 +189,4 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
 async def test_what_is_purged_is_counted_by_kind(database):
     await decisions.add(database, [record(at=datetime.now(UTC) - timedelta(days=400))])
     purged = await Retention(database, "default").purge(asyncio.Event())
-    assert purged == {"decisions": 1, "reports": 0, "audit": 0, "overrides": 0}
+    assert purged == {"decisions": 1, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0}

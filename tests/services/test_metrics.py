@@ -10,6 +10,7 @@ from app.engine.verdict import RuleHit, Verdict
 from app.services.counters import MOST_RULES, Counters
 from app.services.decision import Decision, ModeInForce
 from app.services.health import HealthState
+from app.services.job_counts import Counted
 from app.services.metrics import Metrics
 from app.services.policies import PoliciesStatus
 
@@ -26,7 +27,7 @@ def decision(rule="a/b", effect="deny", *, elapsed_us=800, on=True, degraded=())
 
 
 class Stub:
-    """What the metrics ask of the recorder, the policies and the health check."""
+    """What the metrics ask of the recorder, the policies, the health check and the jobs."""
 
     status = PoliciesStatus(revision="r1", rules=1, loaded_at=datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -39,9 +40,12 @@ class Stub:
     async def check(self):
         return HealthState(phase="ready", redis="down", database="up")
 
+    async def count(self):
+        return Counted(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
+
 
 def metrics_of(counters):
-    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub())
+    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub())
 
 
 async def lines(metrics):
@@ -58,6 +62,9 @@ async def lines(metrics):
         'baton_decision_seconds_bucket{le="0.001"} 2.0',
         'baton_decision_seconds_bucket{le="0.25"} 2.0',
         'baton_decision_seconds_bucket{le="+Inf"} 3.0',
+        'baton_jobs{state="queued"} 4.0',
+        "baton_job_queue_age_seconds 2.5",
+        "baton_runners_alive 3.0",
         "baton_decision_seconds_count 3.0",
         "baton_decision_seconds_sum 2.0016",
         'baton_degraded_total{cause="history"} 1.0',
