@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
+from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
 
@@ -53,6 +54,9 @@ _IDS = (
     "routed_to",
 )
 _ids = attrgetter(*_IDS)
+_lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))
+_Waiting = tuple[Record, Answer | None, int]
+"""A record, the answer that is to be kept with it, and how many characters of the record a client chose."""
 
 
 class Recorder:
@@ -63,7 +67,7 @@ class Recorder:
         self._outbox = Outbox(self._redis)
         self._database = database
         self._limit = settings.records_queue
-        self._queue: deque[tuple[Record, Answer | None]] = deque()
+        self._queue: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
         self._appending: asyncio.Task[None] | None = None
@@ -76,11 +80,13 @@ class Recorder:
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
-        if _size(record) > WINDOW:
+        size = _size(record)
+        if size > WINDOW:
             record = _bounded(record)
+            size = _size(record)
         if answer is not None and (len(answer[1]) > LARGEST_ANSWER or len(self._queue) >= MOST_ANSWERS):
             answer = None
-        self._queue.append((record, answer))
+        self._queue.append((record, answer, size))
         self._arrived.set()
 
     def counts(self) -> dict[str, int]:
@@ -122,9 +128,9 @@ class Recorder:
                 await asyncio.sleep(GATHER_S)
             while self._queue:
                 batch = self._next(BATCH if self._redis.up else 1)
-                packed = [content for record, _ in batch if (content := self._pack(record)) is not None]
+                packed = [content for record, _, _ in batch if (content := self._pack(record)) is not None]
                 try:
-                    await self._outbox.append(packed, [answer for _, answer in batch if answer is not None])
+                    await self._outbox.append(packed, [answer for _, answer, _ in batch if answer is not None])
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
@@ -137,12 +143,12 @@ class Recorder:
                 self._appended += len(packed)
                 self._dropped += len(batch) - len(packed)
 
-    def _next(self, most: int) -> list[tuple[Record, Answer | None]]:
+    def _next(self, most: int) -> list[_Waiting]:
         """Give the first records, so many that masking them does not hold up the loop."""
-        batch: list[tuple[Record, Answer | None]] = []
+        batch: list[_Waiting] = []
         size = 0
         for entry in islice(self._queue, most):
-            size += _size(entry[0])
+            size += entry[2]
             if batch and size > LARGEST_BATCH:
                 break
             batch.append(entry)
@@ -159,7 +165,7 @@ class Recorder:
 
     async def _store_rest(self) -> None:
         while self._queue:
-            batch = [masked(record) for record, _ in islice(self._queue, BATCH)]
+            batch = [masked(record) for record, _, _ in islice(self._queue, BATCH)]
             try:
                 await decisions.add(self._database, batch)
             except DatabaseUnavailable:
@@ -192,19 +198,32 @@ def _bounded(record: Record) -> Record:
 
 def _may_leave(record: Record) -> bool:
     """Tell whether a record may leave as it is, as most may: `masked` would change nothing."""
-    ids = (*_ids(record), record.model_injected, *[hit.id for hit in record.rules])
-    texts = (record.project, record.command, record.model_injected, *record.paths)
-    together = "".join((*ids, *texts))
     return (
         not record.prompt
-        and max(map(len, ids)) <= LONGEST_ID
-        and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
-        and len(record.command) <= LONGEST
-        and len(record.paths) <= MOST_PATHS
         and record.elapsed_us < 2**31
-        and storable(together) == together
-        and not any(map(suspicious, texts))
+        and len(record.paths) <= MOST_PATHS
+        and len(record.command) <= LONGEST
+        and len(record.model_injected) <= LONGEST_ID
+        and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
+        and _fit(*_lasting_ids(record), *[hit.id for hit in record.rules])
+        and _fitting(record.tool_use_id)
+        and all(map(_harmless, (record.project, record.command, record.model_injected, *record.paths)))
     )
+
+
+def _fitting(name: str) -> bool:
+    return len(name) <= LONGEST_ID and storable(name) == name
+
+
+@lru_cache(maxsize=4_096)
+def _fit(*ids: str) -> bool:
+    """Tell whether ids may leave as they are; a session's calls have the same ones but for the call's own."""
+    return all(map(_fitting, ids))
+
+
+@lru_cache(maxsize=4_096)
+def _harmless(text: str) -> bool:
+    return storable(text) == text and not suspicious(text)
 
 
 def masked(record: Record) -> Record:

@@ -1,5 +1,6 @@
 """What a session has done so far, in Redis: look-ups, retries, background tasks, recent edits. It judges nothing."""
 
+import asyncio
 import json
 import time
 from functools import lru_cache
@@ -71,8 +72,9 @@ class History:
 
     def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
         self._redis = redis
-        self._rate = rate
         self._ttl_s = ttl_s
+        limits = (KEPT, ttl_s, RETRY_S, rate.interval, rate.tolerance)
+        self._limits = [str(limit).encode() for limit in limits]
 
     async def begin(
         self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"", *, editors: bool = True
@@ -91,15 +93,8 @@ class History:
         tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         # Queued ahead of the script: all leave in one write.
-        edits = [
-            self._redis.submit(b"HGETALL", _edits_key(principal, call.project, path))
-            for path in (edited_paths(call) if editors else ())
-        ]
-        begun = await self._redis.script(
-            _BEGIN,
-            keys,
-            [agent, tool, decision_id, KEPT, self._ttl_s, RETRY_S, self._rate.interval, self._rate.tolerance],
-        )
+        edits = self._ask_for_editors(principal, call) if editors else []
+        begun = await self._redis.script(_BEGIN, keys, [agent, tool, decision_id, *self._limits])
         names, first_id, answer, retry, background, project, root, wait_ms = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
@@ -111,6 +106,10 @@ class History:
             place=((project or b"").decode(), (root or b"").decode()),
             wait_ms=wait_ms,
         )
+
+    def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:
+        keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]
+        return [self._redis.submit(b"HGETALL", key) for key in keys]
 
     async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
         """Note the session's project and root, for calls that do not say them."""

@@ -136,7 +136,7 @@ def test_only_so_many_answers_wait_in_memory():
     recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
     for number in range(1_000):
         recorder.put(record(), (b"%d" % number, b"answer"))
-    assert sum(answer is not None for _, answer in recorder._queue) == 500
+    assert sum(answer is not None for _, answer, _ in recorder._queue) == 500
 
 
 def test_a_queued_record_is_bounded():
