@@ -122,12 +122,7 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield history(condition.history.same_tool_within, missing=missing)
     if condition.edited_by_other:
         yield edited(missing=missing)
-    if condition.outside_agent_tools:
-        yield Check("outside_agent_tools", outside_tools, lambda _c: "the agent's row lists no tools, or lists this")
-    if condition.spawn_refused_by is not None:
-        yield spawn_refused(condition.spawn_refused_by)
-    if condition.agent is not None:
-        yield from agent(condition.agent, lists)
+    yield from _agent_checks(condition, lists)
     if condition.input is not None:
         yield from (input_value(key, value, lists) for key, value in condition.input.items())
     if condition.shell is not None:
@@ -136,3 +131,12 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield paths(any_path(words(condition.paths, lists)), all if every_path else any)
     if condition.places is not None:
         yield places(place_set(condition.places), all if every_path else any)
+
+
+def _agent_checks(condition: Condition, lists: Lists) -> Iterator[Check]:
+    if condition.outside_agent_tools:
+        yield Check("outside_agent_tools", outside_tools, lambda _c: "the agent's row lists no tools, or lists this")
+    if condition.spawn_refused_by is not None:
+        yield spawn_refused(condition.spawn_refused_by)
+    if condition.agent is not None:
+        yield from agent(condition.agent, lists)

@@ -167,10 +167,7 @@ def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
             if name not in PLACEHOLDERS:
                 parsed.report(path, (at,), unknown("placeholder", f"{{{name}}}", [f"{{{p}}}" for p in PLACEHOLDERS]))
     _check_rewrite(parsed, path, rule)
-    for condition in _conditions(rule):
-        roster = condition.spawn_refused_by
-        if roster is not None and roster not in parsed.rosters:
-            parsed.report_at_text(path, roster, unknown("roster", roster, list(parsed.rosters)))
+    _check_rosters(parsed, path, rule)
     if not rule.tests.match:
         parsed.report(path, ("tests",), "a rule needs at least one call that it matches: `tests: {match: […]}`")
     if not rule.tests.not_match:
@@ -191,6 +188,12 @@ def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
         parsed.report(
             path, ("set", "model"), f"`{rule.set['model']}` is no model that a client accepts; allowed: {allowed}"
         )
+
+
+def _check_rosters(parsed: Parsed, path: str, rule: RuleFile) -> None:
+    for roster in (condition.spawn_refused_by for condition in _conditions(rule)):
+        if roster is not None and roster not in parsed.rosters:
+            parsed.report_at_text(path, roster, unknown("roster", roster, list(parsed.rosters)))
 
 
 def _conditions(rule: RuleFile) -> list[Condition]:
