@@ -59,7 +59,9 @@ async def delete_mode(
     id: Text = "",  # noqa: A002 - the field's name in the API
     user: Text = "",
     project: Text = "",
+    if_match: IfMatch = None,
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
-    await services.modes.delete(caller, target(caller, services.users, scope, id, user, project))
+    where = target(caller, services.users, scope, id, user, project)
+    await services.modes.delete(caller, where, version_in(if_match))
     return Response(status_code=204)

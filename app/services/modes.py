@@ -1,7 +1,7 @@
 """The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `app.engine.modes`."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Literal
@@ -31,6 +31,8 @@ REMEMBERED = 4_096
 _AWAY = "the mode cannot be changed now; nothing was changed, try again"
 _OFF = Mode()
 _Where = tuple[str, str, str, str]
+_Change = tuple[list[ModeSetting], list[Key]]
+"""Settings to put, and the keys of those to remove."""
 
 
 class Modes:
@@ -113,29 +115,41 @@ class Modes:
             PreconditionFailed: the setting is not as it was in `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
-        now = self._now()
-        before = self._settings.get(setting.key)
-        check(version, version_of(before), required=False)
-        since = before.activated_at if before is not None and before.enabled else None
-        setting = msgspec.structs.replace(
-            setting,
-            activated_at=(since or now) if setting.enabled else None,
-            set_by=caller.principal.user,
-            set_at=now,
-        )
-        cleared = [] if setting.enabled else self._narrower(caller, setting)
-        await self._change(caller.principal, put=[setting], remove=cleared)
-        return setting
+        stored: list[ModeSetting] = []
 
-    async def delete(self, caller: Caller, where: Target) -> None:
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            before = known.get(setting.key)
+            check(version, version_of(before), required=False)
+            now = self._now()
+            since = before.activated_at if before is not None and before.enabled else None
+            stored.append(
+                msgspec.structs.replace(
+                    setting,
+                    activated_at=(since or now) if setting.enabled else None,
+                    set_by=caller.principal.user,
+                    set_at=now,
+                )
+            )
+            return stored, [] if setting.enabled else _narrower(known, caller, setting)
+
+        await self._change(caller.principal, work)
+        return stored[0]
+
+    async def delete(self, caller: Caller, where: Target, version: str | None = None) -> None:
         """Remove a setting; one that is not there is no error.
 
         Raises:
+            PreconditionFailed: the setting is not as it was in `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
         key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
+
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            check(version, version_of(known.get(key)), required=False)
+            return [], [key]
+
         log.info("mode of %s removed by %s", key, caller.principal.user)
-        await self._change(caller.principal, remove=[key])
+        await self._change(caller.principal, work)
 
     async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
         """Switch the mode of this user in this project on with open work items, and off again without any.
@@ -162,56 +176,75 @@ class Modes:
             set_by=principal.user,
             set_at=now,
         )
+
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            meanwhile = known.get(key)
+            return ([], []) if meanwhile is not None and not meanwhile.auto_activated else ([setting], [])
+
         try:
-            await self._change(principal, put=[setting])
+            await self._change(principal, work)
         except StoreUnavailable:
             return ["mode"]
         return []
 
-    def _narrower(self, caller: Caller, disabled: ModeSetting) -> list[Key]:
-        """Find the settings below a scope that belong to whom the disabling is for."""
-        rank = SCOPES.index(disabled.scope)
-        user = {"user": disabled.id, "user_project": disabled.user, "session": disabled.user}.get(
-            disabled.scope, caller.principal.user
-        )
-        project = {"project": disabled.id, "user_project": disabled.project}.get(disabled.scope, "")
-        return [
-            setting.key
-            for setting in self._settings.values()
-            if SCOPES.index(setting.scope) > rank
-            and user in {setting.user or setting.set_by, setting.id if setting.scope == "user" else ""}
-            and (not project or setting.project in {"", project})
-        ]
+    async def _change(self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change]) -> None:
+        """Put and remove what `work` says of the stored settings.
 
-    async def _change(self, actor: Principal, *, put: Iterable[ModeSetting] = (), remove: Iterable[Key] = ()) -> None:
-        put, remove = list(put), list(remove)
-        known = self._settings
-
-        async def note(connection: AsyncConnection) -> None:
-            for key in known.keys() & remove:
-                await audit.add(
-                    connection, actor, action="mode.remove", kind="mode", object=_name(key), before=_shown(known[key])
-                )
-            for setting in put:
-                await audit.add(
-                    connection,
-                    actor,
-                    action="mode.set",
-                    kind="mode",
-                    object=_name(setting.key),
-                    before=_shown(known.get(setting.key)),
-                    after=_shown(setting),
-                    reason=setting.reason,
-                )
-            await numbers.raise_number(connection, self._organisation, KIND)
-
+        Counting the change comes first: it lets one change happen at a time, on all servers.
+        """
         try:
-            await store.change(self._database, self._organisation, note, put=put, remove=remove)
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, self._organisation, KIND)
+                known = {one.key: one for one in await store.load_with(connection, self._organisation)}
+                put, remove = work(known)
+                await store.change(connection, self._organisation, put=put, remove=remove)
+                await _note(connection, actor, known, put, remove)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
-        changed = {key: setting for key, setting in self._settings.items() if key not in set(remove)}
-        self._take(changed | {setting.key: setting for setting in put})
+        kept = {key: setting for key, setting in known.items() if key not in set(remove)}
+        self._take(kept | {setting.key: setting for setting in put})
         self._changes.announce(KIND)
+
+
+async def _note(
+    connection: AsyncConnection,
+    actor: Principal,
+    known: dict[Key, ModeSetting],
+    put: list[ModeSetting],
+    remove: list[Key],
+) -> None:
+    """Write into the audit log what was put and removed."""
+    for key in known.keys() & remove:
+        await audit.add(
+            connection, actor, action="mode.remove", kind="mode", object=_name(key), before=_shown(known[key])
+        )
+    for setting in put:
+        await audit.add(
+            connection,
+            actor,
+            action="mode.set",
+            kind="mode",
+            object=_name(setting.key),
+            before=_shown(known.get(setting.key)),
+            after=_shown(setting),
+            reason=setting.reason,
+        )
+
+
+def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetting) -> list[Key]:
+    """Find the settings below a scope that belong to whom the disabling is for."""
+    rank = SCOPES.index(disabled.scope)
+    user = {"user": disabled.id, "user_project": disabled.user, "session": disabled.user}.get(
+        disabled.scope, caller.principal.user
+    )
+    project = {"project": disabled.id, "user_project": disabled.project}.get(disabled.scope, "")
+    return [
+        setting.key
+        for setting in known.values()
+        if SCOPES.index(setting.scope) > rank
+        and user in {setting.user or setting.set_by, setting.id if setting.scope == "user" else ""}
+        and (not project or setting.project in {"", project})
+    ]
 
 
 def version_of(setting: ModeSetting | None) -> str:

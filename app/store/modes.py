@@ -1,6 +1,6 @@
 """The table of mode settings, and its queries. It does not resolve them: `app.engine.modes` does."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -45,34 +45,36 @@ _modes = ModeSettingRow.__table__
 
 async def load_all(database: Database, organisation: str) -> list[ModeSetting]:
     """Read every setting of an organisation."""
-    query = select(_modes).where(_modes.c.organisation == organisation).order_by(_modes.c.key)
     async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
+        return await load_with(connection, organisation)
+
+
+async def load_with(connection: AsyncConnection, organisation: str) -> list[ModeSetting]:
+    """Read every setting of an organisation within a transaction."""
+    query = select(_modes).where(_modes.c.organisation == organisation).order_by(_modes.c.key)
+    rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), ModeSetting) for row in rows]
 
 
 async def change(
-    database: Database,
+    connection: AsyncConnection,
     organisation: str,
-    note: Callable[[AsyncConnection], Awaitable[None]],
     *,
     put: Iterable[ModeSetting] = (),
     remove: Iterable[Key] = (),
 ) -> None:
-    """Remove settings by their keys, then put others in the place of those with their keys, all or nothing.
+    """Remove settings by their keys, then put others in the place of those with their keys.
 
-    Removing one that is not there is no error. `note` writes what else belongs to the change.
+    Removing one that is not there is no error.
     """
     rows = [_row(organisation, setting) for setting in put]
     gone = [_digest(organisation, key) for key in remove]
-    make = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    async with database.transaction() as connection:
-        if gone:
-            await connection.execute(delete(_modes).where(_modes.c.key.in_(gone)))
-        for row in rows:
-            insert = make(_modes).values(row)
-            await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
-        await note(connection)
+    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    if gone:
+        await connection.execute(delete(_modes).where(_modes.c.key.in_(gone)))
+    for row in rows:
+        insert = make(_modes).values(row)
+        await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
 
 
 def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import pytest
 
 from app.engine.modes import SCOPES, ModeSetting
 from app.engine.principal import Principal
+from app.errors import PreconditionFailed
 from app.services.caller import Caller
 from app.services.changes import Changes
-from app.services.mode_request import target
-from app.services.modes import Modes
+from app.services.mode_request import Target, target
+from app.services.modes import Modes, version_of
 from app.services.users import Users
 from app.settings import Settings
 from app.store import audit, migrate
@@ -192,3 +193,35 @@ async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
     assert found[1].before["enabled"] is True
     assert found[0].before["enabled"] is False
     assert await numbers.numbers(modes._database, "default") == {"modes": 3}
+
+
+async def another(modes):
+    """The same as another server sees it, which has not been told of anything yet."""
+    other = Modes(modes._database, unheard(modes._database), organisation="default", auto_level="strict")
+    await other.load()
+    return other
+
+
+async def test_of_two_servers_the_second_change_needs_the_version_of_the_first(modes):
+    other = await another(modes)
+    first = await modes.put(ALICE, setting("user", enabled=True), "0")
+    with pytest.raises(PreconditionFailed, match=version_of(first)):
+        await other.put(ALICE, setting("user", enabled=False), "0")
+    with pytest.raises(PreconditionFailed):
+        await other.delete(ALICE, Target(scope="user", id="alice"), "0")
+    second = await other.put(ALICE, setting("user", enabled=True, level="strict"), version_of(first))
+    assert second.activated_at == first.activated_at
+    with pytest.raises(PreconditionFailed, match=version_of(second)):
+        await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(first))
+    await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(second))
+    assert modes.settings == []
+
+
+async def test_work_items_do_not_undo_what_a_person_said_on_another_server(modes):
+    other = await another(modes)
+    await other.follow_work_items(ALICE.principal, PROJECT, 1)
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    await other.follow_work_items(ALICE.principal, PROJECT, 0)
+    await other.follow_work_items(ALICE.principal, PROJECT, 1)
+    await modes.load()
+    assert [(one.enabled, one.auto_activated) for one in modes.settings] == [(False, False)]

@@ -11,8 +11,10 @@ from app.store.sql import Database, DatabaseUnavailable, database_url, storable
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-async def _unnoted(_connection):
-    """Write nothing beside the change."""
+async def changed(database, **what):
+    """Change the settings of the mode."""
+    async with database.transaction() as connection:
+        await modes.change(connection, "default", **what)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ async def test_mode_settings_come_back_as_they_were_put(database):
         set_by="ann",
         set_at=NOON,
     )
-    await modes.change(database, "default", _unnoted, put=[setting, ModeSetting(scope="organisation")])
+    await changed(database, put=[setting, ModeSetting(scope="organisation")])
     kept = {one.scope: one for one in await modes.load_all(database, "default")}
     assert kept["organisation"] == ModeSetting(scope="organisation")
     assert kept["user_project"].expires_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -90,17 +92,17 @@ async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database
     on = ModeSetting(scope="session", id="s", user="ann", enabled=True)
     off = ModeSetting(scope="session", id="s", user="ann", enabled=False)
     others = ModeSetting(scope="session", id="s", user="bob", enabled=True)
-    await modes.change(database, "default", _unnoted, put=[on, others])
-    await modes.change(database, "default", _unnoted, put=[off])
+    await changed(database, put=[on, others])
+    await changed(database, put=[off])
     assert sorted(one.enabled for one in await modes.load_all(database, "default")) == [False, True]
-    await modes.change(database, "default", _unnoted, remove=[off.key, ("team", "none", "")])
+    await changed(database, remove=[off.key, ("team", "none", "")])
     assert await modes.load_all(database, "default") == [others]
 
 
 async def test_a_naive_moment_is_refused(database):
     setting = ModeSetting(scope="organisation", set_at=datetime(2026, 5, 1, 12))  # noqa: DTZ001
     with pytest.raises(Exception, match="without a timezone"):
-        await modes.change(database, "default", _unnoted, put=[setting])
+        await changed(database, put=[setting])
 
 
 async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
