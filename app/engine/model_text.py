@@ -12,6 +12,7 @@ _CLIENT_TAG = re.compile(
     r"<(?=/?(?:system|user-prompt|command-|local-command|function|tool|antml|assistant|human)\b)", re.IGNORECASE
 )
 _SPOKEN = re.compile(r"^(\s*)(?=\[Local Model Response|Delegated via local model)", re.IGNORECASE)
+_MARKUP = str.maketrans("", "", "`<>[]#*|\\")
 _KEPT_CONTROLS = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Categories of characters that show nothing, or turn around what is shown."""
@@ -19,8 +20,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 def one_line(text: str, longest: int) -> str:
     """Give a text as one line without markup, of at most so many characters."""
-    shown = " ".join(visible(text[: longest * 4]).split())
-    shown = shown.translate(str.maketrans("", "", "`<>[]#*|\\"))
+    shown = " ".join(visible(text[: longest * 4]).translate(_MARKUP).split())
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 

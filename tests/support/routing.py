@@ -1,0 +1,32 @@
+"""What one of several servers has of routing's models, on real stores."""
+
+from app.engine.principal import Principal
+from app.services.breakers import Breakers
+from app.services.changes import Changes
+from app.services.counters import Counters
+from app.services.routing.models import Models
+
+ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
+DEVELOPER = Principal(organisation="acme", user="dev", team="web", role="developer")
+ON = {"use_llm_routing": True, "enable_local_inference_pipeline": True, "enable_local_delegation": True}
+
+
+class Process:
+    """What one of several servers has of routing's models."""
+
+    def __init__(self, settings, redis, database):
+        self.counters = Counters()
+        self.changes = Changes(redis, database, "acme")
+        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme")
+        self.models = Models(settings, self.breakers)
+
+    def breaker(self, name="model"):
+        return self.breakers._known[name]
+
+    async def settle(self):
+        for breaker in self.breakers._known.values():
+            await breaker.settle()
+
+    async def healthy(self):
+        await self.models._health.check()
+        return self
