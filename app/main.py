@@ -9,32 +9,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from app.api import (
-    analytics,
-    audit,
-    breakers,
-    decisions,
-    health,
-    job_routes,
-    local_delegation,
-    metrics,
-    mode,
-    modes,
-    openapi,
-    overrides,
-    policies,
-    policy_layers,
-    problems,
-    replay,
-    reports,
-    retention,
-    roster_pushes,
-    rosters,
-    route_feedback,
-    sessions,
-)
-from app.api import tokens as tokens_api
-from app.api import users as users_api
+from app.api import openapi, problems
 from app.api.callers import CallerReader
 from app.api.evaluate import EvaluateEndpoint
 from app.api.guards import Guard
@@ -46,6 +21,7 @@ from app.api.limits import Limits
 from app.api.pre_tool_use import MAX_BODY, PreToolUseEndpoint
 from app.api.route import MAX_BODY as MAX_ROUTE_BODY
 from app.api.route import RouteEndpoint
+from app.api.routers import ROUTERS
 from app.api.session_events import SessionEventsEndpoint
 from app.engine.policy.load import PolicyProblems
 from app.services.analytics import Analytics
@@ -78,6 +54,7 @@ from app.services.routing.models import Models
 from app.services.rule_counts import RuleCounts
 from app.services.session_admin import SessionAdmin
 from app.services.sessions import Sessions
+from app.services.spawning import spawning
 from app.services.tokens import Tokens
 from app.services.user_data import UserData
 from app.services.users import Users
@@ -129,31 +106,8 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     app.hot = {}
     app.state.limits = Limits(settings)
     problems.install(app)
-    for module in (
-        health,
-        metrics,
-        mode,
-        decisions,
-        policies,
-        policy_layers,
-        replay,
-        rosters,
-        roster_pushes,
-        route_feedback,
-        tokens_api,
-        users_api,
-        modes,
-        audit,
-        reports,
-        overrides,
-        sessions,
-        retention,
-        analytics,
-        breakers,
-        local_delegation,
-        job_routes,
-    ):
-        app.include_router(module.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     return app
 
@@ -223,6 +177,8 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     delegated = delegation(settings, database, redis, users, pre_tool_use)
     _in_background(delegated.bell.run, stack)
     _in_background(delegated.sweeper.run, stack)
+    spawned = spawning(settings.organisation, database, loaded, users, delegated.jobs)
+    _in_background(spawned.graph_spawns.run, stack)
     decided = Decisions(database)
     checked = Health(redis, database)
     published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked, jobs=delegated.counts)
@@ -256,6 +212,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         retention=kept,
         session_admin=SessionAdmin(database, history, modes, overrides),
         sessions=sessions,
+        spawning=spawned,
         tokens=tokens,
         user_data=UserData(database, changes, users, modes, history),
         users=users,

@@ -51,7 +51,7 @@ async def _names_once(request: Request) -> None:
 )
 async def make_graph(caller: CallerOf, services: ServicesOf, body: GraphBody) -> GraphModel:
     """Make a task graph of a session of yours, whole or not at all."""
-    return GraphModel.of(await services.graphs.make(caller.principal, body.new(caller.project)))
+    return GraphModel.of(await services.spawning.graphs.make(caller.principal, body.new(caller.project)))
 
 
 @router.get("/graphs", operation_id="list_graphs", response_model_exclude_none=True)
@@ -65,7 +65,7 @@ async def list_graphs(
 ) -> GraphPage:
     """List task graphs, the newest first."""
     (before_id,) = after(cursor)
-    found = await services.graphs.find(
+    found = await services.spawning.graphs.find(
         caller.principal, session_id=session_id, user=user, before_id=before_id, limit=limit + 1
     )
     items, next_cursor = page(found, limit, lambda one: (one.id,))
@@ -75,7 +75,7 @@ async def list_graphs(
 @router.get("/graphs/{graph_id}", operation_id="get_graph", response_model_exclude_none=True)
 async def get_graph(caller: CallerOf, services: ServicesOf, graph_id: str) -> GraphModel:
     """Show a task graph, with the plan of each task that was started."""
-    return GraphModel.of(await services.graphs.get(caller.principal, graph_id), plans=True)
+    return GraphModel.of(await services.spawning.graphs.get(caller.principal, graph_id), plans=True)
 
 
 @router.post(
@@ -84,7 +84,7 @@ async def get_graph(caller: CallerOf, services: ServicesOf, graph_id: str) -> Gr
 async def spawn_task(caller: CallerOf, services: ServicesOf, graph_id: str, body: TaskSpawnBody) -> SpawnModel:
     """Start one task: judged as by `/spawn`, and then by its wave."""
     start = asked(caller, body.model_dump(exclude={"task"}), in_graph=True)
-    _, spawned = await services.graph_spawns.spawn(caller.principal, graph_id, body.task, start)
+    _, spawned = await services.spawning.graph_spawns.spawn(caller.principal, graph_id, body.task, start)
     return SpawnModel.of(spawned, graph_id)
 
 
@@ -99,7 +99,7 @@ async def spawn_tasks(caller: CallerOf, services: ServicesOf, graph_id: str, bod
         name: asked(caller, common | one.model_dump(exclude_unset=True), in_graph=True)
         for name, one in (body.tasks or {}).items()
     }
-    stored, spawned = await services.graph_spawns.batch(caller.principal, graph_id, each or start)
+    stored, spawned = await services.spawning.graph_spawns.batch(caller.principal, graph_id, each or start)
     return BatchModel(graph=GraphModel.of(stored), spawned=[SpawnModel.of(one, graph_id) for one in spawned])
 
 
@@ -113,7 +113,7 @@ async def complete_task(
     caller: CallerOf, services: ServicesOf, graph_id: str, name: str, detail: Detail = ""
 ) -> GraphModel:
     """Say that a task that does not run here is done."""
-    return GraphModel.of(await services.graphs.end(caller.principal, graph_id, name, "completed", detail))
+    return GraphModel.of(await services.spawning.graphs.end(caller.principal, graph_id, name, "completed", detail))
 
 
 @router.post(
@@ -126,7 +126,7 @@ async def fail_task(
     caller: CallerOf, services: ServicesOf, graph_id: str, name: str, detail: Detail = ""
 ) -> GraphModel:
     """Give a task up that does not run here; what depends on it is skipped."""
-    return GraphModel.of(await services.graphs.end(caller.principal, graph_id, name, "failed", detail))
+    return GraphModel.of(await services.spawning.graphs.end(caller.principal, graph_id, name, "failed", detail))
 
 
 @router.post(
@@ -137,13 +137,13 @@ async def fail_task(
 )
 async def reopen_wave(caller: CallerOf, services: ServicesOf, graph_id: str, wave: int) -> GraphModel:
     """Open a wave (from 1) again whose window closed with tasks left; it is recorded as a violation."""
-    return GraphModel.of(await services.graphs.reopen(caller.principal, graph_id, wave))
+    return GraphModel.of(await services.spawning.graphs.reopen(caller.principal, graph_id, wave))
 
 
 @router.get("/graphs/{graph_id}/compliance", operation_id="get_graph_compliance", response_model_exclude_none=True)
 async def get_graph_compliance(caller: CallerOf, services: ServicesOf, graph_id: str) -> ComplianceModel:
     """Report on a graph's waves: their spread, and what was broken."""
-    return ComplianceModel.of(await services.graphs.report(caller.principal, graph_id))
+    return ComplianceModel.of(await services.spawning.graphs.report(caller.principal, graph_id))
 
 
 @router.get(
@@ -157,5 +157,5 @@ async def get_session_compliance(
 ) -> SessionComplianceModel:
     """Report on all graphs of a session; yours without `user`."""
     return SessionComplianceModel.of(
-        session_id, await services.graphs.session_report(caller.principal, session_id, user)
+        session_id, await services.spawning.graphs.session_report(caller.principal, session_id, user)
     )

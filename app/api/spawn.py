@@ -149,9 +149,9 @@ async def spawn(caller: CallerOf, services: ServicesOf, body: SpawnBody) -> Spaw
         raise Invalid(field, f"is missing; `{other}` is given")
     start = asked(caller, body.model_dump(exclude={"graph_id", "task"}), in_graph=bool(body.graph_id))
     if body.graph_id:
-        _, spawned = await services.graph_spawns.spawn(caller.principal, body.graph_id, body.task, start)
+        _, spawned = await services.spawning.graph_spawns.spawn(caller.principal, body.graph_id, body.task, start)
     else:
-        spawned = await services.spawns.spawn(caller.principal, start)
+        spawned = await services.spawning.spawns.spawn(caller.principal, start)
     return SpawnModel.of(spawned, body.graph_id)
 
 

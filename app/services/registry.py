@@ -24,9 +24,11 @@ from app.services.reports import Reports
 from app.services.retention import Retention
 from app.services.rosters import RosterRows
 from app.services.routing.models import Models
+from app.services.routing.parts import RoutingParts
 from app.services.rule_counts import RuleCounts
 from app.services.session_admin import SessionAdmin
 from app.services.sessions import Sessions
+from app.services.spawning import Spawning
 from app.services.tokens import Tokens
 from app.services.user_data import UserData
 from app.services.users import Users
@@ -57,9 +59,11 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     reports: Reports
     retention: Retention
     rosters: RosterRows
+    routing: RoutingParts
     rule_counts: RuleCounts
     session_admin: SessionAdmin
     sessions: Sessions
+    spawning: Spawning
     tokens: Tokens
     user_data: UserData
     users: Users
