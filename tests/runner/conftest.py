@@ -30,14 +30,19 @@ def server():
 
 @pytest.fixture
 def shop(tmp_path):
-    """A git repository with one file; it is the workspace `shop`."""
+    """A folder with one file; it is the workspace `shop`."""
     folder = tmp_path / "shop"
     folder.mkdir()
     (folder / "a.txt").write_text("one\n")
-    git(folder, "init", "-q")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "one")
     return folder
+
+
+@pytest.fixture
+def repository(shop):
+    """The workspace as a git repository with one commit."""
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        git(shop, *arguments)
+    return shop
 
 
 def git(folder, *arguments):
@@ -72,8 +77,14 @@ def running(server, settings, tmp_path):
         runner = Runner(config, Link(url=server.url), Home(tmp_path / "home"), dict(os.environ), Progress(told))
         runner.told = told
         task = asyncio.create_task(runner.run())
+        body = asyncio.current_task()
+        task.add_done_callback(lambda _: body.cancel() if not task.cancelled() and task.exception() else None)
         try:
             yield runner
+        except asyncio.CancelledError:
+            if task.done():
+                task.result()
+            raise
         finally:
             runner.drain()
             if hurry:
@@ -83,7 +94,7 @@ def running(server, settings, tmp_path):
     return run
 
 
-async def happens(found, seconds=15):
+async def happens(found, seconds=40):
     """Wait until a function gives something true, and give it back; for what happens in this loop."""
     async with asyncio.timeout(seconds):
         while not (value := found()):  # noqa: ASYNC110

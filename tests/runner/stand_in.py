@@ -5,7 +5,6 @@ It keeps decision 0010: leases with tokens, events counted once, commands until 
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
@@ -147,14 +146,3 @@ def handler(stand_in):
             return
 
     return Handler
-
-
-def until(found, seconds=15):
-    """Wait until a function gives something true, and give it back; for threads and processes."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = found()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"did not happen within {seconds} s")

@@ -12,8 +12,9 @@ import psutil
 import pytest
 import yaml
 
+from app.runner.home import Busy, Home
+from app.runner.wire import Refused
 from tests.runner.conftest import happens
-from tests.runner.stand_in import until
 from tests.runner.test_jobs import ended, is_gone
 
 BATON = str(Path(sys.executable).with_name("baton"))
@@ -137,15 +138,17 @@ async def test_a_killed_supervisor_leaves_no_agent(server, running, tmp_path):
         assert (await ended(server, job))["state"] == "failed"
 
 
-def test_a_second_runner_and_a_refused_token_end_with_words(server, laptop, tmp_path):
-    laptop()
-    until(lambda: server.polls)
-    second = laptop()
-    assert second.wait(20) == 1
-    assert "works in" in (tmp_path / "runner.out").read_text()
+def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):
+    first = Home(tmp_path).lock()
+    with pytest.raises(Busy, match="works in"):
+        Home(tmp_path).lock()
+    os.close(first)
+    os.close(Home(tmp_path).lock())
+    assert Home(tmp_path).runner_id == Home(tmp_path).runner_id
 
 
-def test_a_refused_runner_ends_at_once(server, laptop, tmp_path):
+async def test_a_refused_runner_ends_at_once(server, running):
     server.poll = lambda _body: (401, {"code": "unauthenticated", "detail": "who are you"})
-    assert laptop().wait(20) == 1
-    assert "who are you" in (tmp_path / "runner.out").read_text()
+    with pytest.raises(Refused, match="who are you"):
+        async with running():
+            await asyncio.Event().wait()

@@ -166,6 +166,29 @@ async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(serve
     assert finish["state"] == "completed"
 
 
+async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_changed(server, running, repository):
+    job = server.give("read a.txt\nwrite a.txt\nwrite b.txt\nread ../../a.txt", isolation="worktree")
+    async with running():
+        finish = await ended(server, job)
+    said = server.texts(job)
+    assert json.loads(said[0]) == {"content": "one\n"}
+    assert said[3] == "error -32602"
+    assert (repository / "a.txt").read_text() == "one\n"
+    assert not (repository / "b.txt").exists()
+    (told,) = [one["body"] for one in server.events[job].values() if one["type"] == "workspace.diff"]
+    assert "-one\n+written" in told["diff"]
+    assert "b.txt" in told["diff"]
+    assert not told["truncated"]
+    assert finish["state"] == "completed"
+
+
+async def test_a_workspace_without_a_commit_has_no_worktree(server, running):
+    job = server.give("say x", isolation="worktree")
+    async with running():
+        finish = await ended(server, job)
+    assert finish["error"]["code"] == "no_worktree"
+
+
 async def test_slots_bound_how_many_run_at_once(server, running):
     jobs = [server.give("say begun\nsleep 0.3") for _ in range(5)]
     async with running():

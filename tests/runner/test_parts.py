@@ -88,10 +88,10 @@ def test_an_agent_learns_nothing_of_an_agent_above_it():
     assert made == {"HOME": "/h"}
 
 
-async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(shop, tmp_path):
+async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository, tmp_path):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
-    (shop / "a.txt").write_text("not committed\n")
-    tree = await trees.make(shop, "job.1")
+    (repository / "a.txt").write_text("not committed\n")
+    tree = await trees.make(repository, "job.1")
     assert (tree.folder / "a.txt").read_text() == "one\n"
     (tree.folder / "a.txt").write_text("two\n")
     (tree.folder / "new.txt").write_text("new\n")
@@ -101,12 +101,12 @@ async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(shop, tmp_
     assert not short
     assert "-one\n+two" in diff
     assert "+new" in diff
-    assert (shop / "a.txt").read_text() == "not committed\n"
+    assert (repository / "a.txt").read_text() == "not committed\n"
 
 
-async def test_worktrees_of_ended_jobs_are_kept_for_a_while_and_none_leaks(shop, tmp_path):
+async def test_worktrees_of_ended_jobs_are_kept_for_a_while_and_none_leaks(repository, tmp_path):
     trees = Worktrees(tmp_path / "trees", keep=2, days=1)
-    made = [await trees.make(shop, f"job.{number}") for number in range(5)]
+    made = [await trees.make(repository, f"job.{number}") for number in range(5)]
     await trees.tidy()
     assert len(list((tmp_path / "trees").iterdir())) == 5
     for number, tree in enumerate(made):
@@ -114,15 +114,15 @@ async def test_worktrees_of_ended_jobs_are_kept_for_a_while_and_none_leaks(shop,
         if tree.top.exists():
             os.utime(tree.top, (time.time() - 1_000 + number,) * 2)
     assert sorted(path.name for path in (tmp_path / "trees").iterdir()) == ["job.3", "job.4"]
-    assert git(shop, "worktree", "list").count("\n") == 3
+    assert git(repository, "worktree", "list").count("\n") == 3
     os.utime(made[3].top, (1, 1))
     await Worktrees(tmp_path / "trees", keep=2, days=1).tidy()
-    assert git(shop, "worktree", "list").count("\n") == 2
+    assert git(repository, "worktree", "list").count("\n") == 2
 
 
-async def test_a_folder_below_the_top_stays_the_workspace_and_no_repository_is_told(shop, tmp_path):
-    (shop / "api").mkdir()
-    tree = await Worktrees(tmp_path / "trees", keep=2, days=1).make(shop / "api", "job.1")
+async def test_a_folder_below_the_top_stays_the_workspace_and_no_repository_is_told(repository, tmp_path):
+    (repository / "api").mkdir()
+    tree = await Worktrees(tmp_path / "trees", keep=2, days=1).make(repository / "api", "job.1")
     assert tree.folder == tree.top / "api"
     with pytest.raises(NoWorktree, match="git"):
         await Worktrees(tmp_path / "trees", keep=2, days=1).make(tmp_path, "job.2")

@@ -1,0 +1,55 @@
+"""`baton runner init`, `doctor` and `status`, as a person runs them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+BATON = str(Path(sys.executable).with_name("baton"))
+AGENT = Path(__file__).parents[1] / "runner" / "agent.py"
+
+
+@pytest.fixture
+def baton(tmp_path):
+    def run(*arguments):
+        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "BATON_URL": "http://127.0.0.1:9"}
+        command = [BATON, "runner", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_init_writes_a_file_once(baton, tmp_path):
+    (tmp_path / "shop").mkdir()
+    file = tmp_path / "new" / "runner.yaml"
+    assert baton("init", "--config", str(file)).returncode == 0
+    assert yaml.safe_load(file.read_text())["slots"] == 2
+    again = baton("init", "--config", str(file))
+    assert (again.returncode, "--force" in again.stderr) == (1, True)
+
+
+def test_doctor_tells_what_answers_and_what_is_missing(baton, tmp_path):
+    (tmp_path / "shop").mkdir()
+    providers = {
+        "good": {"command": [sys.executable, "-I", "-S", str(AGENT)]},
+        "absent": {"command": ["no-such-agent"]},
+        "broken": {"command": [sys.executable, "-c", "raise SystemExit('log in first')"]},
+    }
+    file = tmp_path / "runner.yaml"
+    file.write_text(yaml.safe_dump({"workspaces": {"shop": str(tmp_path / "shop")}, "providers": providers}))
+    done = baton("doctor", "--config", str(file), "--json")
+    found = {one["what"]: one["ok"] for one in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert [ok for what, ok in found.items() if "`good` answers" in what] == [True]
+    assert [ok for what, ok in found.items() if "`no-such-agent` is not installed" in what] == [False]
+    assert [ok for what, ok in found.items() if "log in first" in what] == [False]
+    assert [ok for what, ok in found.items() if "no server answers" in what] == [False]
+
+
+def test_without_a_file_it_says_how_one_is_made(baton):
+    done = baton("run")
+    assert (done.returncode, "baton runner init" in done.stderr) == (1, True)

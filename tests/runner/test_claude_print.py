@@ -1,0 +1,70 @@
+"""`claude -p` as it is driven where there is no adapter: a script that behaves like it, over real pipes."""
+
+import sys
+
+import pytest
+
+from tests.runner.conftest import happens
+from tests.runner.test_jobs import ended, is_gone
+
+CLAUDE = """\
+import json, os, signal, sys, time
+prompt = sys.stdin.read()
+def line(**fields):
+    print(json.dumps(fields), flush=True)
+def text(said, **more):
+    line(type="stream_event", event={"type": "content_block_delta", "delta": {"type": "text_delta", "text": said}}, **more)
+line(type="system", subtype="init", session_id="session-1")
+if prompt == "wait":
+    open("pid", "w").write(str(os.getpid()))
+    text("begun")
+    time.sleep(60)
+print("no JSON at all")
+text(" ".join(sys.argv[1:]) + "|" + prompt + "|" + os.environ.get("MAX_THINKING_TOKENS", ""))
+text("a sub-agent's", parent_tool_use_id="t1")
+line(type="assistant", message={"content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]})
+line(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"}]})
+line(type="user", message={"content": "plain"})
+if prompt != "vanish":
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 3}
+    line(type="result", is_error=prompt == "fail", result="no credit", usage=usage, total_cost_usd=0.5)
+"""
+
+
+@pytest.fixture
+def claude(tmp_path):
+    script = tmp_path / "claude.py"
+    script.write_text(CLAUDE)
+    return {"driver": "claude-print", "command": [sys.executable, "-I", "-S", str(script)], "mode": "acceptEdits"}
+
+
+async def test_its_stream_becomes_updates_and_its_result_the_cost(server, running, claude):
+    more = {"model": "haiku", "system_prompt": "be brief", "agent_session": "before", "thinking_budget": 2000}
+    job = server.give("do it", **more)
+    async with running(provider=claude):
+        finish = await ended(server, job)
+    flags = "-p --output-format stream-json --verbose --include-partial-messages --model haiku"
+    flags += " --permission-mode acceptEdits --append-system-prompt be brief --resume before"
+    assert finish["output"] == f"{flags}|do it|2000"
+    assert finish["usage"] == {"input_tokens": 3, "output_tokens": 3, "cost_usd": 0.5}
+    kinds = [one["body"]["update"]["sessionUpdate"] for one in server.events[job].values() if "update" in one["body"]]
+    assert kinds == ["agent_message_chunk", "tool_call", "tool_call_update"]
+    assert server.events[job][1]["body"] == {"id": "session-1"}
+
+
+@pytest.mark.parametrize(("prompt", "code"), [("fail", "agent_failed"), ("vanish", "agent_died")])
+async def test_a_failure_is_told(server, running, claude, prompt, code):
+    job = server.give(prompt)
+    async with running(provider=claude):
+        finish = await ended(server, job)
+    assert (finish["state"], finish["error"]["code"]) == ("failed", code)
+
+
+async def test_a_cancel_ends_it(server, running, claude, shop):
+    job = server.give("wait")
+    async with running(provider=claude):
+        await happens(lambda: server.texts(job))
+        server.command(job, "cancel")
+        finish = await ended(server, job)
+    assert (finish["state"], finish["output"]) == ("cancelled", "begun")
+    assert is_gone(int((shop / "pid").read_text()))
