@@ -1,6 +1,6 @@
 """Every endpoint by role, and by own and foreign object. An endpoint that is not in the matrix fails the suite.
 
-One row per operation id. `path` may hold `{decision}`, `{token}`, which stand for objects of bob, of team data.
+One row per operation id. `path` may hold `{decision}`, `{job}`, `{token}`, which stand for objects of bob, of team data.
 """
 
 import json
@@ -28,13 +28,20 @@ def row(who, path, body=None):
 
 
 MODE = {"scope": "user", "id": "bob", "enabled": True}
+LEASE = {"attempt": 1, "token": "t"}
+POLL = {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}
 MATRIX = {
     "activate_policy_layer": row(FOREIGN, "/policies/layers/user/versions/1/activate?name=bob"),
+    "answer_job_permission": row(FOREIGN, "/jobs/{job}/permissions/none", {"answer": "allow"}),
+    "approve_job": row(FOREIGN, "/jobs/{job}/approve"),
+    "ask_job_permission": row(FOREIGN, "/runners/r/jobs/{job}/permissions", LEASE | {"request": {"tool_name": "Bash"}}),
+    "cancel_job": row(FOREIGN, "/jobs/{job}/cancel"),
     "answer_report": row(ALL, "/reports/none", {"state": "open"}),
     "classify_prompt": row(ALL, "/delegation/classify", {"prompt": "write docs"}),
     "client_hook": row(HOOK, "/hooks/claude-code", CALL | {"hook_event_name": "PreToolUse"}),
     "close_breaker": row(ADMINS, "/breakers/none/close", {}),
     "create_token": row(ADMINS, "/tokens", {"user": "new"}),
+    "delegate": row(ALL, "/delegate", {}),
     "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),
     "delete_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
     "delete_roster_row": row(ALL, "/rosters/none/rows/none"),
@@ -44,9 +51,13 @@ MATRIX = {
     "end_override": row(ALL, "/overrides/none"),
     "evaluate_policies": row(ALL, "/policies/evaluate", CALL),
     "export_user": row(FOREIGN, "/users/bob/export"),
+    "get_agent_mode": row(FOREIGN, "/sessions/b1/agent-mode?user=bob"),
     "get_decision": row(FOREIGN, "/decisions/{decision}"),
     "get_delegation": row(ALL, "/analytics/delegation"),
     "get_healthz": row(OPEN, "/healthz"),
+    "get_job": row(FOREIGN, "/jobs/{job}"),
+    "get_job_analytics": row(ALL, "/analytics/jobs"),
+    "get_job_output": row(FOREIGN, "/jobs/{job}/output"),
     "get_metrics": row(READERS, "/metrics"),
     "get_mode": row(FOREIGN, "/mode?user=bob"),
     "get_policies": row(ALL, "/policies"),
@@ -65,6 +76,8 @@ MATRIX = {
     "list_audit": row(READERS, "/audit"),
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
+    "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
+    "list_jobs": row(ALL, "/jobs"),
     "list_modes": row(ALL, "/modes"),
     "list_overrides": row(ALL, "/overrides"),
     "list_policy_layer_versions": row(EMPTY, "/policies/layers/user/versions?name=bob"),
@@ -74,6 +87,7 @@ MATRIX = {
     "list_reports": row(ALL, "/reports"),
     "list_rosters": row(ALL, "/rosters"),
     "list_rule_counts": row(ALL, "/policies/rules"),
+    "list_runners": row(ALL, "/runners"),
     "list_sessions": row(ALL, "/sessions"),
     "list_teams": row(ALL, "/teams"),
     "list_tokens": row(ALL, "/tokens"),
@@ -81,6 +95,8 @@ MATRIX = {
     "make_override": row(ALL, "/overrides", {}),
     "make_report": row(ALL, "/reports", {}),
     "open_breaker": row(ADMINS, "/breakers/none/open", {}),
+    "poll_runner": row(ALL, "/runners/r/poll", POLL),
+    "post_job_events": row(FOREIGN, "/runners/r/jobs/{job}/events", LEASE),
     "post_tool_use": row(ALL, "/post-tool-use", CALL),
     "pre_tool_use": row(ALL, "/pre-tool-use", CALL),
     "put_mode": row(FOREIGN, "/mode", MODE),
@@ -93,10 +109,13 @@ MATRIX = {
     "replay_policies": row(ALL, "/policies/replay", {}),
     "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
     "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),
+    "retry_job": row(FOREIGN, "/jobs/{job}/retry"),
     "revoke_token": row(FOREIGN, "/tokens/{token}"),
     "roll_back_policy_layer": row(FOREIGN, "/policies/layers/user/rollback?name=bob"),
     "session_end": row(ALL, "/session-end", CALL),
     "session_start": row(ALL, "/session-start", CALL),
+    "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
+    "stream_session_events": row(FOREIGN, "/sessions/b1/events?user=bob"),
     "validate_policies": row(ALL, "/policies/validate", {"files": {}}),
 }
 
@@ -128,9 +147,12 @@ def world(tmp_path_factory):
             with server.client(Authorization=f"Bearer {bob}") as http:
                 decision = http.post("/pre-tool-use", json=CALL).json()["decision_id"]
                 until(lambda: http.get(f"/decisions/{decision}").status_code == 200)
+                task = {"user_prompt": "git status", "session_id": "b1"}
+                job = http.post("/delegate", json=task).json()["job"]["id"]
+                assert http.post("/runners/bobs/poll", json=POLL).status_code == 200
                 layer = {"files": {"config.yaml": "rules: {}\n"}}
                 assert http.put("/policies/layers/user", json=layer).status_code in {200, 201}
-            found = {"decision": decision, "token": bobs_token}
+            found = {"decision": decision, "token": bobs_token, "job": job}
 
         def ask(operation, role):
             _, path, body = MATRIX[operation]
@@ -183,7 +205,10 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
     assert (answer.status_code == 403) == (role not in MATRIX[operation][0]), answer.text
 
 
-@pytest.mark.parametrize("operation", ["list_decisions", "list_sessions", "list_users", "list_tokens", "get_status"])
+@pytest.mark.parametrize(
+    "operation",
+    ["list_decisions", "list_jobs", "list_runners", "list_sessions", "list_users", "list_tokens", "get_status"],
+)
 @pytest.mark.parametrize("role", ["developer", "runner", "lead"])
 def test_lists_leave_out_what_is_another_s(world, operation, role):
     answer = world(operation, role)
