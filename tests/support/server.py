@@ -1,15 +1,19 @@
-"""A real server for tests: `baton serve` as a process of its own, on a free port and a folder of its own."""
+"""A real server for tests: `baton serve` as a process of its own, on a free port and a folder of its own.
+
+It is forked from a process that has imported Baton already; `test_serve.py` and the soak start it from nothing.
+"""
 
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+
+from tests.support.forge import forge
 
 BATON = str(Path(sys.executable).parent / "baton")
 UNLIMITED = {"BATON_ADMIN_PER_MINUTE": "0", "BATON_EXPENSIVE_PER_MINUTE": "0", "BATON_RATE_PER_MINUTE": "0"}
@@ -26,8 +30,8 @@ class Server:
         self.start()
 
     def start(self):
-        self.log = (self.home.parent / f"{self.home.name}.log").open("ab")
-        self.process = subprocess.Popen([BATON, "serve"], env=self.env, stdout=self.log, stderr=self.log)
+        self.log = self.home.parent / f"{self.home.name}.log"
+        self.process = forge.start(["serve"], self.env, self.log)
         self.url = self._url()
 
     def _url(self):
@@ -42,16 +46,14 @@ class Server:
             except (OSError, ValueError, httpx2.HTTPError):
                 pass
             time.sleep(0.05)
-        raise AssertionError(f"the server did not start:\n{Path(self.log.name).read_text()}")
+        raise AssertionError(f"the server did not start:\n{self.log.read_text()}")
 
     def client(self, **headers):
         return httpx2.Client(base_url=self.url, headers=headers, timeout=10, trust_env=False)
 
     def stop(self, how=signal.SIGINT):
         self.process.send_signal(how)
-        code = self.process.wait(30)
-        self.log.close()
-        return code
+        return self.process.wait(30)
 
 
 @contextmanager
@@ -63,7 +65,6 @@ def serving(home, **env):
     finally:
         if server.process.poll() is None:
             server.stop()
-        server.log.close()
 
 
 def until(found, seconds=10):

@@ -1,0 +1,181 @@
+"""Starts `baton` processes that need not import Baton: one process does, and forks. They are as real otherwise.
+
+An import takes longer than the rest of a server's start. `python -m tests.support.forge` is the process that forks.
+"""
+
+import atexit
+import contextlib
+import gc
+import json
+import os
+import random
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Forked:
+    """A process of the forge; it has what is used of `subprocess.Popen`."""
+
+    def __init__(self, pid, ended):
+        self.pid = pid
+        self._ended = ended
+        self.returncode = None
+
+    def poll(self):
+        self.returncode = self._ended.get(self.pid)
+        return self.returncode
+
+    def wait(self, timeout=None):
+        if not self._ended.await_(self.pid, timeout):
+            raise subprocess.TimeoutExpired("baton", timeout)
+        return self.poll()
+
+    def send_signal(self, how):
+        if self.poll() is None:
+            os.kill(self.pid, how)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+
+class Forge:
+    """The process that forks, as its user sees it; started when it is first needed."""
+
+    def __init__(self):
+        self._process = None
+        self._statuses = {}
+        self._started = []
+        self._changed = threading.Condition()
+
+    def start(self, arguments, env, log):
+        """Start `baton` with these arguments, this environment, and a file's path for what it says."""
+        if self._process is None:
+            command = [sys.executable, "-m", "tests.support.forge"]
+            self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._reader = threading.Thread(target=self._read, daemon=True)
+            self._reader.start()
+            atexit.register(self.stop)
+        order = {"arguments": arguments, "env": env, "log": str(log), "cwd": str(Path.cwd())}
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        self._process.stdin.flush()
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._started, timeout=60), "the forge does not answer"
+            return Forked(self._started.pop(), self)
+
+    def stop(self):
+        self._process.stdin.close()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdout.close()
+
+    def _read(self):
+        for line in self._process.stdout:
+            told = json.loads(line)
+            with self._changed:
+                if "status" in told:
+                    self._statuses[told["pid"]] = told["status"]
+                else:
+                    self._statuses.pop(told["pid"], None)
+                    self._started.append(told["pid"])
+                self._changed.notify_all()
+
+    def get(self, pid):
+        return self._statuses.get(pid)
+
+    def await_(self, pid, timeout):
+        with self._changed:
+            return self._changed.wait_for(lambda: pid in self._statuses, timeout)
+
+
+def _fork(order):
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        _become(order)
+        from app.cli.main import main as baton  # noqa: PLC0415
+
+        baton()
+        status = 0
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException:  # noqa: BLE001 - as the interpreter does with what nobody catches
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+    raise AssertionError
+
+
+def _become(order):
+    """Take over what a process of its own would have got."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(order["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for old, new in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(old, new)
+    os.closerange(3, max(nothing, log, 64) + 1)
+    random.seed()
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    sys.argv = ["baton", *order["arguments"]]
+
+
+def main():
+    """Fork for each order on standard input; tell on standard output who started, and who ended how."""
+    for name in ("app.main", "app.api.server", "app.cli.main", "app.cli.workers", "app.logs"):
+        __import__(name)
+    gc.collect()
+    gc.freeze()
+    waking, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    watched = selectors.DefaultSelector()
+    watched.register(0, selectors.EVENT_READ)
+    watched.register(waking, selectors.EVENT_READ)
+    rest = b""
+    while True:
+        for key, _ in watched.select():
+            if key.fd == waking:
+                os.read(waking, 1024)
+                _tell_ends()
+                continue
+            given = os.read(0, 1 << 20)
+            if not given:
+                return
+            *lines, rest = (rest + given).split(b"\n")
+            for line in lines:
+                _tell(pid=_fork(json.loads(line)))
+
+
+def _tell_ends():
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            _tell(pid=ended[0], status=os.waitstatus_to_exitcode(ended[1]))
+
+
+def _tell(**what):
+    os.write(1, json.dumps(what).encode() + b"\n")
+
+
+forge = Forge()
+
+if __name__ == "__main__":
+    main()
