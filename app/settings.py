@@ -140,6 +140,16 @@ class Settings(BaseSettings):
         "text", description="Form of the log on standard error; `json` is one object a line."
     )
 
+    route_prompts: bool = Field(
+        default=True, description="Tell agents by their hooks which sub-agent a person's prompt is for."
+    )
+    confidence_threshold: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        validation_alias=_also("confidence_threshold"),
+        description="Confidence from which an agent is chosen for a prompt; `CONFIDENCE_THRESHOLD` works too.",
+    )
     use_llm_routing: bool = Field(
         default=False,
         validation_alias=_also("use_llm_routing"),

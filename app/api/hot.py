@@ -27,6 +27,9 @@ from app.errors import BatonError, InternalError, MethodNotAllowed, TooLarge
 
 MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
+MAX_ROSTER_BODY = 16 << 20
+"""Bytes of a roster that is pushed: a thousand agents with their prompts."""
+_ROSTER = re.compile(r"/rosters/[^/]+")
 
 REQUEST_ID = b"x-request-id"
 
@@ -80,7 +83,9 @@ class HotFastAPI(FastAPI):
                 response.headers.append((REQUEST_ID, name.encode()))
                 await respond(send, response)
             else:
-                await super().__call__(scope, await _limited(receive, scope["method"]), _naming(send, name.encode()))
+                await super().__call__(
+                    scope, await _limited(receive, scope["method"], path), _naming(send, name.encode())
+                )
         except Disconnected:
             return
         except TooLarge as error:
@@ -117,11 +122,12 @@ def _naming(send: Send, name: bytes) -> Send:
     return named
 
 
-async def _limited(receive: Receive, method: str) -> Receive:
+async def _limited(receive: Receive, method: str, path: str) -> Receive:
     """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
     if method in {"GET", "HEAD", "OPTIONS"}:
         return receive
-    body = await read_body(receive, MAX_ADMIN_BODY)
+    roster = method == "PUT" and _ROSTER.fullmatch(path)
+    body = await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY)
     parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def again() -> Message:

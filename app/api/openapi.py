@@ -14,6 +14,8 @@ from app.api.evaluate import EvaluateAnswer
 from app.api.examples import example_of
 from app.api.models import ProblemModel
 from app.api.pre_tool_use import PreToolUseAnswer
+from app.api.route import RouteAnswer, RouteExplained
+from app.api.route_docs import BODY as ROUTE_BODY
 from app.api.session_events import Acknowledged, SessionStartAnswer
 from app.clients import CLIENTS
 from app.errors import (
@@ -23,7 +25,9 @@ from app.errors import (
     InternalError,
     Invalid,
     MethodNotAllowed,
+    NotFound,
     RateLimited,
+    StoreUnavailable,
     TooLarge,
     Unauthenticated,
 )
@@ -135,6 +139,26 @@ OPERATIONS = (
         tag="sessions",
         body=_body("session_id", "tool_name", tool_response={"description": "The tool's response, of any type."}),
         answer=Acknowledged,
+    ),
+    HotOperation(
+        path="/route",
+        operation_id="route_prompt",
+        summary="Find the agent that a prompt is for",
+        description="Takes a client's UserPromptSubmit payload as it is. Answers with the agent, or honestly with none.",
+        tag="routing",
+        body=ROUTE_BODY,
+        answer=RouteAnswer,
+        errors=(*_TYPED, NotFound),
+    ),
+    HotOperation(
+        path="/route/explain",
+        operation_id="explain_route",
+        summary="Show how agents were ranked for a prompt",
+        description="Every feature of every agent, the weights and the threshold. Nothing is recorded.",
+        tag="routing",
+        body=ROUTE_BODY,
+        answer=RouteExplained,
+        errors=(*_TYPED, NotFound, StoreUnavailable),
     ),
     HotOperation(
         path="/hooks/{client}",

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.etags import etag
 from app.api.limits import ADMIN
 from app.api.policy_layers import IfMatch, LayerModel, Name, Reason, Tier, answer
 from app.services.policy_layers import place
@@ -23,6 +24,8 @@ class RosterModel(BaseModel):
     description: str
     default_model: str
     agents: int
+    source: Literal["team", "organisation", "policies"]
+    version: int | None = Field(None, description="The version of a roster that was pushed.")
 
 
 class RosterRowModel(BaseModel):
@@ -58,24 +61,25 @@ class RowBody(BaseModel):
     triggers: list[Text] | None = Field(None, max_length=200)
 
 
-@router.get("/rosters", operation_id="list_rosters")
+@router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
 async def list_rosters(caller: CallerOf, services: ServicesOf, project: Project = "") -> list[RosterModel]:
     """List the rosters that hold for you, the first to be asked first."""
     return [
-        RosterModel(id=one.id, description=one.description, default_model=one.default_model, agents=len(one.agents))
-        for one in await services.rosters.find(caller.principal, project or caller.project)
+        RosterModel(**msgspec.structs.asdict(one) | {"version": one.version or None})
+        for one in await services.rosters.listed(caller.principal, project or caller.project)
     ]
 
 
-@router.get("/rosters/{roster_id}", operation_id="get_roster")
-async def get_roster(caller: CallerOf, services: ServicesOf, roster_id: str, project: Project = "") -> RosterRowsModel:
-    """Show a roster's rows, with every override that holds for you."""
-    roster, rows = await services.rosters.rows(caller.principal, project or caller.project, roster_id)
+@router.get("/rosters/{roster_id}", operation_id="get_roster", response_model_exclude_none=True)
+async def get_roster(
+    caller: CallerOf, services: ServicesOf, response: Response, roster_id: str, project: Project = ""
+) -> RosterRowsModel:
+    """Show a roster's rows, with every override that holds for you; a pushed one's `ETag` is what `If-Match` takes."""
+    listed, rows = await services.rosters.show(caller.principal, project or caller.project, roster_id)
+    if listed.version:
+        response.headers["ETag"] = etag(listed.version)
     return RosterRowsModel(
-        id=roster.id,
-        description=roster.description,
-        default_model=roster.default_model,
-        agents=len(roster.agents),
+        **msgspec.structs.asdict(listed) | {"version": listed.version or None},
         rows=[
             RosterRowModel(
                 agent=one.agent, model=one.model, row=msgspec.to_builtins(one.row), overridden=one.overridden

@@ -6,7 +6,10 @@ from app.clients.base import HookAnswer, HookEvent
 from app.engine.verdict import Verdict
 from app.services.caller import Caller
 from app.services.decision import Decision
+from app.services.permissions import reach
 from app.services.pre_tool_use import PreToolUse
+from app.services.route import Routing
+from app.services.routing.stage import Prompt
 from app.services.sessions import Sessions, as_call
 
 
@@ -21,9 +24,11 @@ class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class Hooks:
     """Leads each event to its use case; an event without one gets no opinion."""
 
-    def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions) -> None:
+    def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions, routing: Routing, route_prompts: bool) -> None:
         self._pre_tool_use = pre_tool_use
         self._sessions = sessions
+        self._routing = routing
+        self._route_prompts = route_prompts
 
     async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Serve one event."""
@@ -32,7 +37,7 @@ class Hooks:
                 decision = await self._pre_tool_use.decide(caller, as_call(caller, event))
                 return HookOutcome(answer=answer_of(decision.verdict), decision=decision, degraded=decision.degraded)
             case "PermissionRequest":
-                return self._permission(caller, event)
+                return await self._permission(caller, event)
             case "SessionStart":
                 started = await self._sessions.start(caller, event)
                 answer = HookAnswer(context=started.context, system_message=started.notice)
@@ -42,18 +47,36 @@ class Hooks:
             case "PostToolUse":
                 return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
             case "UserPromptSubmit":
-                self._sessions.prompted(caller, event)
-                return HookOutcome()
+                return await self._prompted(caller, event)
             case "SubagentStop":
                 return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
             case _:
                 return HookOutcome()
 
-    def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
+    async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Give a prompt's context; a local model's answer takes the agent's place where the operator wants that."""
+        if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
+            self._sessions.prompted(caller, event)
+            return HookOutcome()
+        call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+        prompt = Prompt(
+            text=event.prompt,
+            principal=caller.principal,
+            client=event.client,
+            session_id=event.session_id,
+            project=call.project,
+        )
+        route = await self._routing.route(caller, event, prompt)
+        degraded = tuple(route.degraded)
+        if route.delegated is not None and route.delegated.bypass:
+            return HookOutcome(answer=HookAnswer(effect="deny", reason=route.delegated.text), degraded=degraded)
+        return HookOutcome(answer=HookAnswer(context=route.additional_context), degraded=degraded)
+
+    async def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Answer a permission dialog: what the rules deny is denied here too; the rest is the person's to say."""
         if caller.disabled:
             return HookOutcome()
-        verdict = self._pre_tool_use.preview(caller, as_call(caller, event))
+        verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
         return HookOutcome(answer=answer_of(verdict) if verdict.effect == "deny" else HookAnswer())
 
 

@@ -1,15 +1,18 @@
 """The rosters that hold for a caller, and overrides of their rows in a layer. It resolves no agent: the engine does."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from app.engine.agents import AgentMatch, Roster, Row, resolve
 from app.engine.policy.overrides import overrides_of, with_override
 from app.engine.principal import Principal
+from app.engine.routing.agents import Agent
 from app.errors import NotFound
 from app.services.policies import Policies
 from app.services.policy_layers import PolicyLayers, Where
+from app.services.roster_pushes import RosterPushes
+from app.services.routing.rosters import policy_agents
 from app.store.policy_layers import StoredLayer
 
 CONFIG = "config.yaml"
@@ -24,12 +27,97 @@ class RosterRow(msgspec.Struct, frozen=True, kw_only=True):
     overridden: list[str]
 
 
-class RosterRows:
-    """Reads the rosters in force, and writes overrides as new versions of a layer."""
+class ListedRoster(msgspec.Struct, frozen=True, kw_only=True):
+    """A roster without its rows; `version` is a pushed one's, 0 for the policies'."""
 
-    def __init__(self, policies: Policies, layers: PolicyLayers) -> None:
+    id: str
+    description: str
+    default_model: str
+    agents: int
+    source: Literal["team", "organisation", "policies"]
+    version: int = 0
+
+
+class RosterRows:
+    """Reads the rosters in force, pushed ones first, and writes overrides as new versions of a layer."""
+
+    def __init__(self, policies: Policies, layers: PolicyLayers, pushes: RosterPushes) -> None:
         self._policies = policies
         self._layers = layers
+        self._pushes = pushes
+
+    async def listed(self, principal: Principal, project: str) -> list[ListedRoster]:
+        """List the rosters that hold for a caller: pushed ones, then the policies' in their order without namesakes."""
+        pushed = [
+            ListedRoster(
+                id=one.name,
+                description=one.description,
+                default_model="",
+                agents=one.size,
+                source=one.tier,
+                version=one.version,
+            )
+            for one in self._pushes.pushed(principal)
+        ]
+        names = {one.id for one in pushed}
+        return pushed + [
+            ListedRoster(
+                id=one.id,
+                description=one.description,
+                default_model=one.default_model,
+                agents=len(one.agents),
+                source="policies",
+            )
+            for one in await self.find(principal, project)
+            if one.id not in names
+        ]
+
+    async def show(self, principal: Principal, project: str, name: str) -> tuple[ListedRoster, list[RosterRow]]:
+        """Give a roster and its rows; a pushed one's have no model of their own.
+
+        Raises:
+            NotFound: there is no such roster.
+            StoreUnavailable: it was pushed, and the database is away.
+        """
+        listed = next((one for one in await self.listed(principal, project) if one.id == name), None)
+        if listed is None:
+            raise NotFound(f"there is no roster `{name}`")
+        pushed = self._pushes.find(principal, name)
+        if pushed is None:
+            _, rows = await self.rows(principal, project, name)
+            return listed, rows
+        return listed, [
+            RosterRow(
+                agent=one.name,
+                model="",
+                row=Row(description=one.description, triggers=[*one.triggers]),
+                overridden=[],
+            )
+            for one in await self._pushes.agents(pushed)
+        ]
+
+    async def agent(
+        self, principal: Principal, project: str, name: str, agent: str
+    ) -> tuple[Literal["team", "organisation", "policies"], int, Agent]:
+        """Give an agent's definition, whose roster it stands in, and the version of a pushed one.
+
+        Raises:
+            NotFound: there is no such roster or agent.
+            StoreUnavailable: the roster was pushed, and the database is away.
+        """
+        pushed = self._pushes.find(principal, name)
+        if pushed is not None:
+            agents, source, version = await self._pushes.agents(pushed), pushed.tier, pushed.version
+        else:
+            policies = (await self._policies.prepare(principal, project)).policies
+            roster = policies.rosters.by_id.get(name)
+            if roster is None:
+                raise NotFound(f"there is no roster `{name}`")
+            agents, source, version = policy_agents(roster), "policies", 0
+        found = next((one for one in agents if one.name == agent), None)
+        if found is None:
+            raise NotFound(f"roster `{name}` has no agent `{agent}`")
+        return source, version, found
 
     async def find(self, principal: Principal, project: str) -> list[Roster]:
         """Give the rosters that hold for a caller, the first to be asked first, those not in use last."""

@@ -16,6 +16,7 @@ from app.services.modes import Modes
 from app.services.policies import Policies
 from app.services.recorder import Recorder
 from app.services.recording import event_record
+from app.services.routing.stage import Route
 from app.services.users import Users
 from app.store.history import History
 from app.store.redis import RedisUnavailable
@@ -101,14 +102,17 @@ class Sessions:
             return ("history",)
         return ()
 
-    def prompted(self, caller: Caller, event: HookEvent) -> None:
-        """Keep a person's prompt if their team asks for that, and they have not switched Baton off."""
+    def prompted(self, caller: Caller, event: HookEvent, route: Route | None = None) -> None:
+        """Record where a prompt was led, and the prompt itself if the team keeps prompts; nothing if Baton is off."""
         principal = caller.principal
-        if caller.disabled or not event.prompt or not self._users.keeps_prompts(principal.team):
+        kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
+        if caller.disabled or not (kept or route):
             return
         call = self.settle(self.place(principal, as_call(caller, event)))
         mode = self._modes.effective(principal, call.project, event.session_id)
-        self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision))
+        if not kept:
+            event = msgspec.structs.replace(event, prompt="")
+        self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
 
     async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Note that a background agent has ended. Tell what was unavailable."""
@@ -129,8 +133,8 @@ class Sessions:
         """Fill in the project and root that a call does not say, from what its session's start said."""
         if call.project and call.project_root:
             return call
-        project, root = self._places.get(_key(principal, call.session_id), ("", ""))
-        return _placed(call, project, root)
+        place = self._places.get(_key(principal, call.session_id))
+        return call if place is None else _placed(call, *place)
 
     def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
         """Take over what Redis knows of a session: another process may have seen it start, or start anew elsewhere."""

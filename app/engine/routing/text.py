@@ -51,8 +51,9 @@ _local = threading.local()
 
 
 def bounded(prompt: str) -> str:
-    """Give what is read of a prompt."""
-    return prompt if len(prompt) <= HEAD + TAIL else f"{prompt[:HEAD]}\n{prompt[-TAIL:]}"
+    """Give what is read of a prompt, with a mark in the place of each half of a character."""
+    text = prompt if len(prompt) <= HEAD + TAIL else f"{prompt[:HEAD]}\n{prompt[-TAIL:]}"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def plain(text: str) -> str:

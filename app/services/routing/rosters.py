@@ -68,6 +68,10 @@ class RoutingRosters:
             ("organisation", ORGANISATION, name)
         )
 
+    def active(self, key: tuple[str, str, str]) -> PushedRoster | None:
+        """Give the version that is in force on this server."""
+        return self._pushed.get(key)
+
     async def agents_of(self, roster: PushedRoster) -> list[Agent]:
         """Read a pushed roster's agents. Raises DatabaseUnavailable."""
         return await self._agents(roster)
@@ -125,14 +129,10 @@ class RoutingRosters:
         known = self._of_policies.get(key)
         if known is None:
             chosen = [rosters.by_id[name]] if name else [rosters.by_id[one] for one in rosters.order]
-            homes: dict[str, str] = {}
-            agents = []
-            for roster in chosen:
-                for agent in policy_agents(roster):
-                    if agent.name not in homes:
-                        homes[agent.name] = roster.id
-                        agents.append(agent)
-            known = (digest_of(agents), tuple(agents), homes)
+            every = [(roster.id, agent) for roster in reversed(chosen) for agent in reversed(policy_agents(roster))]
+            first = {agent.name.lower(): (home, agent) for home, agent in every}  # the first of a name comes last
+            agents = [agent for _, agent in first.values()][::-1]
+            known = (digest_of(agents), tuple(agents), {agent.name: home for home, agent in first.values()})
             self._of_policies = {k: v for k, v in self._of_policies.items() if k[0] == key[0]} | {key: known}
         digest, given, homes = known
         return Found(await self._indexes.get(digest, lambda: _given(given)), homes)

@@ -13,14 +13,16 @@ from app.engine.routing.agents import Candidate, Tier
 from app.engine.routing.features import Weights
 from app.engine.routing.index import Index, Scored
 from app.engine.routing.text import bounded
+from app.errors import StoreUnavailable
 from app.services.routing.context import candidates_section, selection_section
 from app.services.routing.indexes import DEGRADED, Indexes
 from app.services.routing.rosters import RoutingRosters
 from app.services.routing.stage import Choice, Chooser, Prompt, Route, StageName, Trace
+from app.store.sql import DatabaseUnavailable
 
 NAMED = 0.99
 """The confidence in an agent that the prompt names."""
-TRACED = 20
+TRACED = 10
 """Agents whose features are kept for feedback: a re-fit needs the right one and its rivals."""
 
 
@@ -137,8 +139,16 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def explain(rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, weights: Weights, most: int) -> Explained:
-    """Rank the agents of a prompt without choosing one."""
-    index = (await rosters.index_for(prompt)).index
+    """Rank the agents of a prompt without choosing one.
+
+    Raises:
+        NotFound: there is no such roster.
+        StoreUnavailable: it is not indexed yet, and the database is away.
+    """
+    try:
+        index = (await rosters.index_for(prompt)).index
+    except DatabaseUnavailable:
+        raise StoreUnavailable("the roster cannot be read now; try again") from None
     named = index.mentions.find(bounded(prompt.text)) if index.names else None
     return Explained(
         index=index,
