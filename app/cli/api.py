@@ -78,6 +78,16 @@ class Api:
             raise TokenRefused(f"the server does not know you: {source}. {_told(response)}")
         raise ApiError(_told(response))
 
+    def pages(self, path: str, query: dict[str, str]) -> list[Any]:
+        """Give the items of all pages of a list. Raises ApiError."""
+        items, asked = [], query | {"limit": "200"}
+        while True:
+            page = self.request("GET", path, query=asked)
+            items += page["items"]
+            if not page.get("next_cursor"):
+                return items
+            asked["cursor"] = page["next_cursor"]
+
     def lines(self, path: str, body: Any) -> Iterator[Any]:
         """Post a body and give each line of the answer as JSON, as it comes.
 

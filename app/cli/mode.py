@@ -1,52 +1,81 @@
-"""`baton mode`: switches the orchestrator mode for you in this project. It never touches what others share."""
+"""`baton mode`: switches the orchestrator mode for you in this project, or at another scope. It resolves none itself."""
 
 from typing import Annotated, Any, Literal
 
 import typer
 
-from app.cli.api import Api, show_json
+from app.cli.api import Api, ApiError, show_json
+from app.cli.token import moment
 
 app = typer.Typer(no_args_is_help=True, help="Keep this project's orchestrator delegating, or stop it.")
 
+ScopeName = Literal["user_project", "session", "user", "project", "team", "organisation"]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept with the setting.")]
+Scope = Annotated[ScopeName, typer.Option(help="What it holds for; user_project is you in this project.")]
+Id = Annotated[str, typer.Option("--id", help="Which team, project, user or session; yours, or this one, without it.")]
+Expires = Annotated[str, typer.Option(help="When it ends by itself: 30min, 8h, 14d; never without it.")]
+Locked = Annotated[
+    bool, typer.Option("--locked", help="With scope organisation: narrower settings count only where stricter.")
+]
 
 
 @app.command()
 def enable(
     level: Annotated[Literal["strict", "guidance"], typer.Option(help="strict refuses, guidance remarks.")] = "strict",
+    scope: Scope = "user_project",
+    which: Id = "",
+    locked: Locked = False,
+    expires: Expires = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Switch the mode on, for you in this project."""
-    api = Api()
-    setting = _put(api, enabled=True, level=level, reason=reason)
+    """Switch the mode on, for you in this project or at another scope."""
+    setting = _put(scope, which, enabled=True, level=level, locked=locked, expires_at=moment(expires), reason=reason)
     if as_json:
         show_json(setting)
         return
-    print(f"Orchestrator mode is on (level: {level}) for {setting['user']} in {api.project.name}.")
-    print("Sub-agents are exempt. Switch it off with: baton mode disable")
+    print(f"Orchestrator mode is on (level: {level}) for {_whom(setting)}.")
+    print(f"Sub-agents are exempt. Switch it off with: baton mode disable{_options(scope, which)}")
 
 
 @app.command()
-def disable(reason: Reason = "", as_json: AsJson = False) -> None:
-    """Switch the mode off, for you in this project and its running sessions; work items do not switch it on again."""
-    api = Api()
-    setting = _put(api, enabled=False, level="guidance", reason=reason)
+def disable(
+    scope: Scope = "user_project",
+    which: Id = "",
+    locked: Locked = False,
+    expires: Expires = "",
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Switch the mode off, in running sessions too; work items do not switch it on again."""
+    setting = _put(scope, which, enabled=False, locked=locked, expires_at=moment(expires), reason=reason)
     if as_json:
         show_json(setting)
         return
-    print(f"Orchestrator mode is off for {setting['user']} in {api.project.name}.")
-    print("Model injection and guardrails go on. Switch it on with: baton mode enable")
+    print(f"Orchestrator mode is off for {_whom(setting)}.")
+    print(f"Model injection and guardrails go on. Switch it on with: baton mode enable{_options(scope, which)}")
 
 
 @app.command()
-def clear(as_json: AsJson = False) -> None:
-    """Forget your own setting in this project, so that wider settings and work items decide again."""
-    api = Api()
-    where = {"scope": "user_project", "project": api.project.name}
-    api.request("DELETE", "/mode", query=where)
-    _status(api, session_id="", as_json=as_json)
+def clear(scope: Scope = "user_project", which: Id = "", as_json: AsJson = False) -> None:
+    """Forget the setting at a scope, so that wider settings and work items decide again."""
+    api = _api(scope)
+    api.request("DELETE", "/mode", query=_where(api, scope, which))
+    _status(Api(), session_id=which if scope == "session" else "", as_json=as_json)
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the settings at every scope that you may see."""
+    settings = Api().pages("/modes", {})
+    if as_json:
+        show_json(settings)
+        return
+    for setting in settings:
+        print(_line(setting))
+    if not settings:
+        print("Nothing is set at any scope.")
 
 
 @app.command()
@@ -58,15 +87,38 @@ def status(
     _status(Api(), session_id=session_id, as_json=as_json)
 
 
-def _put(api: Api, *, enabled: bool, level: str, reason: str) -> Any:
-    body = {
-        "scope": "user_project",
-        "project": api.project.name,
-        "enabled": enabled,
-        "level": level,
-        "reason": reason,
-    }
-    return api.request("PUT", "/mode", body=body)
+def _api(scope: ScopeName) -> Api:
+    return Api(administer=scope in {"project", "team", "organisation"})
+
+
+def _where(api: Api, scope: ScopeName, which: str) -> dict[str, str]:
+    """Say to the API which setting is meant."""
+    if scope == "user_project":
+        if which:
+            raise ApiError("`--id` is not used with scope `user_project`, which is you in this folder's project")
+        return {"scope": scope, "project": api.project.name}
+    name = which or (api.project.name if scope == "project" else "")
+    return {"scope": scope, "id": name} if name else {"scope": scope}
+
+
+def _put(scope: ScopeName, which: str, **setting: Any) -> Any:
+    api = _api(scope)
+    given = {name: value for name, value in setting.items() if value != "" and (value or name != "locked")}
+    return api.request("PUT", "/mode", body=_where(api, scope, which) | given)
+
+
+def _whom(setting: dict[str, Any]) -> str:
+    until = f" until {setting['expires_at']}" if setting.get("expires_at") else ""
+    match setting["scope"]:
+        case "user_project":
+            return f"{setting['user']} in {setting['project']}{until}"
+        case "organisation":
+            return f"everybody{until}{'; narrower settings count only where stricter' if setting.get('locked') else ''}"
+    return f"{setting['scope']} {setting['id']}{until}"
+
+
+def _options(scope: str, which: str) -> str:
+    return (f" --scope {scope}" if scope != "user_project" else "") + (f" --id {which}" if which else "")
 
 
 def _status(api: Api, *, session_id: str, as_json: bool) -> None:
@@ -88,7 +140,8 @@ def _status(api: Api, *, session_id: str, as_json: bool) -> None:
 def _line(setting: dict[str, Any]) -> str:
     whom = setting.get("id") or "/".join(filter(None, (setting.get("user"), setting.get("project"))))
     state = f"on, {setting['level']}" if setting["enabled"] else "off"
-    more = [f"set by {setting['set_by']}" if setting.get("set_by") else ""]
+    more = ["locked" if setting.get("locked") else ""]
+    more.append(f"set by {setting['set_by']}" if setting.get("set_by") else "")
     more.append(f"until {setting['expires_at']}" if setting.get("expires_at") else "")
     more.append(setting.get("reason", ""))
     return f"{setting['scope']:<13}{whom:<30} {state:<13}{'; '.join(filter(None, more))}".rstrip()

@@ -33,7 +33,7 @@ def set_(
     as_json: AsJson = False,
 ) -> None:
     """Say which team answers for a project: its lead may then set the project's mode and policies."""
-    api = Api()
+    api = Api(administer=True)
     project = api.request("PUT", "/projects", body={"name": name or api.project.name, "team": team, "reason": reason})
     if as_json:
         show_json(project)

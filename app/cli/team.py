@@ -28,7 +28,7 @@ def list_(as_json: AsJson = False) -> None:
 @app.command()
 def add(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
     """Enter a team that no user or project names yet."""
-    team = Api().request("PUT", f"/teams/{quote(name, safe='')}", body={"reason": reason})
+    team = Api(administer=True).request("PUT", f"/teams/{quote(name, safe='')}", body={"reason": reason})
     if as_json:
         show_json(team)
         return
@@ -52,7 +52,7 @@ def set_(
     if keep_prompts is None:
         raise ApiError("nothing to set; allowed: `--keep-prompts`, `--no-keep-prompts`")
     body = {"keep_prompts": keep_prompts, "reason": reason}
-    team = Api().request("PUT", f"/teams/{quote(name, safe='')}/settings", body=body)
+    team = Api(administer=True).request("PUT", f"/teams/{quote(name, safe='')}/settings", body=body)
     if as_json:
         show_json(team)
         return

@@ -43,13 +43,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the tokens that you may see, and when each was last used."""
-    api, tokens, query = Api(), [], {"user": user, "limit": "200"}
-    while True:
-        page = api.request("GET", "/tokens", query=query)
-        tokens += page["items"]
-        if not page.get("next_cursor"):
-            break
-        query["cursor"] = page["next_cursor"]
+    tokens = Api().pages("/tokens", {"user": user})
     if as_json:
         show_json(tokens)
         return

@@ -37,7 +37,7 @@ def set_(
 ) -> None:
     """Enter a user, move them to a team, disable or enable them."""
     body = {"team": team, "disabled": disabled, "reason": reason}
-    user = Api().request("PUT", f"/users/{quote(name, safe='')}", body=body)
+    user = Api(administer=True).request("PUT", f"/users/{quote(name, safe='')}", body=body)
     if as_json:
         show_json(user)
         return

@@ -1,0 +1,95 @@
+"""`baton team`, `project`, `user` and `mode --scope` as an admin, a lead and a developer run them, with tokens."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.api import ApiError
+from app.cli.main import app
+from tests.support.server import serving
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A command leaves its connection to the end of its process, which here is not its own."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("teams") / "home", BATON_AUTH="on") as running:
+        root = (running.home / "admin-token").read_text().strip()
+        running.tokens = {"admin": root}
+        with running.client(Authorization=f"Bearer {root}") as admin:
+            for user, role, team in (("lea", "lead", "web"), ("dora", "developer", "web"), ("leo", "lead", "data")):
+                made = admin.post("/tokens", json={"user": user, "role": role, "team": team})
+                running.tokens[user] = made.json()["text"]
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path, monkeypatch):
+    """Run `baton …` with somebody's token, in this process, since it is run often."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BATON_URL", server.url)
+    monkeypatch.chdir(tmp_path)
+
+    def run(who, *words, refused=False):
+        monkeypatch.setenv("BATON_TOKEN", server.tokens[who])
+        done = CliRunner().invoke(app, words)
+        if refused:
+            assert isinstance(done.exception, ApiError), done.output
+            return str(done.exception)
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    return run
+
+
+def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, baton):
+    assert "keeps no prompts" in baton("dora", "team", "list")
+    assert "Team web keeps prompts" in baton("lea", "team", "set", "web", "--keep-prompts", "--reason", "study")
+    assert "there is no team `web` whose settings you may change" in baton(
+        "leo", "team", "set", "web", "--no-keep-prompts", refused=True
+    )
+    assert "`developer`" in baton("dora", "team", "set", "web", "--no-keep-prompts", refused=True)
+    assert "nothing to set" in baton("lea", "team", "set", "web", refused=True)
+    assert json.loads(baton("dora", "team", "list", "--json")) == [
+        {"name": name, "keep_prompts": name == "web"} for name in ("data", "default", "web")
+    ]
+    assert "study" in baton("admin", "audit", "--kind", "team")
+
+
+def test_an_admin_enters_a_team_and_says_what_it_answers_for(baton):
+    assert "Team ops is there" in baton("admin", "team", "add", "ops")
+    assert "no team answers" in baton("lea", "project", "list")
+    assert "Team ops answers for github.com/acme/shop" in baton(
+        "admin", "project", "set", "github.com/acme/shop", "--team", "ops"
+    )
+    assert baton("dora", "project", "list").split() == ["ops", "github.com/acme/shop"]
+    assert "`lead`" in baton("lea", "project", "set", "x", "--team", "web", refused=True)
+
+
+def test_the_organisation_locks_the_mode_and_a_team_may_be_stricter(baton):
+    locks = ("mode", "enable", "--scope", "organisation", "--locked", "--level", "guidance")
+    assert "for everybody" in baton("admin", *locks, "--expires", "8h", "--reason", "review")
+    assert "may not set the mode at scope" in baton("lea", *locks, refused=True)
+    baton("dora", "mode", "disable")
+    assert "is on (level: guidance)" in baton("dora", "mode", "status")
+    assert "for team web" in baton("lea", "mode", "enable", "--scope", "team")
+    assert "is on (level: strict)" in baton("dora", "mode", "status")
+    assert "no team `web`" in baton("leo", "mode", "enable", "--scope", "team", "--id", "web", refused=True)
+    listed = baton("dora", "mode", "list")
+    assert "on, guidance" in listed
+    assert "locked; set by" in listed
+    assert "for scope `organisation`" in baton("lea", "mode", "enable", "--scope", "team", "--locked", refused=True)
+    assert "is on (level: guidance)" in baton("lea", "mode", "clear", "--scope", "team")
+    baton("admin", "mode", "clear", "--scope", "organisation")
+
+
+def test_the_mode_of_one_session_ends_by_itself(baton):
+    said = baton("dora", "mode", "enable", "--scope", "session", "--id", "s1", "--expires", "30min")
+    assert "for session s1 until 20" in said
+    assert "baton mode disable --scope session --id s1" in said
+    assert "is on (level: strict)" in baton("dora", "mode", "status", "--session", "s1")
+    assert "is not used with scope `user_project`" in baton("dora", "mode", "enable", "--id", "x", refused=True)
+    assert "`soon` is not a time" in baton("dora", "mode", "enable", "--expires", "soon", refused=True)
