@@ -103,6 +103,29 @@ class Api:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._nobody(error) from None
 
+    def events(self, path: str, after: int = 0) -> Iterator[tuple[int, str, Any]]:
+        """Give each server-sent event after a number: its own number, its type, its data; ends when the stream does.
+
+        Raises:
+            ApiError: with the server's own words, or why it could not be asked.
+        """
+        headers = {"Last-Event-ID": str(after)} if after else {}
+        event: dict[str, str] = {}
+        try:
+            with self._client.stream("GET", path, headers=headers, timeout=STREAM_S) as response:
+                if not response.is_success:
+                    response.read()
+                    raise ApiError(_told(response))
+                for line in response.iter_lines():
+                    name, _, value = line.partition(": ")
+                    if name:
+                        event[name] = value
+                    elif "data" in event:
+                        yield int(event["id"]), event["event"], json.loads(event["data"])
+                        event = {}
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._nobody(error) from None
+
     def _nobody(self, error: Exception) -> ApiError:
         return ApiError(
             f"no server answers at `{self.config.url}` ({error or type(error).__name__}). Start one with"

@@ -7,10 +7,12 @@ import typer
 from app.cli import (
     audit,
     db,
+    delegate,
     delegation,
     doctor,
     explain,
     hooks,
+    jobs,
     mode,
     override,
     policy,
@@ -46,6 +48,8 @@ app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.add_typer(db.app, name="db")
 app.command("audit")(audit.audit)
+app.command("delegate")(delegate.delegate)
+app.add_typer(jobs.app, name="jobs")
 app.command("delegation")(delegation.delegation)
 app.add_typer(override.app, name="override")
 app.command("report")(report.report)

@@ -1,0 +1,50 @@
+"""`baton delegate`: hands a task to a specialised agent. The agent runs where `baton runner` does."""
+
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.api import Api, show_json
+from app.cli.follow import follow as follow_job
+
+
+def delegate(
+    prompt: Annotated[str, typer.Argument(help="The exact instruction for the agent.")],
+    provider: Annotated[str, typer.Option(help="codex, claude_code, opencode or gemini.")] = "codex",
+    workspace: Annotated[str, typer.Option(help="An alias of the runner's; its first one without it.")] = "",
+    description: Annotated[str, typer.Option(help="One line for people.")] = "",
+    session: Annotated[str, typer.Option(help="The session that delegates.")] = "",
+    model: Annotated[str, typer.Option(help="The agent's model.")] = "",
+    after: Annotated[
+        list[str] | None, typer.Option(help="A job that must have completed before; may be repeated.")
+    ] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Wait for `baton jobs approve` before it runs.")] = False,
+    worktree: Annotated[bool, typer.Option("--worktree", help="Work on a copy of the workspace.")] = False,
+    timeout: Annotated[int, typer.Option(help="Seconds that the agent may take.")] = 300,
+    key: Annotated[str, typer.Option(help="Idempotency key: the same task is made once.")] = "",
+    follow: Annotated[bool, typer.Option("--follow", help="Show what the agent does; Ctrl-C cancels it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
+) -> None:
+    """Delegate a task to codex, Claude Code, opencode or gemini."""
+    body: dict[str, Any] = {
+        "user_prompt": prompt,
+        "provider": provider,
+        "workspace": workspace,
+        "description": description,
+        "session_id": session,
+        "model": model,
+        "depends_on": after or [],
+        "approval": "ask" if ask else "none",
+        "isolation": "worktree" if worktree else "in_place",
+        "timeout_s": timeout,
+    }
+    api = Api()
+    answer = api.request("POST", "/delegate", body=body, headers={"Idempotency-Key": key} if key else None)
+    if as_json:
+        show_json(answer)
+        return
+    job = answer["job"]
+    if follow:
+        raise typer.Exit(follow_job(api, job["id"]))
+    print(answer["acknowledgement"])
+    print(f"Job {job['id']} is {job['state']}. Watch it with: baton jobs show {job['id']} --follow")

@@ -1,0 +1,36 @@
+"""Follows a delegated task to its end, across broken connections; Ctrl-C cancels it. It starts none."""
+
+import sys
+import time
+
+from app.cli.api import Api, ApiError
+from app.cli.job_card import Card
+
+PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""Pauses between attempts to go on with a stream that broke."""
+
+
+def follow(api: Api, job_id: str) -> int:
+    """Print what a job tells until it has ended; give the exit status.
+
+    Raises:
+        ApiError: the server stayed away.
+    """
+    card, last, cancelled, broken = Card(), 0, False, 0
+    while card.status is None:
+        try:
+            for number, kind, data in api.events(f"/jobs/{job_id}/events", last):
+                last, broken = number, 0
+                card.show(kind, data)
+        except KeyboardInterrupt:
+            if cancelled:
+                raise
+            cancelled = True
+            print("\nCancelling; Ctrl-C again stops watching.", file=sys.stderr)
+            api.request("POST", f"/jobs/{job_id}/cancel")
+        except ApiError:
+            if broken == len(PAUSES_S):
+                raise
+            time.sleep(PAUSES_S[broken])
+            broken += 1
+    return card.status

@@ -1,0 +1,82 @@
+"""Shows what a delegated task tells: the orchestrator's word plainly, the agent's in a card. It asks no server."""
+
+import sys
+from typing import Any
+
+_NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
+_ENDS = {"completed": 0, "failed": 1, "skipped": 1, "cancelled": 130}
+_BORDER = "│ "
+
+
+class Card:
+    """Prints events as they come; `status` is the exit status once the job has ended."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self._open = ""
+        self._at_start = True
+
+    def show(self, kind: str, data: dict[str, Any]) -> None:
+        """Print one event."""
+        match kind:
+            case "session.update":
+                self._update(data)
+            case "permission.requested":
+                request = data["request"]
+                asked = request["title"] or f"{request['tool_name']} {request['tool_input']}"
+                self._line(f"? asks leave: {asked}")
+                self._line(f"  baton jobs permissions {data['job']} --allow {data['permission']}")
+            case "permission.resolved":
+                self._line(f"  {data['answer']} (by {data['by']}){': ' + data['reason'] if data.get('reason') else ''}")
+            case "job.state":
+                self._state(data)
+
+    def _update(self, data: dict[str, Any]) -> None:
+        update = data["update"]
+        text = (update.get("content") or {}).get("text", "") if isinstance(update.get("content"), dict) else ""
+        if data["source"] == "fm_orchestrator":
+            if text:
+                self._close()
+                print(text, flush=True)
+            return
+        self._head(data["provider"])
+        if update.get("sessionUpdate") == "agent_message_chunk":
+            self._text(text)
+        elif update.get("sessionUpdate") == "tool_call":
+            self._line(f"* {update.get('title') or update.get('kind') or 'tool'}")
+
+    def _state(self, data: dict[str, Any]) -> None:
+        state = data["state"]
+        if state in {"pending_approval", "blocked"}:
+            print(f"({state.replace('_', ' ')})", flush=True)
+        elif state == "queued":
+            self.status = None
+        elif state in _ENDS:
+            self._close()
+            error = data.get("error")
+            print(state + (f": {error['detail']} ({error['code']})" if error else ""), flush=True)
+            self.status = _ENDS[state]
+
+    def _head(self, provider: str) -> None:
+        if self._open != provider:
+            self._close()
+            print(f"┌ → {_NAMES.get(provider, provider)}", flush=True)
+            self._open, self._at_start = provider, True
+
+    def _line(self, text: str) -> None:
+        if not self._at_start:
+            print()
+        print(_BORDER + text, flush=True)
+        self._at_start = True
+
+    def _text(self, text: str) -> None:
+        for part in text.splitlines(keepends=True):
+            sys.stdout.write((_BORDER if self._at_start else "") + part)
+            self._at_start = part.endswith("\n")
+        sys.stdout.flush()
+
+    def _close(self) -> None:
+        if self._open:
+            print("" if self._at_start else "\n", end="")
+            print("└", flush=True)
+        self._open, self._at_start = "", True
