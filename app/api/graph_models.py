@@ -227,7 +227,7 @@ class WaveModel(BaseModel):
     tasks: list[str]
     state: Literal["waiting", "started", "ended"]
     spawned: int
-    spread_ms: float | None
+    spread_ms: float | None = None
     auto_spawned: list[str]
     violations: dict[str, int]
     compliant: bool
