@@ -18,6 +18,7 @@ from app.cli import (
     policy,
     projects,
     report,
+    roster,
     runner,
     serve,
     session,
@@ -55,6 +56,7 @@ app.add_typer(override.app, name="override")
 app.command("report")(report.report)
 app.add_typer(report.reports, name="reports")
 app.add_typer(session.app, name="session")
+app.add_typer(roster.app, name="roster")
 app.add_typer(runner.app, name="runner")
 
 

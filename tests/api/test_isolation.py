@@ -21,6 +21,8 @@ EMPTY = "empty"
 """Bob's: as if he had none."""
 ADMINS = frozenset({"admin"})
 READERS = frozenset({"admin", "auditor"})
+LEADS = frozenset({"lead", "admin"})
+"""Of another's team they find nothing; `tests/api/test_rosters_pushed.py` and `test_route_feedback.py` prove it."""
 
 
 def row(who, path, body=None):
@@ -38,22 +40,30 @@ MATRIX = {
     "cancel_job": row(FOREIGN, "/jobs/{job}/cancel"),
     "answer_report": row(ALL, "/reports/none", {"state": "open"}),
     "classify_prompt": row(ALL, "/delegation/classify", {"prompt": "write docs"}),
+    "activate_route_fit": row(LEADS, "/routing/fits/0/activate?team=data", {}),
     "client_hook": row(HOOK, "/hooks/claude-code", CALL | {"hook_event_name": "PreToolUse"}),
     "close_breaker": row(ADMINS, "/breakers/none/close", {}),
+    "complete_task": row(FOREIGN, "/graphs/{graph}/tasks/a/complete"),
     "create_token": row(ADMINS, "/tokens", {"user": "new"}),
     "delegate": row(ALL, "/delegate", {}),
     "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),
     "delete_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
+    "delete_roster": row(LEADS, "/rosters/datas?team=data"),
     "delete_roster_row": row(ALL, "/rosters/none/rows/none"),
     "delete_user": row(ADMINS, "/users/nobody"),
     "delete_user_data": row(FOREIGN, "/users/bob/data"),
     "diff_policy_layer": row(EMPTY, "/policies/layers/user/diff?name=bob"),
     "end_override": row(ALL, "/overrides/none"),
     "evaluate_policies": row(ALL, "/policies/evaluate", CALL),
+    "explain_route": row(ALL, "/route/explain", {"prompt": "look"}),
     "export_user": row(FOREIGN, "/users/bob/export"),
     "get_agent_mode": row(FOREIGN, "/sessions/b1/agent-mode?user=bob"),
     "get_decision": row(FOREIGN, "/decisions/{decision}"),
+    "fit_routes": row(LEADS, "/routing/fits?team=data"),
     "get_delegation": row(ALL, "/analytics/delegation"),
+    "fail_task": row(FOREIGN, "/graphs/{graph}/tasks/a/fail"),
+    "get_graph": row(FOREIGN, "/graphs/{graph}"),
+    "get_graph_compliance": row(FOREIGN, "/graphs/{graph}/compliance"),
     "get_healthz": row(OPEN, "/healthz"),
     "get_job": row(FOREIGN, "/jobs/{job}"),
     "get_job_analytics": row(ALL, "/analytics/jobs"),
@@ -68,7 +78,10 @@ MATRIX = {
     "get_report": row(ALL, "/reports/none"),
     "get_retention": row(READERS, "/retention"),
     "get_roster": row(ALL, "/rosters/none"),
+    "get_roster_agent": row(ALL, "/rosters/none/agents/none"),
+    "give_route_feedback": row(FOREIGN, "/route/{route}/feedback", {"agent": ""}),
     "get_session": row(FOREIGN, "/sessions/b1?user=bob"),
+    "get_session_compliance": row(FOREIGN, "/sessions/b1/compliance?user=bob"),
     "get_status": row(ALL, "/status"),
     "get_team": row(ALL, "/teams/web"),
     "get_user": row(FOREIGN, "/users/bob"),
@@ -77,6 +90,7 @@ MATRIX = {
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
+    "list_graphs": row(ALL, "/graphs"),
     "list_jobs": row(ALL, "/jobs"),
     "list_modes": row(ALL, "/modes"),
     "list_overrides": row(ALL, "/overrides"),
@@ -86,12 +100,14 @@ MATRIX = {
     "list_projects": row(ALL, "/projects"),
     "list_reports": row(ALL, "/reports"),
     "list_rosters": row(ALL, "/rosters"),
+    "list_route_fits": row(LEADS | READERS, "/routing/fits?team=data"),
     "list_rule_counts": row(ALL, "/policies/rules"),
     "list_runners": row(ALL, "/runners"),
     "list_sessions": row(ALL, "/sessions"),
     "list_teams": row(ALL, "/teams"),
     "list_tokens": row(ALL, "/tokens"),
     "list_users": row(ALL, "/users"),
+    "make_graph": row(ALL, "/graphs", {}),
     "make_override": row(ALL, "/overrides", {}),
     "make_report": row(ALL, "/reports", {}),
     "open_breaker": row(ADMINS, "/breakers/none/open", {}),
@@ -103,19 +119,25 @@ MATRIX = {
     "put_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob", {"files": {}}),
     "put_project": row(ADMINS, "/projects", {"name": "p", "team": "web"}),
     "put_retention": row(ALL, "/retention", {}),
+    "put_roster": row(LEADS, "/rosters/datas?team=data", {"agents": [{"name": "mine"}]}),
     "put_roster_row": row(ALL, "/rosters/none/rows/none", {}),
     "put_team": row(ADMINS, "/teams/web", {}),
     "put_user": row(ADMINS, "/users/someone", {}),
     "replay_policies": row(ALL, "/policies/replay", {}),
     "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
+    "reopen_wave": row(FOREIGN, "/graphs/{graph}/waves/1/reopen"),
     "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),
     "retry_job": row(FOREIGN, "/jobs/{job}/retry"),
     "revoke_token": row(FOREIGN, "/tokens/{token}"),
+    "route_prompt": row(ALL, "/route", {"prompt": "look"}),
     "roll_back_policy_layer": row(FOREIGN, "/policies/layers/user/rollback?name=bob"),
     "session_end": row(ALL, "/session-end", CALL),
     "session_start": row(ALL, "/session-start", CALL),
     "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
     "stream_session_events": row(FOREIGN, "/sessions/b1/events?user=bob"),
+    "spawn": row(ALL, "/spawn", {}),
+    "spawn_task": row(FOREIGN, "/graphs/{graph}/spawn", {"task": "a"}),
+    "spawn_tasks": row(FOREIGN, "/graphs/{graph}/spawn:batch", {}),
     "validate_policies": row(ALL, "/policies/validate", {"files": {}}),
 }
 
@@ -146,13 +168,16 @@ def world(tmp_path_factory):
             bob, bobs_token = token("bob", "developer", "data")
             with server.client(Authorization=f"Bearer {bob}") as http:
                 decision = http.post("/pre-tool-use", json=CALL).json()["decision_id"]
+                route = http.post("/route", json={"prompt": "look for the cause"}).json()["id"]
                 until(lambda: http.get(f"/decisions/{decision}").status_code == 200)
                 task = {"user_prompt": "git status", "session_id": "b1"}
                 job = http.post("/delegate", json=task).json()["job"]["id"]
                 assert http.post("/runners/bobs/poll", json=POLL).status_code == 200
+                tasks = {"a": {"agent_type": "Explore", "description": "git status"}}
+                graph = http.post("/graphs", json={"session_id": "b1", "tasks": tasks}).json()["id"]
                 layer = {"files": {"config.yaml": "rules: {}\n"}}
                 assert http.put("/policies/layers/user", json=layer).status_code in {200, 201}
-            found = {"decision": decision, "token": bobs_token, "job": job}
+            found = {"decision": decision, "token": bobs_token, "route": route, "job": job, "graph": graph}
 
         def ask(operation, role):
             _, path, body = MATRIX[operation]
@@ -207,7 +232,16 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
 
 @pytest.mark.parametrize(
     "operation",
-    ["list_decisions", "list_jobs", "list_runners", "list_sessions", "list_users", "list_tokens", "get_status"],
+    [
+        "list_decisions",
+        "list_graphs",
+        "list_jobs",
+        "list_runners",
+        "list_sessions",
+        "list_users",
+        "list_tokens",
+        "get_status",
+    ],
 )
 @pytest.mark.parametrize("role", ["developer", "runner", "lead"])
 def test_lists_leave_out_what_is_another_s(world, operation, role):

@@ -20,12 +20,15 @@ from app.services.overrides import Overrides
 from app.services.policies import Policies
 from app.services.pre_tool_use import PreToolUse
 from app.services.retention import Kept, Retention
+from app.services.route import Routing
+from app.services.routing.detect import Detect
 from app.services.sessions import Sessions
 from app.services.user_data import UserData
 from app.services.users import Users, version_of
 from app.store import audit, decisions, user_data
 from app.store.decisions import Filters
 from app.store.history import History
+from app.store.route_traces import RouteTraces
 from tests.support.records import until
 
 ADMIN = Principal(user="ada", role="admin")
@@ -62,7 +65,9 @@ class World:
             overrides=overrides,
             users=self.users,
         )
-        self.hooks = Hooks(pre_tool_use=self.decides, sessions=sessions)
+        counters, traces = Counters(), RouteTraces(redis)
+        routing = Routing(((Detect(),),), sessions=sessions, traces=traces, counters=counters)
+        self.hooks = Hooks(pre_tool_use=self.decides, sessions=sessions, routing=routing, route_prompts=False)
 
     async def prompt(self, who=DORA, text=ASKED, **more):
         event = HookEvent(

@@ -5,7 +5,6 @@ It opens no file. Front matter that is no valid YAML, as a description with a co
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -42,11 +41,11 @@ def read(path: str, text: str) -> AgentFile:
     """
     if len(text) > LARGEST:
         raise AgentFileError(f"`{path}` has {len(text)} characters; at most {LARGEST} are allowed")
-    where = PurePosixPath(path)
-    if where.suffix == ".md":
-        return _markdown(where.stem, text)
-    if where.suffix in {".yaml", ".yml"}:
-        return _yaml(where.stem, text)
+    stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+    if suffix == "md":
+        return _markdown(stem, text)
+    if suffix in {"yaml", "yml"}:
+        return _yaml(stem, text)
     raise AgentFileError(f"`{path}` is no agent file; allowed: `.md`, `.yaml`, `.yml`")
 
 

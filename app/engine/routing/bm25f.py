@@ -3,7 +3,6 @@
 What depends on the agents alone is computed when the index is built, so that a prompt costs two sums.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +49,7 @@ class Lexicon:
         postings: dict[str, list[tuple[int, float]]] = {}
         for number, one in enumerate(counted):
             for term, count in one.items():
-                postings.setdefault(sys.intern(term), []).append((number, count))
+                postings.setdefault(term, []).append((number, count))
         self._rows = {term: row for row, term in enumerate(postings)}
         self._parts: list[slice[int, int, None]] = []
         total = sum(map(len, postings.values()))

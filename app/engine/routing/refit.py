@@ -127,8 +127,9 @@ def _two_best(scores: Doubles) -> tuple[float, float]:
 
 
 def _softmax(scores: Doubles) -> Doubles:
-    powers: Doubles = np.exp(scores - scores.max())
-    return powers / powers.sum()
+    powers = np.exp(scores - scores.max())
+    shares: Doubles = powers / powers.sum()
+    return shares
 
 
 def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:

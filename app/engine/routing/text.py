@@ -1,9 +1,7 @@
 """Text as the scorer reads it: words, stems, the parts of a name. It weighs nothing."""
 
 import re
-import threading
 from functools import lru_cache
-from typing import Any
 
 import Stemmer
 
@@ -47,8 +45,6 @@ _SHORT = {
 }  # fmt: skip
 """What people write short, as descriptions write it out."""
 
-_local = threading.local()
-
 
 def bounded(prompt: str) -> str:
     """Give what is read of a prompt, with a mark in the place of each half of a character."""
@@ -80,7 +76,8 @@ def terms(text: str) -> list[str]:
 def read(text: str) -> tuple[list[str], list[str]]:
     """Give the stems of all words, in their order, and of those the ones that mean something."""
     found = words(text)
-    stemmed: list[str] = _stemmer().stemWords([_SHORT.get(word, word) for word in found])
+    # A stemmer of one's own a call: they cannot be shared by threads, and cost less than a microsecond.
+    stemmed: list[str] = Stemmer.Stemmer("english", 0).stemWords([_SHORT.get(word, word) for word in found])
     return stemmed, [stem for word, stem in zip(found, stemmed, strict=True) if word not in _STOP]
 
 
@@ -89,10 +86,3 @@ def name_parts(name: str) -> tuple[str, ...]:
     """Give the words of an agent's name, without a namespace and without `agent` itself."""
     parts = words(name.rpartition(":")[2])
     return tuple(part for part in parts if part not in {"agent", "agents", "subagent"}) or tuple(parts)
-
-
-def _stemmer() -> Any:
-    """Give this thread's stemmer: one is not safe to share."""
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    return _local.stemmer
