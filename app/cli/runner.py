@@ -91,7 +91,9 @@ def status(as_json: AsJson = False) -> None:
         print(
             f"  providers {', '.join(one['providers']) or 'none'}; workspaces {', '.join(one['workspaces']) or 'none'}"
         )
-        print(f"  free slots {one['slots']}; {'lent to the team' if one['shared'] else 'yours alone'}")
+        print(
+            f"  {one['active']} jobs, {one['slots']} more at once; {'lent to the team' if one['shared'] else 'yours alone'}"
+        )
     print(f"{waiting} attempts wait here to be sent")
 
 

@@ -18,6 +18,8 @@ from acp.schema import (
 from app.runner import files
 from app.runner.permissions import Permissions, tool_input, tool_name
 
+_TITLE = 1_000
+
 
 class AcpClient:
     """The client's side of one connection; `take` gets each update as the JSON it came as."""
@@ -42,7 +44,7 @@ class AcpClient:
     ) -> RequestPermissionResponse:
         """Answer with the option that stands for the answer, for this once where there is such a one."""
         request = {
-            "title": tool_call.title or "",
+            "title": (tool_call.title or "")[:_TITLE],
             "kind": tool_call.kind or "other",
             "tool_name": tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, "")),
             "tool_input": tool_input(tool_call.raw_input),

@@ -17,7 +17,7 @@ from app.runner.outbox import Outbox, waits
 from app.runner.permissions import Permissions
 from app.runner.process import Tree
 from app.runner.spool import Spool
-from app.runner.updates import text_of
+from app.runner.updates import output_of, text_of
 from app.runner.wire import Answered, Ended, Lease, LeaseLost, Refused, Server, ServerAway
 from app.runner.worktrees import NoWorktree, Worktree, Worktrees
 
@@ -218,7 +218,7 @@ class Job:
                 return Answered(answer="deny", reason=str(error))
 
     def _told(self, worked: Worked) -> Ended:
-        output = "".join(self._output)
+        output = output_of(self._output)
         if self._stop == "refused":
             return msgspec.structs.replace(self._failed("events_refused", self._why), usage=worked.usage)
         if self._stop:
@@ -233,5 +233,5 @@ class Job:
 
     def _failed(self, code: str, detail: str) -> Ended:
         if self._stop and self._stop != "refused":
-            return Ended(state="cancelled", output="".join(self._output))
-        return Ended(state="failed", output="".join(self._output), error={"code": code, "detail": detail[:4_000]})
+            return Ended(state="cancelled", output=output_of(self._output))
+        return Ended(state="failed", output=output_of(self._output), error={"code": code, "detail": detail[:4_000]})

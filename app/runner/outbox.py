@@ -96,11 +96,11 @@ class Outbox:
             while self._stored or self._ended_stored:
                 batch = _batch(self._stored)
                 last = self._ended_stored and len(batch) == len(self._stored)
-                await deliver(
+                accepted = await deliver(
                     self._server, self._job, self._lease, batch, self._ended if last else None, self._on_cancel
                 )
-                del self._stored[: len(batch)]
-                if last:
+                self._stored = left_of(self._stored, accepted)
+                if last and not self._stored:
                     return
 
 
@@ -111,8 +111,8 @@ async def deliver(
     events: list[Event],
     ended: Ended | None,
     on_cancel: Callable[[], None] = lambda: None,
-) -> None:
-    """Send one batch, again and again while the server is away."""
+) -> int:
+    """Send one batch, again and again while the server is away; gives the number up to which the server has all."""
     body = {**lease, "events": events} | ({"finish": ended} if ended else {})
     pauses = waits()
     while True:
@@ -123,7 +123,7 @@ async def deliver(
             continue
         if answer.cancel and not ended:
             on_cancel()
-        return
+        return answer.accepted
 
 
 async def replay(server: Server, kept: Kept) -> str:
@@ -133,15 +133,26 @@ async def replay(server: Server, kept: Kept) -> str:
     try:
         while events or kept.ended:
             batch = _batch(events)
-            events = events[len(batch) :]
-            await deliver(server, kept.job, lease, batch, None if events else kept.ended)
-            if not events:
+            last = len(batch) == len(events)
+            events = left_of(events, await deliver(server, kept.job, lease, batch, kept.ended if last else None))
+            if last and not events:
                 break
     except LeaseLost:
         return "is another's by now"
     except Refused as error:
         return f"was not taken: {error}"
     return "ended, and the server knows it" if kept.ended else "was cut short; the server has what it said"
+
+
+def left_of(events: list[Event], accepted: int) -> list[Event]:
+    """Give the events that the server does not have.
+
+    Raises:
+        Refused: when it has forgotten some that are here no more.
+    """
+    if events and accepted < events[0].seq - 1:
+        raise Refused(f"the server has events up to {accepted} only; those before {events[0].seq} are gone")
+    return [event for event in events if event.seq > accepted]
 
 
 def _batch(events: list[Event]) -> list[Event]:

@@ -18,6 +18,8 @@ from app.runner.wire import WAIT_S, Command, Lease, Link, Polled, Refused, Serve
 from app.runner.worktrees import Worktrees
 
 VERSION = "0.1.0"
+FULL_WAIT_S = 1
+"""Longest poll while no slot is free, in seconds: so long a slot that gets free may stay so."""
 _LAST_S = 10.0
 """How long the ends of jobs may take to reach the server when the runner stops, in seconds."""
 
@@ -38,14 +40,12 @@ class Runner:
         self._jobs: dict[tuple[str, int], Job] = {}
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._acked: list[str] = []
-        self._changed = asyncio.Event()
         self._draining, self._hurrying = asyncio.Event(), asyncio.Event()
         self._heard = False
 
     def drain(self) -> None:
         """Lease nothing more; called again, cancel what runs."""
         (self._hurrying if self._draining.is_set() else self._draining).set()
-        self._changed.set()
 
     async def run(self) -> None:
         """Serve until drained.
@@ -91,20 +91,23 @@ class Runner:
                 self._take(polled)
 
     async def _poll(self) -> Polled | None:
-        """Poll once; None where what is polled for changed meanwhile. A poll that may bring jobs is not given up."""
-        self._changed.clear()
+        """Poll once; None where a drain began meanwhile.
+
+        Only then is a poll given up: one that still waits at the server would take its list of jobs for the newest, and
+        have what was leased since run again.
+        """
         slots, acked = self._slots(), list(self._acked)
-        polling = asyncio.create_task(self._server.poll(self._body(slots, WAIT_S)))
-        changed = asyncio.create_task((self._draining if slots else self._changed).wait())
+        polling = asyncio.create_task(self._server.poll(self._body(slots, WAIT_S if slots else FULL_WAIT_S)))
+        waiting = {polling} if self._draining.is_set() else {polling, asyncio.create_task(self._draining.wait())}
         try:
-            await asyncio.wait({polling, changed}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if not polling.done():
                 return None
             polled = polling.result()
         finally:
-            for task in (polling, changed):
+            for task in waiting:
                 task.cancel()
-            await asyncio.gather(polling, changed, return_exceptions=True)
+            await asyncio.gather(*waiting, return_exceptions=True)
         self._acked = [one for one in self._acked if one not in acked]
         if not self._heard:
             self._heard = True
@@ -166,7 +169,6 @@ class Runner:
             self._progress.say(f"{lease.job[:12]} was given up: {error}")
         finally:
             del self._jobs[key], self._running[key]
-            self._changed.set()
 
     def _obey(self, command: Command) -> None:
         for (name, attempt), job in self._jobs.items():

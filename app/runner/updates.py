@@ -6,6 +6,8 @@ import msgspec
 
 LARGEST = 128 * 1024
 """Longest event that is sent, in bytes of JSON."""
+LONGEST_OUTPUT = 600_000
+"""Longest output that a job's end carries, in bytes of JSON."""
 _PIECE = 24_000
 """Characters of one piece of a text that is split: at most six bytes each in JSON."""
 _CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
@@ -23,6 +25,14 @@ def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
         return [{**update, "content": {**content, "text": piece}} for piece in pieces]
     kept = {name: value for name, value in update.items() if len(msgspec.json.encode(value)) <= LARGEST // 32}
     return [{**kept, "_meta": {"baton": {"omitted": sorted(set(update) - set(kept) | {"_meta"} & set(update))}}}]
+
+
+def output_of(texts: list[str]) -> str:
+    """Join the pieces of the agent's answer; of a very long one the end, as the events have all of it."""
+    output = "".join(texts)
+    if len(msgspec.json.encode(output)) <= LONGEST_OUTPUT:
+        return output
+    return f"[the beginning is in the job's events]\n{output[-LONGEST_OUTPUT // 6 :]}"
 
 
 def text_of(update: dict[str, Any]) -> str:

@@ -1,0 +1,191 @@
+"""Runners and the real server: every job once, every chunk once, whatever is killed meanwhile."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+from contextlib import asynccontextmanager
+
+import httpx2
+import msgspec
+import pytest
+
+from app.runner.config import RunnerConfig
+from app.runner.home import Home
+from app.runner.progress import Progress
+from app.runner.runner import Runner
+from app.runner.wire import Link
+from tests.runner.conftest import AGENT, happens
+from tests.runner.test_jobs import is_gone
+from tests.support.server import serving
+
+ONCE = """\
+#!/bin/sh
+read -r prompt
+echo "$prompt" >> ran
+echo '{"type":"stream_event","event":{"delta":{"type":"text_delta","text":"did '$prompt'"}}}'
+echo '{"type":"result","usage":{"input_tokens":1,"output_tokens":1}}'
+"""
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("real") / "home", BATON_PERMISSION_S="30") as server:
+        yield server
+
+
+@pytest.fixture
+def api(real):
+    """One person a test, so that no runner gets another test's jobs."""
+    with real.client(**{"Baton-User": f"user{os.urandom(4).hex()}"}) as client:
+        yield client
+
+
+@pytest.fixture
+def runner(real, api, shop, tmp_path):
+    @asynccontextmanager
+    async def run(name="one", provider=None, **more):
+        providers = {"codex": provider or {"command": AGENT}}
+        settings = {"workspaces": {"shop": str(shop)}, "providers": providers, "cancel_grace_s": 1} | more
+        config = msgspec.convert(settings, RunnerConfig)
+        link = Link(url=real.url, user=api.headers["Baton-User"])
+        made = Runner(config, link, Home(tmp_path / name), dict(os.environ), Progress(io.StringIO()))
+        task = asyncio.create_task(made.run())
+        try:
+            yield made
+        finally:
+            made.drain()
+            made.drain()
+            await asyncio.wait_for(task, 30)
+
+    return run
+
+
+def delegate(api, prompt, **more):
+    answer = api.post("/delegate", json={"user_prompt": prompt, **more})
+    assert answer.status_code == 202, answer.text
+    return answer.json()["job"]["id"]
+
+
+def state(api, job):
+    return api.get(f"/jobs/{job}").json()
+
+
+async def ended(api, job):
+    return await happens(lambda: (one := state(api, job))["state"] in {"completed", "failed", "cancelled"} and one)
+
+
+def told(api, job):
+    """The events of an ended job, as a reader of its stream gets them."""
+    with api.stream("GET", f"/jobs/{job}/events") as stream:
+        events = [json.loads(line[5:]) for line in stream.iter_lines() if line.startswith("data:")]
+    assert [event["no"] for event in events] == list(range(1, len(events) + 1))
+    return events
+
+
+def agent_said(events):
+    updates = [event["update"] for event in events if event.get("source") == "delegated_agent"]
+    return "".join(u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk")
+
+
+async def test_a_delegation_streams_whole_and_in_order(api, runner):
+    job = delegate(api, "count 200\nsay the end", workspace="shop")
+    async with runner():
+        done = await ended(api, job)
+    whole = "".join(f"{n} " for n in range(200)) + "the end"
+    assert (done["state"], agent_said(await asyncio.to_thread(told, api, job))) == ("completed", whole)
+    assert api.get(f"/jobs/{job}/output").json()["output"] == whole
+    assert done["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
+
+
+async def test_a_cancel_reaches_an_agent_that_ignores_it(api, runner, tmp_path):
+    pid = tmp_path / "pid"
+    job = delegate(api, f"pid {pid}\nignore\nsay begun\nsleep 60")
+    async with runner():
+        await happens(lambda: pid.exists() and state(api, job)["state"] == "running")
+        api.post(f"/jobs/{job}/cancel")
+        assert (await ended(api, job))["state"] == "cancelled"
+        assert is_gone(int(pid.read_text()))
+
+
+@pytest.mark.parametrize(("answer", "said"), [("allow", "allow_once"), ("deny", "reject_once")])
+async def test_a_persons_answer_reaches_the_agent(api, runner, answer, said):
+    call = {"kind": "edit", "title": "write b.txt", "rawInput": {"file_path": "b.txt", "content": "x"}}
+    job = delegate(api, f"ask {json.dumps(call)}")
+    async with runner():
+        await happens(lambda: state(api, job)["state"] == "awaiting_permission")
+        (asked,) = api.get(f"/jobs/{job}/permissions").json()["items"]
+        assert api.post(f"/jobs/{job}/permissions/{asked['id']}", json={"answer": answer}).is_success
+        done = await ended(api, job)
+    assert agent_said(await asyncio.to_thread(told, api, job)) == said
+    assert done["state"] == "completed"
+
+
+async def test_a_guardrail_answers_an_agents_request_without_a_person(api, runner):
+    call = {"kind": "execute", "title": "rm", "rawInput": {"command": "rm -rf /"}}
+    tool = "ask " + json.dumps(call | {"toolCallId": "t2"})
+    job = delegate(api, tool)
+    async with runner():
+        await ended(api, job)
+    assert agent_said(await asyncio.to_thread(told, api, job)) == "reject_once"
+
+
+async def test_a_hundred_jobs_over_four_runners_run_once_each(api, runner, shop, tmp_path):
+    script = tmp_path / "once"
+    script.write_text(ONCE)
+    script.chmod(0o755)
+    jobs = {delegate(api, f"task-{number}"): f"task-{number}" for number in range(100)}
+    provider = {"driver": "claude-print", "command": [str(script)]}
+    async with (
+        runner("a", provider, slots=9),
+        runner("b", provider, slots=9),
+        runner("c", provider, slots=9),
+        runner("d", provider, slots=9),
+    ):
+        query = {"state": "completed", "limit": "200"}
+        await happens(lambda: len(api.get("/jobs", params=query).json()["items"]) == 100, seconds=120)
+    assert sorted((shop / "ran").read_text().split()) == sorted(jobs.values())
+    assert len({state(api, job)["runner"]["id"] for job in list(jobs)[::10]}) > 1
+
+
+async def test_a_server_killed_in_the_middle_of_a_stream_loses_and_doubles_nothing(real, api, runner):
+    job = delegate(api, "count 50\nsleep 1\ncount 50\nsleep 3\ncount 50", workspace="shop")
+    async with runner() as one:
+        await happens(lambda: state(api, job)["state"] == "running" and state(api, job)["events"] > 20)
+        await asyncio.to_thread(kill_and_start, real)
+        one._server._client.base_url = real.url
+        api.base_url = httpx2.URL(real.url)
+        done = await ended(api, job)
+    numbers = "".join(f"{n} " for n in range(50))
+    assert agent_said(await asyncio.to_thread(told, api, job)) == numbers * 3
+    assert done["state"] == "completed"
+
+
+def kill_and_start(real):
+    real.process.send_signal(signal.SIGKILL)
+    real.process.wait()
+    real.start()
+
+
+async def test_a_runner_that_starts_anew_has_its_unfinished_job_failed_and_its_events_kept(api, runner):
+    job = delegate(api, "say begun\nsleep 60")
+    async with runner() as one:
+        await happens(lambda: state(api, job)["state"] == "running" and state(api, job)["events"] > 5)
+        for task in one._running.values():
+            task.cancel()
+        await asyncio.gather(*one._running.values(), return_exceptions=True)
+    async with runner():
+        done = await ended(api, job)
+    assert (done["state"], done["error"]["code"]) == ("failed", "runner_lost")
+    assert agent_said(await asyncio.to_thread(told, api, job)) == "begun"
+
+
+async def test_the_second_delegation_of_a_session_goes_on_with_the_agents_session(api, runner):
+    first = delegate(api, "past", session_id="conversation")
+    async with runner():
+        await ended(api, first)
+        second = delegate(api, "past", session_id="conversation")
+        await ended(api, second)
+    assert agent_said(await asyncio.to_thread(told, api, first)) == "None"
+    assert agent_said(await asyncio.to_thread(told, api, second)) == "remembered"
