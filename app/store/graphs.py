@@ -12,7 +12,6 @@ from app.store.graph_tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 from app.store.sql import Database, UTCDateTime, storable
 from app.store.whose import Whose
 
-
 _graphs = TaskGraphRow.__table__
 _tasks = GraphTaskRow.__table__
 _violations = GraphViolationRow.__table__
