@@ -105,10 +105,15 @@ def build(texts: Mapping[str, str]) -> ShellTables | tuple[Problem, ...]:
 
     Returns the problems, in order of file and line, if there is any.
     """
+    return _built(tuple(texts.items()))
+
+
+@lru_cache(maxsize=4)
+def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, ...]:
     problems: list[Problem] = []
     entries: dict[str, Entry] = {}
     globs: dict[str, Entry] = {}
-    for path, text in texts.items():
+    for path, text in texts:
         try:
             data, lines = parse(text)
         except YamlError as error:
