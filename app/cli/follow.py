@@ -22,6 +22,8 @@ def follow(api: Api, job_id: str) -> int:
             for number, kind, data in api.events(f"/jobs/{job_id}/events", last):
                 last, broken = number, 0
                 card.show(kind, data)
+            if card.status is None:
+                time.sleep(PAUSES_S[0])  # the server leaves; the next one goes on
         except KeyboardInterrupt:
             if cancelled:
                 raise

@@ -1,0 +1,43 @@
+"""One database of each kind for a module, emptied after each test: making one takes longer than most tests here."""
+
+import shutil
+from itertools import count
+
+import pytest
+from sqlalchemy import delete
+
+from app.settings import Settings
+from app.store import tables
+from app.store.sql import Database
+from tests.support.delegating import World
+
+_names = count()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def kept_url(request, tmp_path_factory):
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("jobs") / "baton.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    postgres, template = (request.getfixturevalue(name) for name in ("postgres", "postgres_template"))
+    name = f"jobs{next(_names)}"
+    postgres.sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    yield postgres.url(name)
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def database(kept_url):
+    database = Database(Settings(database_url=kept_url))
+    yield database
+    async with database.transaction() as connection:
+        for table in tables.ALL:
+            await connection.execute(delete(table))
+    await database.close()
+
+
+@pytest.fixture
+async def world(database, redis):
+    return World(database, redis)

@@ -1,0 +1,161 @@
+"""Delegation without a server: its services on a real database, and a runner that does what a test says."""
+
+from app.engine.principal import Principal
+from app.engine.verdict import Verdict
+from app.services.changes import Changes
+from app.services.decision import Decision, ModeInForce
+from app.services.delegation import delegation
+from app.services.job_permissions import Request
+from app.services.job_reports import Finish, Told, Usage
+from app.services.jobs import JobFilter, NewJob
+from app.services.runners import Held, Poll
+from app.services.users import Users
+from app.settings import Settings
+from app.store import job_events, jobs
+
+ADA = Principal(user="ada", team="red")
+BEA = Principal(user="bea", team="red")
+BOB = Principal(user="bob", team="blue")
+LEAD = Principal(user="lea", team="red", role="lead")
+ADMIN = Principal(user="root", role="admin")
+
+
+class Rules:
+    """Stands in for the policies: gives one effect, and keeps what it was asked."""
+
+    def __init__(self):
+        self.effect = "abstain"
+        self.asked = []
+
+    async def decide(self, caller, call):
+        self.asked.append((caller, call))
+        verdict = Verdict(effect=self.effect, rule="a/b", reason="because")
+        mode = ModeInForce(enabled=False, level="", scope="")
+        return Decision(id=f"d{len(self.asked)}", verdict=verdict, mode=mode, revision="r")
+
+
+class Runner:
+    """One runner that asks without waiting."""
+
+    def __init__(self, world, who=ADA, name="laptop", boot="b1", **poll):
+        self.world, self.who, self.name, self.boot = world, who, name, boot
+        self.asked = {"slots": 1, "providers": ("codex", "claude_code"), "workspaces": ("shop",)} | poll
+        self.held = {}
+
+    async def poll(self, *, wait_s=0, acked=(), **more):
+        held = tuple(
+            Held(job=lease.job.id, attempt=lease.job.attempt, token=lease.token) for lease in self.held.values()
+        )
+        poll = Poll(boot_id=self.boot, wait_s=wait_s, active=held, acked_commands=acked, **(self.asked | more))
+        news = await self.world.runners.poll(self.who, self.name, poll, stays)
+        for lost in news.lost:
+            self.held.pop(lost, None)
+        self.held |= {lease.job.id: lease for lease in news.jobs}
+        return news
+
+    async def lease(self, **more):
+        """Take one job."""
+        (lease,) = (await self.poll(**more)).jobs
+        return lease
+
+    async def tell(self, lease, *texts, first=1, finish=None, **ended):
+        events = [
+            Told(seq=first + n, type="session.update", body={"update": chunk(text)}) for n, text in enumerate(texts)
+        ]
+        if finish is not None:
+            finish = Finish(state=finish, **ended)
+        answer = await self.world.reports.report(
+            self.who,
+            self.name,
+            lease.job.id,
+            attempt=lease.job.attempt,
+            token=lease.token,
+            events=events,
+            finish=finish,
+        )
+        if finish is not None:
+            self.held.pop(lease.job.id, None)
+        return answer
+
+    async def ask(self, lease, tool="Bash", **given):
+        return await self.world.permissions.ask(
+            self.who,
+            self.name,
+            lease.job.id,
+            attempt=lease.job.attempt,
+            token=lease.token,
+            request=Request(tool_name=tool, tool_input=given),
+        )
+
+
+async def stays():
+    return False
+
+
+def chunk(text):
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+
+
+class World:
+    """The services of one server on a database that others may share."""
+
+    def __init__(self, database, redis, **settings):
+        settings = Settings(database_url="sqlite:///unused", **settings)
+        changes = Changes(redis, database, "default")
+        self.users = Users(database, changes, organisation="default", team="default")
+        self.rules = Rules()
+        self.database = database
+        self.all = delegation(settings, database, redis, self.users, self.rules)
+        for name in self.all.__struct_fields__:
+            setattr(self, name, getattr(self.all, name))
+
+    async def delegate(self, who=ADA, key="", **fields):
+        new = NewJob(**({"prompt": "list files", "session_id": "s"} | fields))
+        return await self.jobs.submit(who, new, idempotency_key=key)
+
+    async def get(self, job, who=ADA):
+        return await self.jobs.get(who, job.id)
+
+    async def state(self, job):
+        return (await self.get(job, ADMIN)).state
+
+    async def events(self, job):
+        async with self.database.transaction() as connection:
+            return await job_events.of_job(connection, job.id, 0)
+
+    async def session_events(self, session="s", who=ADA):
+        async with self.database.transaction() as connection:
+            return await job_events.of_session(connection, "default", who.user, session, 0)
+
+    async def mode(self, session="s", who=ADA):
+        return (await self.agent_modes.get(who, session)).agent_mode
+
+    async def found(self, who=ADA, **wanted):
+        return await self.jobs.find(who, JobFilter(**wanted), before=("", ""), limit=200)
+
+    async def change(self, job, **values):
+        """Change a job behind the services' back: a lease that ran out, a start long ago."""
+        async with self.database.transaction() as connection:
+            await jobs.change(connection, job, **values)
+
+
+def told(event):
+    """Say an event in a word, for lists of them."""
+    body = event.body
+    if event.type == "job.state":
+        return body["state"]
+    if event.type != "session.update":
+        return event.type
+    update = body["update"]
+    match update["sessionUpdate"]:
+        case "current_mode_update":
+            return f"mode {update['currentModeId']}"
+        case "agent_message_chunk":
+            return update["content"]["text"]
+        case "tool_call":
+            return f"call {update['title']}"
+        case _:
+            return f"{update['sessionUpdate']} {update.get('status', '')}".strip()
+
+
+__all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "chunk", "told"]
