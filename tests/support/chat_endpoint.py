@@ -4,9 +4,19 @@ import asyncio
 import contextlib
 import json
 
+CHUNKED = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
 
 def completion(text, model="small"):
     return json.dumps({"model": model, "choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+
+
+def events(text, model="small"):
+    """Give the answer as a stream's events, a character each, as chunks of HTTP."""
+    parts = [{"delta": {"role": "assistant", "content": None}}, *({"delta": {"content": char}} for char in text)]
+    lines = [": a comment", *(f"data: {json.dumps({'model': model, 'choices': [part]})}" for part in parts)]
+    lines += ['data: {"choices": [], "usage": {}}', "data: [DONE]"]
+    return b"".join(b"%x\r\n%b\r\n" % (len(line) + 2, line.encode() + b"\n\n") for line in lines)
 
 
 def answer(body, status="200 OK", headers=""):
@@ -69,6 +79,17 @@ class ChatEndpoint:
     async def _answers(self, reader, writer):
         writer.write(answer(completion(self.says)))
 
+    async def _streams(self, reader, writer):
+        writer.write(CHUNKED + events(self.says) + b"0\r\n\r\n")
+
+    async def _streams_and_stays(self, reader, writer):
+        writer.write(CHUNKED + events(self.says))
+        await self._until_given_up(reader)
+
+    async def _streams_an_error(self, reader, writer):
+        line = b'data: {"error": {"message": "out of memory"}}\n\n'
+        writer.write(CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(line), line))
+
     async def _hangs(self, reader, writer):
         await self._until_given_up(reader)
 
@@ -77,14 +98,14 @@ class ChatEndpoint:
         await self._until_given_up(reader)
 
     async def _trickles(self, reader, writer):
-        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(CHUNKED)
         watch = asyncio.ensure_future(self._until_given_up(reader))
         while not watch.done():
             writer.write(b"1\r\n \r\n")
             await asyncio.sleep(0.005)
 
     async def _streams_for_ever(self, reader, writer):
-        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(CHUNKED)
         watch = asyncio.ensure_future(self._until_given_up(reader))
         while not watch.done():
             writer.write(b"10000\r\n" + b" " * 65_536 + b"\r\n")

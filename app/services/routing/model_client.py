@@ -1,7 +1,7 @@
 """Asks a service that speaks OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway. It neither retries nor judges.
 
-Every answer is bounded, in bytes and in time; a call that is cancelled or takes too long closes its connection, which
-ends the work at the other side. The key is in no log line and no error.
+Every answer is bounded, in bytes and in time. A call that is cancelled or takes too long closes its connection; answers
+are streamed, because some services notice only then, and would go on working. The key is in no log line and no error.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ import msgspec
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 256 * 1024
-"""Of an answer; what is longer is cut off, and refused."""
+MOST_BYTES = 2 * 1024 * 1024
+"""Of an answer, which may be one event a token; what is longer is cut off, and refused."""
 MOST_CONNECTIONS = 32
 """Calls at once; more wait for their turn within their own time."""
 Failure = Literal["timeout", "unreachable", "refused", "garbage", "too_large"]
@@ -62,7 +62,10 @@ class _Message(msgspec.Struct):
 
 
 class _Alternative(msgspec.Struct):
-    message: _Message
+    """One answer: whole (`message`), or the next part of it (`delta`)."""
+
+    message: _Message | None = None
+    delta: _Message | None = None
 
 
 class _Completion(msgspec.Struct):
@@ -71,6 +74,8 @@ class _Completion(msgspec.Struct):
 
 
 _completion = msgspec.json.Decoder(_Completion)
+_EVENT = b"data:"
+_DONE = b"data: [DONE]"
 
 
 class ModelClient:
@@ -108,7 +113,7 @@ class ModelClient:
             "messages": messages,
             "max_tokens": max_tokens,
             "temperature": temperature,
-            "stream": False,
+            "stream": True,
         }
         if endpoint.model:
             body["model"] = endpoint.model
@@ -116,13 +121,12 @@ class ModelClient:
             body["response_format"] = response_format
         found = await self.post(f"{endpoint.url.rstrip('/')}/chat/completions", body, endpoint.key, timeout_s)
         try:
-            completion = _completion.decode(found)
+            reply = _reply(found)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise ModelFailed("garbage", "its answer is no chat completion") from None
-        text = completion.choices[0].message.content if completion.choices else None
-        if not text:
+        if not reply.text:
             raise ModelFailed("garbage", "its answer is empty")
-        return Reply(text, completion.model or "")
+        return reply
 
     async def post(self, url: str, body: dict[str, Any], key: str, timeout_s: float) -> bytes:
         """Post JSON and give the body of a successful answer.
@@ -170,4 +174,24 @@ class ModelClient:
                 if size > MOST_BYTES:
                     raise ModelFailed("too_large", f"its answer is longer than {MOST_BYTES} bytes", answer.status_code)
                 parts.append(part)
+                if part.rstrip().endswith(_DONE):
+                    break
             return b"".join(parts)
+
+
+def _reply(found: bytes) -> Reply:
+    """Read an answer that came in events, or in one piece from a service that does not stream."""
+    if found.lstrip()[:1] == b"{":
+        pieces = [found]
+    else:
+        lines = (line.strip() for line in found.split(b"\n"))
+        data = (line[len(_EVENT) :].strip() for line in lines if line.startswith(_EVENT))
+        pieces = [piece for piece in data if piece != b"[DONE]"]
+    texts, model = [], ""
+    for piece in pieces:
+        completion = _completion.decode(piece)
+        model = completion.model or model
+        for one in completion.choices[:1]:
+            said = one.message or one.delta
+            texts.append((said.content if said else None) or "")
+    return Reply("".join(texts), model)

@@ -38,12 +38,19 @@ async def test_the_question_and_the_answer_are_openais(client, endpoint):
             "messages": QUESTION,
             "max_tokens": 8,
             "temperature": 0.3,
-            "stream": False,
+            "stream": True,
             "model": "small",
             "response_format": {"type": "json_object"},
         }
     ]
     assert endpoint.headers[0]["authorization"] == "Bearer s3cret"
+
+
+@pytest.mark.parametrize("how", ["answers", "streams", "streams_and_stays"])
+@pytest.mark.parametrize("says", ["hello", "data: [DONE]", "a\n\nb", "é👋🏽"])
+async def test_an_answer_comes_in_one_piece_or_in_events(client, endpoint, how, says):
+    endpoint.how, endpoint.says = how, says
+    assert (await ask(client, endpoint)).text == says
 
 
 async def test_without_key_and_model_none_is_sent(client, endpoint):
@@ -85,6 +92,7 @@ async def test_an_answer_without_end_is_cut_by_its_size(client, endpoint):
         ("fails", "refused", 500),
         ("refuses_the_key", "refused", 401),
         ("redirects", "refused", 302),
+        ("streams_an_error", "garbage", 0),
         ("sends_html", "garbage", 0),
         ("sends_other_json", "garbage", 0),
         ("sends_no_choices", "garbage", 0),
