@@ -103,6 +103,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         title="Baton", version=version("baton"), description=_DESCRIPTION, lifespan=lifespan, redoc_url=None
     )
     app.guard = Guard(settings.allowed_hosts)
+    app.admit = lambda _: None
     app.hot = {}
     app.state.limits = Limits(settings)
     problems.install(app)
@@ -234,23 +235,22 @@ def _in_background(work: Callable[[asyncio.Event], Coroutine[None, None, None]],
 def _mount(app: HotFastAPI, services: Services) -> None:
     callers: CallerReader = app.state.callers
     hooks = HooksEndpoint(callers, services.hooks, services.counters, services.clients_seen)
-    events = SessionEventsEndpoint(callers, services.sessions)
-    evaluate = EvaluateEndpoint(callers, services.pre_tool_use, services.policies)
-    route = RouteEndpoint(callers, services.routing, services.sessions, services.clients_seen)
+    events = SessionEventsEndpoint(services.sessions)
+    evaluate = EvaluateEndpoint(services.pre_tool_use, services.policies)
+    route = RouteEndpoint(services.routing, services.sessions, services.clients_seen)
+    calls = PreToolUseEndpoint(services.pre_tool_use, services.clients_seen)
+    anybody, agents = callers.read, callers.read_for_call
+    app.admit = anybody
     app.hot = {
         route.path: route
         for route in (
-            HotRoute(path=HOOKS_PATH, max_body=MAX_HOOK_BODY, answer=hooks.answer, failed=hooks.failed),
-            HotRoute(
-                path="/pre-tool-use",
-                max_body=MAX_BODY,
-                answer=PreToolUseEndpoint(callers, services.pre_tool_use, services.clients_seen).answer,
-            ),
-            HotRoute(path="/route", max_body=MAX_ROUTE_BODY, answer=route.answer),
-            HotRoute(path="/route/explain", max_body=MAX_ROUTE_BODY, answer=route.explain),
-            HotRoute(path="/policies/evaluate", max_body=MAX_BODY, answer=evaluate.answer),
-            HotRoute(path="/session-start", max_body=MAX_BODY, answer=events.start),
-            HotRoute(path="/session-end", max_body=MAX_BODY, answer=events.end),
-            HotRoute(path="/post-tool-use", max_body=MAX_BODY, answer=events.tool_used),
+            HotRoute(path=HOOKS_PATH, max_body=MAX_HOOK_BODY, admit=agents, answer=hooks.answer, failed=hooks.failed),
+            HotRoute(path="/pre-tool-use", max_body=MAX_BODY, admit=agents, answer=calls.answer),
+            HotRoute(path="/route", max_body=MAX_ROUTE_BODY, admit=agents, answer=route.answer),
+            HotRoute(path="/route/explain", max_body=MAX_ROUTE_BODY, admit=anybody, answer=route.explain),
+            HotRoute(path="/policies/evaluate", max_body=MAX_BODY, admit=anybody, answer=evaluate.answer),
+            HotRoute(path="/session-start", max_body=MAX_BODY, admit=agents, answer=events.start),
+            HotRoute(path="/session-end", max_body=MAX_BODY, admit=agents, answer=events.end),
+            HotRoute(path="/post-tool-use", max_body=MAX_BODY, admit=agents, answer=events.tool_used),
         )
     }

@@ -87,6 +87,14 @@ async def read_body(receive: Receive, limit: int) -> bytes:
     return b"".join(chunks)
 
 
+async def read_start(receive: Receive, limit: int) -> bytes:
+    """Read a body that is at most `limit` bytes, for an answer that does without; b"" for a larger one."""
+    try:
+        return await read_body(receive, limit)
+    except TooLarge:
+        return b""
+
+
 def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body is larger than {limit // (1 << 20)} MiB, the most that this endpoint takes")
 

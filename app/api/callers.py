@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.engine.principal import Principal
 from app.services.caller import Caller
+from app.services.permissions import require
 from app.services.tokens import Tokens
 from app.settings import Settings
 
@@ -68,6 +69,17 @@ class CallerReader:
                 if len(self._known) >= REMEMBERED:
                     self._known.clear()
                 self._known[principal, said] = caller
+        return caller
+
+    def read_for_call(self, headers: dict[bytes, bytes]) -> Caller:
+        """Read a caller whose agent is at work.
+
+        Raises:
+            Unauthenticated: tokens are asked for, and this request has no valid one.
+            Forbidden: the token's role has no agents.
+        """
+        caller = self.read(headers)
+        require(caller.principal, "calls.make")
         return caller
 
     def _read(self, principal: Principal | None, headers: dict[bytes, bytes]) -> Caller:

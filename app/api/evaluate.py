@@ -5,7 +5,6 @@ from typing import get_args
 import msgspec
 
 from app.api.asgi import Request, Response
-from app.api.callers import CallerReader
 from app.api.fields import optional_text
 from app.api.json_io import decode_object, encode
 from app.api.pre_tool_use import Judgement, judgement_fields, read_call
@@ -13,6 +12,7 @@ from app.engine.policy.evaluate import evaluate
 from app.engine.policy.explain import RuleTrace, explain
 from app.engine.verdict import Facts, Level
 from app.errors import Invalid
+from app.services.caller import Caller
 from app.services.decision import ModeInForce
 from app.services.policies import Policies
 from app.services.pre_tool_use import PreToolUse
@@ -27,15 +27,13 @@ class EvaluateAnswer(Judgement, frozen=True, kw_only=True):
 class EvaluateEndpoint:
     """Reads a call, gathers facts, evaluates and explains."""
 
-    def __init__(self, callers: CallerReader, service: PreToolUse, policies: Policies) -> None:
-        self._callers = callers
+    def __init__(self, service: PreToolUse, policies: Policies) -> None:
         self._service = service
         self._policies = policies
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer a dry run; `level` and `history` in the body stand in for the mode and the session's past."""
         payload = decode_object(request.body)
-        caller = self._callers.read(request.headers)
         call = read_call(payload, caller)
         facts = self._service.facts_without_history(caller, call)
         facts = msgspec.structs.replace(facts, history=_history(payload), level=_level(payload) or facts.level)

@@ -12,7 +12,7 @@ from app.api.json_io import decode_object, encode
 from app.api.pre_tool_use import decision_headers
 from app.clients import CLIENTS
 from app.clients.base import Client, HookAnswer
-from app.errors import BatonError, Unauthenticated, UnknownClient
+from app.errors import BatonError, Forbidden, Unauthenticated, UnknownClient
 from app.services.caller import Caller
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
@@ -33,10 +33,9 @@ class HooksEndpoint:
         self._counters = counters
         self._seen = seen
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
-        caller = self._callers.read(request.headers)
         event = client.read(decode_object(request.body), request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
         outcome = await self._service.handle(caller, event)
@@ -45,20 +44,23 @@ class HooksEndpoint:
 
     def failed(self, request: Request, error: BatonError) -> Response:
         """Answer an event that could not be served: allow, or block what is about to run."""
-        if isinstance(error, UnknownClient):
-            return Response(b"{}", 200, [(b"baton-error", error.detail.encode())])
-        client = _client(request)
+        try:
+            client = _client(request)
+        except UnknownClient as unknown:
+            return Response(b"{}", 200, [(b"baton-error", unknown.detail.encode())])
         on_failure = self._callers.on_failure(request.headers)
         self._counters.failed(client.name, on_failure, error.code)
         log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)
         event = request.parameter("event")
         answer, degraded = HookAnswer(), b"request"
+        refused = isinstance(error, Unauthenticated | Forbidden)
         if isinstance(error, Unauthenticated):
             self._counters.token_refused(f"token {error.token_id}" if error.token_id else f"address {request.address}")
+        if refused:
             event = _event(client, request)
             answer, degraded = HookAnswer(system_message=_unguarded(error)), b"token"
         if on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
-            reason = _unknown(error) if isinstance(error, Unauthenticated) else _refusal(error)
+            reason = _unknown(error) if refused else _refusal(error)
             answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)
         headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", degraded)]
         return Response(encode(client.render(event, answer)), 200, headers)
@@ -89,16 +91,17 @@ def _event(client: Client, request: Request) -> str:
 
 
 def _unguarded(error: BatonError) -> str:
+    known = isinstance(error, Forbidden)
     return (
-        f"BATON DOES NOT KNOW YOU: {error.detail}. Until then no rule of your team is asked before a tool runs, unless"
+        f"BATON {'DECIDES NOTHING FOR THIS TOKEN' if known else 'DOES NOT KNOW YOU'}: {error.detail}. Until then no rule of your team is asked before a tool runs, unless"
         " this project blocks without one (BATON_ON_FAILURE=block). `baton doctor` looks for the cause."
     )
 
 
 def _unknown(error: BatonError) -> str:
     return (
-        f"Baton refused this call because it does not know who asks: {error.detail}. This project asks to block when"
-        " no decision can be made (BATON_ON_FAILURE=block). Tell the person to run `baton doctor`."
+        f"Baton refused this call because it decides none for this token: {error.detail}. This project asks to block"
+        " when no decision can be made (BATON_ON_FAILURE=block). Tell the person to run `baton doctor`."
     )
 
 

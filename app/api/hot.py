@@ -20,18 +20,23 @@ from app.api.asgi import (
     Send,
     problem_response,
     read_body,
+    read_start,
     respond,
 )
 from app.api.guards import Guard
-from app.errors import BatonError, InternalError, MethodNotAllowed, TooLarge
+from app.errors import BatonError, Forbidden, InternalError, MethodNotAllowed, TooLarge, Unauthenticated
+from app.services.caller import Caller
 
 MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
 MAX_ROSTER_BODY = 16 << 20
 """Bytes of a roster that is pushed: a thousand agents with their prompts."""
+MAX_REFUSED_BODY = 64 << 10
+"""Bytes of a refused hook's body that are read, to know its event."""
 _ROSTER = re.compile(r"/rosters/[^/]+")
 
 REQUEST_ID = b"x-request-id"
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 log = logging.getLogger(__name__)
 _FIT = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
@@ -44,13 +49,15 @@ class StartFailed(Exception):
 class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
     """One POST endpoint. `path` ends in `/` when the rest of the path is the endpoint's to read.
 
-    `answer` gets the whole request. `failed` answers when the body could not be read or the endpoint broke: for hooks
-    even then a decision; None sends the problem.
+    `admit` reads from the headers who asks, and refuses whom the endpoint does not serve, before the body is read.
+    `answer` gets the whole request. `failed` answers when the caller is refused, the body could not be read or the
+    endpoint broke: for hooks even then a decision; None sends the problem.
     """
 
     path: str
     max_body: int
-    answer: Callable[[Request], Awaitable[Response]]
+    admit: Callable[[dict[bytes, bytes]], Caller]
+    answer: Callable[[Request, Caller], Awaitable[Response]]
     failed: Callable[[Request, BatonError], Response] | None = None
 
 
@@ -58,6 +65,8 @@ class HotFastAPI(FastAPI):
     """FastAPI with the agents' endpoints in front of its router and its middleware."""
 
     guard: Guard
+    admit: Callable[[dict[bytes, bytes]], object]
+    """Refuses a request that changes something and has no valid token, before its body is read."""
     hot: dict[str, HotRoute]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,13 +92,16 @@ class HotFastAPI(FastAPI):
                 response.headers.append((REQUEST_ID, name.encode()))
                 await respond(send, response)
             else:
-                await super().__call__(
-                    scope, await _limited(receive, scope["method"], path), _naming(send, name.encode())
-                )
+                if scope["method"] in _READING:
+                    limited = receive
+                else:
+                    self.admit(headers)
+                    limited = await _limited(receive, scope["method"], path)
+                await super().__call__(scope, limited, _naming(send, name.encode()))
         except Disconnected:
             return
-        except TooLarge as error:
-            await respond(send, problem_response(error))
+        except (TooLarge, Unauthenticated) as error:
+            await respond(send, problem_response(error, [(REQUEST_ID, name.encode())]))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Start and stop; what an operator can mend is told in its own words, without a stack."""
@@ -124,8 +136,6 @@ def _naming(send: Send, name: bytes) -> Send:
 
 async def _limited(receive: Receive, method: str, path: str) -> Receive:
     """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
-    if method in {"GET", "HEAD", "OPTIONS"}:
-        return receive
     roster = method == "PUT" and _ROSTER.fullmatch(path)
     body = await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY)
     parts = iter([{"type": "http.request", "body": body, "more_body": False}])
@@ -143,9 +153,11 @@ async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], 
         wrong = MethodNotAllowed(f"`{scope['method']}` is not allowed here; allowed: `POST`")
         return problem_response(wrong, [(b"allow", b"POST")])
     body = b""
+    failed: BatonError
     try:
+        caller = route.admit(headers)
         body = await read_body(receive, route.max_body)
-        return await route.answer(_request(scope, headers, body))
+        return await route.answer(_request(scope, headers, body), caller)
     except Disconnected:
         raise
     except BatonError as error:
@@ -153,7 +165,11 @@ async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], 
     except Exception:
         log.exception("`%s` failed", scope["path"])
         failed = InternalError()
-    return route.failed(_request(scope, headers, body), failed) if route.failed else problem_response(failed)
+    if route.failed is None:
+        return problem_response(failed)
+    if isinstance(failed, Unauthenticated | Forbidden) and not body:
+        body = await read_start(receive, MAX_REFUSED_BODY)
+    return route.failed(_request(scope, headers, body), failed)
 
 
 def _request(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> Request:

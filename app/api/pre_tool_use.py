@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.api.asgi import Headers, Request, Response
-from app.api.callers import PROTOCOL, CallerReader
+from app.api.callers import PROTOCOL
 from app.api.fields import LONGEST_TEXT, optional_text, required_object, required_text
 from app.api.json_io import decode_object, encode
 from app.engine.call import ToolCall
@@ -29,7 +29,7 @@ _DECISIONS: dict[str, Literal["allow", "ask", "block"]] = {"deny": "block", "ask
 class ShellView(msgspec.Struct, frozen=True, kw_only=True):
     """What reading the shell command yielded."""
 
-    programs: list[list[str]]
+    programs: list[tuple[str, ...]]
     """Every program that the line would run, at any nesting level, outermost first; quotes removed."""
     writes: list[str]
     """Targets of redirections and of programs that write."""
@@ -148,7 +148,7 @@ def decode_call(body: bytes, caller: Caller) -> ToolCall:
 def shell_view(shell: Shell) -> ShellView:
     """Show a reading as the API does."""
     return ShellView(
-        programs=[list(program.argv) for program in shell.programs],
+        programs=[program.argv for program in shell.programs],
         writes=list(dict.fromkeys(write.target for write in shell.writes if write.target != SOMEWHERE)),
         categories=list(shell.categories),
         unparsed=shell.unparsed != "",
@@ -206,14 +206,12 @@ def header_text(text: str) -> bytes:
 class PreToolUseEndpoint:
     """Reads, decides, renders."""
 
-    def __init__(self, callers: CallerReader, service: PreToolUse, seen: ClientsSeen) -> None:
-        self._callers = callers
+    def __init__(self, service: PreToolUse, seen: ClientsSeen) -> None:
         self._service = service
         self._seen = seen
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one call."""
-        caller = self._callers.read(request.headers)
         call = decode_call(request.body, caller)
         self._seen.note(caller.principal, call.client, caller.protocol)
         decision = await self._service.decide(caller, call)

@@ -7,7 +7,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.api.asgi import Request, Response
-from app.api.callers import CallerReader
 from app.api.fields import optional_text
 from app.api.json_io import decode_object, encode
 from app.clients.base import HookEvent
@@ -107,21 +106,20 @@ class RouteExplained(msgspec.Struct, frozen=True, kw_only=True):
 class RouteEndpoint:
     """Reads a UserPromptSubmit payload and has it routed."""
 
-    def __init__(self, callers: CallerReader, routing: RoutingParts, sessions: Sessions, seen: ClientsSeen) -> None:
-        self._callers = callers
+    def __init__(self, routing: RoutingParts, sessions: Sessions, seen: ClientsSeen) -> None:
         self._routing = routing
         self._sessions = sessions
         self._seen = seen
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request, caller: Caller) -> Response:
         """Route a prompt."""
-        caller, event, prompt = self._read(request)
+        caller, event, prompt = self._read(request, caller)
         self._seen.note(caller.principal, event.client, caller.protocol)
         return Response(encode(shown(await self._routing.pipeline.route(caller, event, prompt))))
 
-    async def explain(self, request: Request) -> Response:
+    async def explain(self, request: Request, caller: Caller) -> Response:
         """Show every feature of every candidate; nothing is recorded."""
-        _, _, prompt = self._read(request)
+        _, _, prompt = self._read(request, caller)
         require(prompt.principal, "routes.make")
         found = await explain(
             self._routing.rosters,
@@ -153,8 +151,7 @@ class RouteEndpoint:
         )
         return Response(encode(answer))
 
-    def _read(self, request: Request) -> tuple[Caller, HookEvent, Prompt]:
-        caller = self._callers.read(request.headers)
+    def _read(self, request: Request, caller: Caller) -> tuple[Caller, HookEvent, Prompt]:
         payload, roster = _payload(request.body)
         event = HookEvent(
             client=optional_text(payload, "client") or CLIENT,

@@ -7,7 +7,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.api.asgi import Request, Response
-from app.api.callers import CallerReader
 from app.api.fields import optional_count, optional_text, required_object, required_text
 from app.api.json_io import decode_object, encode
 from app.clients.base import EventName, HookEvent
@@ -61,13 +60,12 @@ class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
 class SessionEventsEndpoint:
     """Reads the three events and has them served."""
 
-    def __init__(self, callers: CallerReader, sessions: Sessions) -> None:
-        self._callers = callers
+    def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def start(self, request: Request) -> Response:
+    async def start(self, request: Request, caller: Caller) -> Response:
         """Answer a session's start."""
-        payload, caller = self._read(request)
+        payload, caller = _read(request, caller)
         event = read_event(payload, "SessionStart")
         if event.source and event.source not in SOURCES:
             raise Invalid("source", f"is `{event.source}`", SOURCES)
@@ -83,25 +81,25 @@ class SessionEventsEndpoint:
         )
         return Response(encode(answer))
 
-    async def end(self, request: Request) -> Response:
+    async def end(self, request: Request, caller: Caller) -> Response:
         """Answer a session's end."""
-        payload, caller = self._read(request)
+        payload, caller = _read(request, caller)
         return Response(
             encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd"))))
         )
 
-    async def tool_used(self, request: Request) -> Response:
+    async def tool_used(self, request: Request, caller: Caller) -> Response:
         """Answer the end of a tool call."""
-        payload, caller = self._read(request)
+        payload, caller = _read(request, caller)
         required_text(payload, "tool_name", "toolName")
         event = read_event(payload, "PostToolUse")
         return Response(encode(Acknowledged(degraded=await self._sessions.tool_used(caller, event))))
 
-    def _read(self, request: Request) -> tuple[dict[str, Any], Caller]:
-        payload = decode_object(request.body)
-        caller = self._callers.read(request.headers)
-        project = optional_text(payload, "project")
-        return payload, msgspec.structs.replace(caller, project=project) if project else caller
+
+def _read(request: Request, caller: Caller) -> tuple[dict[str, Any], Caller]:
+    payload = decode_object(request.body)
+    project = optional_text(payload, "project")
+    return payload, msgspec.structs.replace(caller, project=project) if project else caller
 
 
 def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:

@@ -1,6 +1,7 @@
 """A server that asks for tokens: who is served, what a refused hook is answered, and that no secret leaks."""
 
 import json
+import socket
 import subprocess
 
 import pytest
@@ -159,3 +160,50 @@ def test_no_secret_is_in_the_log_the_answers_or_the_audit(server, admin):
     (database,) = server.home.glob("baton.db")
     kept = database.read_bytes() + (server.home / "baton.db-wal").read_bytes()
     assert not [secret for secret in (first, *others) if secret.encode() in kept]
+
+
+CALLS = ["/pre-tool-use", "/post-tool-use", "/session-start", "/session-end", "/route"]
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_an_auditor_has_no_agents(server, admin, path):
+    text, _ = made(server, admin, "ava", "auditor")
+    with bearer(server, text) as ava:
+        answer = ava.post(path, json=CALL | {"prompt": "p"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+        assert "`auditor` may not do `calls.make`" in answer.json()["detail"]
+        assert ava.post("/policies/evaluate", json=CALL).status_code == 200
+
+
+@pytest.mark.parametrize("failure", ["allow", "block"])
+def test_a_hook_of_an_auditor_gets_the_failure_answer(server, admin, failure):
+    text, _ = made(server, admin, "ava", "auditor")
+    with bearer(server, text, **{"Baton-On-Failure": failure}) as http:
+        answer = http.post("/hooks/claude-code", json=EVENT)
+    assert (answer.status_code, answer.headers["baton-degraded"]) == (200, "token")
+    assert ("deny" in answer.text) == (failure == "block")
+    assert "`auditor` may not do `calls.make`" in answer.text
+    assert admin.get("/status").json()["hook_failures"][f"claude-code {failure} forbidden"] == 1
+
+
+def raw(server, path, size):
+    """Announce a body of that size, send none of it, and give the answer that comes all the same."""
+    host, port = server.url.removeprefix("http://").split(":")
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        connection.sendall(head.encode())
+        return connection.recv(65_536).decode()
+
+
+@pytest.mark.parametrize("path", ["/pre-tool-use", "/session-start", "/route", "/policies/evaluate", "/tokens"])
+def test_a_caller_without_a_token_is_refused_before_the_body_is_read(server, path):
+    assert " 401 " in raw(server, path, 1 << 20).splitlines()[0]
+
+
+@pytest.mark.parametrize("size", [1_000, 100_000])
+def test_of_a_refused_hook_only_as_much_is_read_as_tells_its_event(server, size):
+    with server.client(**{"Baton-On-Failure": "block"}) as http:
+        answer = http.post("/hooks/claude-code", json=EVENT | {"more": "x" * size})
+        named = http.post("/hooks/claude-code?event=PreToolUse", json=EVENT | {"more": "x" * size})
+    assert answer.json().get("decision") == ("block" if size > 65_536 else None)
+    assert named.json()["hookSpecificOutput"]["permissionDecision"] == "deny"
