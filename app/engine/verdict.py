@@ -44,7 +44,7 @@ class RuleHit(msgspec.Struct, frozen=True):
     effect: Effect
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The engine's answer. Effect `abstain` means that no rule spoke: no opinion.
 
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,

@@ -13,7 +13,7 @@ class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decided call. `degraded` names what was unavailable; `elapsed_us` is in microseconds.
 
     `overridden` tells that the person had switched Baton off for their session, so no rule ran, or that a rule which

@@ -1,15 +1,14 @@
 """Decides one tool call: mode, history, rules, record. It renders nothing and never touches SQL."""
 
-from collections import OrderedDict
 from time import perf_counter_ns
 
-import msgspec
 from uuid_utils import uuid7
 
 from app import logs
 from app.engine.call import ToolCall
 from app.engine.policy.evaluate import evaluate
 from app.engine.verdict import Facts, RuleHit, Verdict
+from app.services.answers import Answers, unpack
 from app.services.caller import Caller
 from app.services.counters import Counters
 from app.services.decision import Decision, ModeInForce
@@ -26,12 +25,6 @@ from app.store.redis import RedisUnavailable
 
 RATE_RULE = "limits/rate"
 """The rule that a refusal for too many calls names."""
-REMEMBERED = 2_048
-"""Decisions that a process keeps to answer retries with, even while Redis is away."""
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Decision).decode
-_Key = tuple[str, str, str, bytes]
 
 
 class PreToolUse:
@@ -59,7 +52,7 @@ class PreToolUse:
         self._sessions = sessions
         self._history = history
         self._recorder = recorder
-        self._answered: OrderedDict[_Key, Decision] = OrderedDict()
+        self._answers = Answers()
 
     async def decide(self, caller: Caller, call: ToolCall) -> Decision:
         """Decide a call and record it; a retry (same `tool_use_id`) gets the answer that the first one got."""
@@ -67,7 +60,7 @@ class PreToolUse:
         principal = caller.principal
         name = name_of_call(call) if call.tool_use_id else b""
         key = (principal.organisation, principal.user, call.session_id, name)
-        known = self._answered.get(key) if name else None
+        known = self._answers.find(key) if name else None
         if known is not None:
             return known
         degraded: tuple[str, ...] = ()
@@ -85,7 +78,7 @@ class PreToolUse:
                 degraded = ("history",)
         if prior is not None:
             if prior.answer is not None:
-                return _decode(prior.answer)
+                return unpack(prior.answer)
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
         logs.decision_id.set(decision_id)
@@ -98,9 +91,8 @@ class PreToolUse:
         decision = self._judge(caller, call, in_force, decision_id, prior, degraded, started, wait_ms)
         answer = None
         if name and not wait_ms:  # a call that came too fast is decided when it comes again
-            self._remember(key, decision)
-            packed = _packed(decision) if prior is not None else None
-            if packed is not None:
+            packed = self._answers.keep(key, decision)
+            if packed is not None and prior is not None:
                 answer = (answer_key(principal, call, name), packed)
         self._counters.decided(decision)
         prompt = self._kept_prompt(caller, call, in_force)
@@ -163,11 +155,6 @@ class PreToolUse:
         facts = self.facts_without_history(caller, call)
         return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
 
-    def _remember(self, key: _Key, decision: Decision) -> None:
-        self._answered[key] = decision
-        if len(self._answered) > REMEMBERED:
-            self._answered.popitem(last=False)
-
 
 def _too_many(wait_ms: int) -> Verdict:
     """Refuse a call of a user who makes too many; in words, as an agent that loops reads them."""
@@ -180,11 +167,3 @@ def _too_many(wait_ms: int) -> Verdict:
             f" last calls have shown; the next call is answered in {-(-wait_ms // 1000)} s."
         ),
     )
-
-
-def _packed(decision: Decision) -> bytes | None:
-    """Pack an answer; None for text with half a surrogate pair, which cannot be: a retry is decided again."""
-    try:
-        return _encode(decision)
-    except UnicodeEncodeError:
-        return None

@@ -1,0 +1,44 @@
+"""Answers that were given, for retries of their calls. It keeps them in this process: the recorder keeps them in Redis."""
+
+from collections import OrderedDict
+
+import msgspec
+
+from app.services.decision import Decision
+
+REMEMBERED = 2_048
+"""Answers that a process keeps to answer retries with, even while Redis is away."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Decision).decode
+
+Key = tuple[str, str, str, bytes]
+"""Organisation, user, session, and the name of the call."""
+
+
+class Answers:
+    """The latest answers, each packed: one block of memory that is cheap to drop."""
+
+    def __init__(self) -> None:
+        self._packed: OrderedDict[Key, bytes] = OrderedDict()
+
+    def find(self, key: Key) -> Decision | None:
+        """Give what a call was answered, if it is one of the latest."""
+        packed = self._packed.get(key)
+        return None if packed is None else unpack(packed)
+
+    def keep(self, key: Key, decision: Decision) -> bytes | None:
+        """Keep an answer and give it packed; None for text that cannot be: a retry is decided again."""
+        try:
+            packed = _encode(decision)
+        except UnicodeEncodeError:  # half a surrogate pair
+            return None
+        self._packed[key] = packed
+        if len(self._packed) > REMEMBERED:
+            self._packed.popitem(last=False)
+        return packed
+
+
+def unpack(packed: bytes) -> Decision:
+    """Read an answer that was packed, here or by another server."""
+    return _decode(packed)
