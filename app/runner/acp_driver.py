@@ -30,6 +30,7 @@ class AcpDriver:
         self._client = AcpClient(task.folder, permissions, self._take)
         self._connection: ClientSideConnection | None = None
         self._session = ""
+        self._appends = False
         self._listening = False
         self._cost: float | None = None
 
@@ -47,6 +48,7 @@ class AcpDriver:
                 raise AgentError(
                     "agent_protocol", f"the agent speaks ACP {hello.protocol_version}, not {PROTOCOL_VERSION}"
                 )
+            self._appends = bool(hello.agent_info and "claude" in hello.agent_info.name)
             options = await self._open(connection, hello.agent_capabilities or AgentCapabilities())
             self._tell("agent.session", {"id": self._session})
             await self._set(connection, options)
@@ -91,7 +93,9 @@ class AcpDriver:
                     loaded = await connection.load_session(session_id=task.agent_session, cwd=folder, mcp_servers=[])
                     self._session = task.agent_session
                     return list(loaded.config_options or [])
-        meta: dict[str, Any] = {"systemPrompt": {"append": task.system_prompt}} if self._takes_system_prompt else {}
+        meta: dict[str, Any] = (
+            {"systemPrompt": {"append": task.system_prompt}} if self._appends and task.system_prompt else {}
+        )
         began = await connection.new_session(cwd=folder, mcp_servers=[], **meta)
         self._session = began.session_id
         return list(began.config_options or [])
@@ -112,12 +116,9 @@ class AcpDriver:
                 )
             await connection.set_config_option(config_id=option.id, session_id=self._session, value=value)
 
-    @property
-    def _takes_system_prompt(self) -> bool:
-        return bool(self._task.system_prompt) and "claude" in self._provider.command[0]
-
     def _prompt(self) -> str:
-        if self._task.system_prompt and not self._takes_system_prompt:
+        """Give the prompt, after the system prompt where the agent takes none of its own, as only Claude's does."""
+        if self._task.system_prompt and not self._appends:
             return f"{self._task.system_prompt}\n\n{self._task.prompt}"
         return self._task.prompt
 

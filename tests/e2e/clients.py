@@ -23,6 +23,8 @@ LIMIT_S = 60.0
 BINARIES = {
     "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
     "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
+    "claude-agent-acp": "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
+    "codex-acp": "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
 }
 
 
@@ -58,7 +60,7 @@ def install() -> None:
 
 
 def binary(name: str) -> Path:
-    """The native program of an installed client: `claude` or `codex`."""
+    """The program of an installed client: native for `claude` and `codex`, a script for node for the ACP adapters."""
     found = _found(name)
     if not found:
         raise FileNotFoundError(f"`{name}` is not installed under {INSTALLED}")

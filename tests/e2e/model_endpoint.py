@@ -161,7 +161,8 @@ def messages_events(step: Step, model: str, number: int) -> Iterator[dict[str, A
     yield {"type": "message_start", "message": message}
     if isinstance(step, str):
         yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": step}}
+        for piece in re.findall(r"\S*\s*", step)[:-1]:
+            yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
         yield {"type": "content_block_stop", "index": 0}
     for index, use in enumerate(_uses(step)):
         block = {"type": "tool_use", "id": f"toolu_{number:04}_{index}", "name": use.name, "input": {}}

@@ -1,0 +1,243 @@
+"""`baton runner` with the real Codex and Claude Code through their ACP adapters, against a scripted model."""
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+import yaml
+
+from tests.e2e import clients
+from tests.e2e.conftest import BATON, Server
+from tests.e2e.model_endpoint import ModelEndpoint, Script, Use
+
+pytestmark = pytest.mark.e2e
+
+LIMIT_S = 60.0
+CHEAP = {"claude_code": ("haiku", "claude-haiku"), "codex": ("gpt-6-luna", "gpt-6-luna")}
+"""The model that a cheap tier asks for, and how its name begins on the wire."""
+
+
+@dataclass
+class Laptop:
+    """A developer's machine: a project, a `runner.yaml` for one model endpoint, and the runner's process."""
+
+    server: Server
+    home: Path
+    model: ModelEndpoint
+    process: subprocess.Popen[bytes] | None = None
+    seen: list[psutil.Process] = field(default_factory=list)
+
+    @property
+    def project(self) -> Path:
+        return self.home / "project"
+
+    def start(self) -> None:
+        """Write the configuration and start the runner."""
+        self.project.mkdir(parents=True)
+        codex_home = self.home / ".codex"
+        codex_home.mkdir()
+        (codex_home / "config.toml").write_text(
+            clients.CODEX_CONFIG.format(url=self.model.url, model=clients.CODEX_MODEL)
+        )
+        quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
+        claude = dict.fromkeys((*quiet, "DISABLE_ERROR_REPORTING"), "1")
+        claude |= {"ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": "dummy"}
+        codex = {"CODEX_HOME": str(codex_home), "SCRIPTED_KEY": "dummy", "MODEL_PROVIDER": "scripted"}
+        codex["CODEX_PATH"] = str(clients.binary("codex"))
+        providers = {
+            "claude_code": {
+                "command": ["node", str(clients.binary("claude-agent-acp"))],
+                "mode": "default",
+                "env": claude,
+            },
+            "codex": {"command": ["node", str(clients.binary("codex-acp"))], "mode": "workspace-write", "env": codex},
+        }
+        file = self.home / ".config" / "baton" / "runner.yaml"
+        file.parent.mkdir(parents=True)
+        file.write_text(yaml.safe_dump({"workspaces": {"shop": str(self.project)}, "providers": providers}))
+        env = clients.clean_env(self.home) | {"BATON_URL": self.server.url, "BATON_USER": self.home.parent.name}
+        with (self.home / "runner.log").open("ab") as log:
+            command = [BATON, "runner", "run"]
+            self.process = subprocess.Popen(command, env=env, cwd=self.home, stdout=log, stderr=log)
+
+    def agents(self) -> list[psutil.Process]:
+        """The processes below the runner; kept, so that a test can see them gone."""
+        assert self.process is not None
+        self.seen = psutil.Process(self.process.pid).children(recursive=True)
+        return self.seen
+
+    def call(self, method: str, path: str, **body: Any) -> Any:
+        headers = {"Baton-User": self.home.parent.name}
+        answer = httpx2.request(method, self.server.url + path, json=body or None, headers=headers, timeout=10)
+        return answer.raise_for_status().json()
+
+    def delegate(self, provider: str, prompt: str = "[[main]] go", **more: Any) -> str:
+        body = {"user_prompt": prompt, "provider": provider, "workspace": "shop", **more}
+        return str(self.call("POST", "/delegate", **body)["job"]["id"])
+
+    def until(self, found: Callable[[], Any]) -> Any:
+        end = time.monotonic() + LIMIT_S
+        while not (value := found()):
+            assert time.monotonic() < end, (self.home / "runner.log").read_text()
+            time.sleep(0.05)
+        return value
+
+    def reaches(self, job: str, *states: str) -> dict[str, Any]:
+        return dict(self.until(lambda: (one := self.call("GET", f"/jobs/{job}"))["state"] in states and one))
+
+    def ended(self, job: str) -> dict[str, Any]:
+        return self.reaches(job, "completed", "failed", "cancelled")
+
+    def updates(self, job: str) -> list[dict[str, Any]]:
+        """What the agent told in a job that has ended."""
+        headers = {"Baton-User": self.home.parent.name}
+        with httpx2.stream("GET", f"{self.server.url}/jobs/{job}/events", headers=headers, timeout=10) as stream:
+            events = [json.loads(line[5:]) for line in stream.iter_lines() if line.startswith("data:")]
+        return [event["update"] for event in events if event.get("source") == "delegated_agent"]
+
+
+Laptops = Callable[[Script], Laptop]
+
+
+@pytest.fixture
+def laptop(server: Server, tmp_path: Path) -> Iterator[Laptops]:
+    """Give a laptop whose model plays a script; at the test's end its runner is gone."""
+    made: list[Laptop] = []
+
+    def make(script: Script) -> Laptop:
+        model = ModelEndpoint(script)
+        model.__enter__()
+        made.append(Laptop(server, tmp_path / "home", model))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        assert one.process is not None
+        one.process.kill()
+        one.process.wait()
+        one.model.__exit__()
+
+
+PROVIDERS = pytest.mark.parametrize("provider", ["claude_code", "codex"])
+
+
+def shell(provider: str, command: str) -> Use:
+    """A command that the agent may not run without asking."""
+    if provider == "claude_code":
+        return Use("Bash", {"command": command, "description": "a command"})
+    script = {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "it is needed"}
+    return Use(
+        "exec",
+        f"try {{ text(await tools.exec_command({json.dumps(script)})) }} catch (error) {{ text(String(error)) }}",
+    )
+
+
+@PROVIDERS
+def test_an_answer_streams_back_with_its_cost_from_the_model_of_its_tier(laptop, provider):
+    asked, named = CHEAP[provider]
+    here = laptop({"main": ["one two three"]})
+    job = here.delegate(provider, model=asked)
+    done = here.ended(job)
+    assert (done["state"], done.get("error")) == ("completed", None)
+    assert {one.model.startswith(named) for one in here.model.thread("main")} == {True}
+    chunks = [u["content"]["text"] for u in here.updates(job) if u["sessionUpdate"] == "agent_message_chunk"]
+    assert "".join(chunks) == here.call("GET", f"/jobs/{job}/output")["output"] == "one two three"
+    assert done["usage"]["output_tokens"] == 5
+    assert ("cost_usd" in done["usage"]) == (provider == "claude_code")
+
+
+@PROVIDERS
+def test_a_model_that_the_agent_does_not_have_is_refused_before_it_costs_anything(laptop, provider):
+    here = laptop({"main": ["never"]})
+    done = here.ended(here.delegate(provider, model="no-such-model"))
+    assert done["error"]["code"] == "model_not_offered"
+    assert CHEAP[provider][0] in done["error"]["detail"]
+    assert not here.model.asked
+
+
+@PROVIDERS
+@pytest.mark.parametrize("answer", ["allow", "deny"])
+def test_a_person_decides_what_the_agent_asks(laptop, provider, answer):
+    here = laptop({"main": [shell(provider, "touch touched"), "the end"]})
+    job = here.delegate(provider)
+    here.reaches(job, "awaiting_permission")
+    (asked,) = here.call("GET", f"/jobs/{job}/permissions")["items"]
+    assert "touch touched" in json.dumps(asked)
+    here.call("POST", f"/jobs/{job}/permissions/{asked['id']}", answer=answer, reason="a test")
+    here.ended(job)
+    assert (here.project / "touched").exists() == (answer == "allow")
+
+
+@PROVIDERS
+def test_the_policies_refuse_without_a_person(laptop, provider):
+    here = laptop({"main": [shell(provider, "touch touched && git push --force origin main"), "the end"]})
+    job = here.delegate(provider)
+    here.ended(job)
+    assert not (here.project / "touched").exists()
+    (asked,) = here.call("GET", f"/jobs/{job}/permissions")["items"]
+    assert (asked["state"], asked["decided_by"]) == ("denied", "policy")
+
+
+def test_a_write_outside_the_workspace_is_refused_without_a_question(laptop, tmp_path):
+    outside = tmp_path / "outside.txt"
+    here = laptop({"main": [Use("Write", {"file_path": str(outside), "content": "x"}), "the end"]})
+    job = here.delegate("claude_code")
+    here.ended(job)
+    assert not outside.exists()
+    assert here.call("GET", f"/jobs/{job}/permissions")["items"] == []
+
+
+@PROVIDERS
+def test_a_cancel_ends_the_agent_in_the_middle_of_an_answer(laptop, provider):
+    asked, release = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        asked.set()
+        release.wait(LIMIT_S)
+        return "too late"
+
+    here = laptop({"main": [hang]})
+    job = here.delegate(provider)
+    assert asked.wait(LIMIT_S)
+    agents = here.agents()
+    here.call("POST", f"/jobs/{job}/cancel")
+    done = here.ended(job)
+    release.set()
+    assert (done["state"], "too late" in here.call("GET", f"/jobs/{job}/output")["output"]) == ("cancelled", False)
+    assert len(agents) > 1
+    here.until(lambda: not any(one.is_running() for one in agents))
+
+
+@PROVIDERS
+def test_a_killed_runner_leaves_no_agent(laptop, provider):
+    asked, release = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        asked.set()
+        release.wait(LIMIT_S)
+        return "too late"
+
+    here = laptop({"main": [hang]})
+    here.delegate(provider)
+    assert asked.wait(LIMIT_S)
+    agents = here.agents()
+    here.process.kill()
+    here.until(lambda: not any(one.is_running() and one.status() != "zombie" for one in agents))
+    release.set()
+
+
+@PROVIDERS
+def test_the_next_delegation_of_a_session_goes_on_where_the_last_one_ended(laptop, provider):
+    here = laptop({"main": ["the word is swordfish"], "next": ["the end"]})
+    here.ended(here.delegate(provider, session_id="conversation"))
+    here.ended(here.delegate(provider, prompt="[[next]] go on", session_id="conversation"))
+    assert "swordfish" in here.model.thread("next")[-1].text()
