@@ -47,6 +47,8 @@ class GraphSpawns:
         self._jobs = jobs
         self._organisation = organisation
         self._closing = asyncio.Event()
+        # SQLite's writers wait for each other without an order and not for long; this process's own wait here.
+        self._turn = asyncio.Lock() if database.dialect == "sqlite" else contextlib.nullcontext()
 
     async def spawn(self, principal: Principal, graph_id: str, task: str, asked: Asked) -> tuple[StoredGraph, Spawned]:
         """Start one task. Raises as `batch` does."""
@@ -74,7 +76,7 @@ class GraphSpawns:
         fitted = {name: _fitted(before, name, one) for name, one in asked.items()}
         plans = {name: await self._spawns.judge(principal, one) for name, one in fitted.items()}
         jobs: list[Job] = []
-        async with holding(self._database, principal, graph_id) as held:
+        async with self._turn, holding(self._database, principal, graph_id) as held:
             stored, spawned = await self._start(principal, held, fitted, plans, jobs)
         for job in jobs:
             await self._jobs.announce(job)
@@ -112,7 +114,7 @@ class GraphSpawns:
             except (SpawnRefused, Invalid) as error:
                 plans[name] = error.detail
         jobs: list[Job] = []
-        async with holding(self._database, principal, graph_id) as held:
+        async with self._turn, holding(self._database, principal, graph_id) as held:
             left = [name for name in due(held.stored.graph, held.at) if name in plans]
             good = {name: plan for name in left if isinstance(plan := plans[name], Plan)}
             bad = {name: detail for name in left if isinstance(detail := plans[name], str)}
