@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.limits import ADMIN
-from app.services.breakers import BreakerSeen
+from app.services.breaker import BreakerSeen
 
 router = APIRouter(prefix="/breakers", tags=["breakers"])
 
@@ -33,6 +33,10 @@ class BreakerModel(BaseModel):
     """A call that takes longer counts as slow, in milliseconds."""
     local: bool
     """True while Redis is away: this server alone knows it so."""
+    judged: int
+    """Choices of the last three days that people have judged; from twenty on, fewer than 60 % right hold it back."""
+    right: int
+    """Of these, the choices that people called right."""
 
     @classmethod
     def of(cls, seen: BreakerSeen) -> "BreakerModel":
@@ -51,6 +55,8 @@ class BreakerModel(BaseModel):
             failed=seen.failed,
             slow_ms=seen.limits.slow_ms,
             local=seen.local,
+            judged=seen.agreement.judged,
+            right=seen.agreement.right,
         )
 
 
@@ -75,19 +81,25 @@ async def list_breakers(caller: CallerOf, services: ServicesOf) -> BreakersModel
 
 
 @router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def open_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None) -> BreakerModel:
+async def open_breaker(
+    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
+) -> BreakerModel:
     """Hold a breaker open: its service is not asked until it is closed or reset."""
     return BreakerModel.of(await services.breakers.set(caller.principal, name, "open", _why(body)))
 
 
 @router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def close_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None) -> BreakerModel:
+async def close_breaker(
+    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
+) -> BreakerModel:
     """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
     return BreakerModel.of(await services.breakers.set(caller.principal, name, "close", _why(body)))
 
 
 @router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def reset_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None) -> BreakerModel:
+async def reset_breaker(
+    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
+) -> BreakerModel:
     """Close a breaker, forget what it counted, and leave it to its counts again."""
     return BreakerModel.of(await services.breakers.set(caller.principal, name, "reset", _why(body)))
 

@@ -6,6 +6,7 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
+from app.api.breakers import BreakerModel
 from app.api.callers import PROTOCOL
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.models import PolicyProblemModel
@@ -55,6 +56,16 @@ class TokenSeenModel(BaseModel):
     expires_at: datetime | None = None
 
 
+class ModelModel(BaseModel):
+    """The model that routing asks when it is unsure, as this server saw it last."""
+
+    url: str
+    model: str
+    up: bool | None = None
+    detail: str
+    checked_at: datetime | None = None
+
+
 class StatusModel(BaseModel):
     """The server at a glance: failures of all workers of this machine since the start, all decisions that are kept."""
 
@@ -74,6 +85,9 @@ class StatusModel(BaseModel):
     records: dict[str, int]
     refused: dict[str, int]
     """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
+    breakers: list[BreakerModel]
+    model: ModelModel | None = None
+    """The model that routing may ask; absent where it asks none."""
     clients: list[ClientModel]
     tokens: list[TokenSeenModel]
     runners: list[RunnerModel]
@@ -127,6 +141,8 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         hook_failures=failures,
         records=await services.recorder.stats(),
         refused=dict(services.counters.refused) if reach(caller.principal, "tokens.refused") else {},
+        breakers=[BreakerModel.of(one) for one in services.breakers.seen()],
+        model=ModelModel.model_validate(seen, from_attributes=True) if (seen := services.models.seen) else None,
         clients=[
             ClientModel(
                 user=c.user,

@@ -7,6 +7,8 @@ import typer
 
 from app.cli.api import Api, show_json
 
+_UP = {True: "up", False: "down", None: "not looked at yet"}
+
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
     """Show the server, its dependencies, what it decided, and when each client was last heard of."""
@@ -26,6 +28,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
     for who, count in sorted(answer["refused"].items()):
         print(f"  ! {count} hook calls with a refused token: {who}")
+    _models(answer)
     if not answer["clients"]:
         print("  clients: none heard of yet; `baton hooks install` connects one")
     for client in answer["clients"]:
@@ -38,6 +41,18 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
     for one in answer["runners"]:
         jobs = f"{one['active']} jobs, {one['slots']} free"
         print(f"  runner {one['id']} of {one['user']}: {jobs}, last heard of {_ago(one['last_seen'])} ago")
+
+
+def _models(answer: dict[str, Any]) -> None:
+    """Show the model that routing asks, and what it does not ask now."""
+    if model := answer.get("model"):
+        print(
+            f"  model at {model['url']}: {_UP[model.get('up')]}" + (f", {model['detail']}" if model["detail"] else "")
+        )
+    for one in answer["breakers"]:
+        if not one["allows"]:
+            why = "held open by a person" if one["held"] else one["cause"] or "people disagree with its choices"
+            print(f"  ! `{one['name']}` is not asked: {why}")
 
 
 def _counts(title: str, counts: dict[str, Any], none: str) -> None:

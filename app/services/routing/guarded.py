@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from app.services.breakers import Breaker
+from app.services.breaker import Breaker
 from app.services.routing.model_client import ModelFailed
 
 log = logging.getLogger(__name__)

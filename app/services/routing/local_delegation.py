@@ -22,7 +22,7 @@ from app.engine.masking import mask
 from app.engine.model_text import harmless, one_line
 from app.engine.principal import Principal
 from app.engine.routing.workflow import detect
-from app.services.breakers import Breaker
+from app.services.breaker import Breaker
 from app.services.permissions import require
 from app.services.routing.guarded import guarded, timed
 from app.services.routing.model_client import Endpoint, ModelClient, Reply

@@ -4,7 +4,7 @@ import asyncio
 
 from app.engine.model_choice import messages, names, read, response_format, unsure
 from app.engine.routing.agents import Candidate
-from app.services.breakers import Breaker
+from app.services.breaker import Breaker
 from app.services.routing.guarded import guarded, timed
 from app.services.routing.model_client import Endpoint, ModelClient, ModelFailed
 from app.services.routing.model_health import ModelHealth

@@ -4,7 +4,8 @@ import asyncio
 
 from app.engine.breaker import Limits
 from app.engine.local_delegation import Intent
-from app.services.breakers import Breaker, Breakers
+from app.services.breaker import Breaker
+from app.services.breakers import Breakers
 from app.services.routing.local_delegation import LocalDelegation, LocalModel, Terms, probe
 from app.services.routing.model_client import Endpoint, ModelClient
 from app.services.routing.model_health import ModelHealth, ModelSeen

@@ -10,7 +10,7 @@ import msgspec
 
 from app.engine.masking import mask
 from app.engine.routing.agents import Candidate
-from app.services.breakers import Breaker
+from app.services.breaker import Breaker
 from app.services.routing.guarded import guarded, timed
 from app.services.routing.model_client import ModelClient, ModelFailed
 from app.services.routing.stage import Choice, Prompt
