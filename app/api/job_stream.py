@@ -29,13 +29,23 @@ LastEventId = Annotated[
     str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event that was read.")
 ]
 _EXAMPLE = 'id: 1\nevent: job.state\ndata: {"job":"job_1","no":1,"state":"queued"}\n\n'
+_EVENT = {
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""What one event is; OpenAPI 3.2's key, which says nothing to readers of 3.1."""
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "Events of the types `session.update`, `job.state`, `permission.requested`, `permission.resolved`,"
             " `agent.session` and `workspace.diff`, each with its number as `id` and a JSON object as `data`."
         ),
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": _EVENT, "example": _EXAMPLE}},
     }
 }
 
