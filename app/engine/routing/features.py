@@ -33,6 +33,15 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT = Weights()
+_ALONE = 1.8
+"""What words count for more where there is no table of vectors, so that scores stay in the range of the confidence."""
+
+
+def by_words(weights: Weights) -> Weights:
+    """Give the weights for agents that are compared by words alone."""
+    return msgspec.structs.replace(
+        weights, bm_body=_ALONE * weights.bm_body, cov_body=_ALONE * weights.cov_body, wl_whole=0.0, wl_body=0.0
+    )
 
 
 def confidence(weights: Weights, score: float, other: float) -> float:

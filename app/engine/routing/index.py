@@ -12,8 +12,8 @@ import numpy as np
 
 from app.engine.routing.agents import Agent
 from app.engine.routing.bm25f import Lexical, Lexicon
-from app.engine.routing.examples import parted
-from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, confidence
+from app.engine.routing.examples import gist, parted
+from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence
 from app.engine.routing.mentions import Mentions
 from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms, words
 from app.engine.routing.triggers import Triggers, is_expression
@@ -85,6 +85,8 @@ class Index:
         prompt_stems, prompt_terms = read(text)
         lexical = self._lexicon.score(prompt_terms)
         features = self._features(text, prompt_stems, lexical)
+        if self._embedder is None:
+            weights = by_words(weights)
         scores = features @ weights.vector
         order = np.lexsort((self._ranks, -scores))[: max(most, 2)].tolist()
         best = [float(scores[number]) for number in order[:2]] + [0.0, 0.0]
@@ -128,7 +130,7 @@ class _Texts:
         self.description = description
         self.examples = [text for text in (*agent.examples, *examples) if text.strip()][:MOST_EXAMPLES]
         self.body = plain(agent.body[:LONGEST_BODY]) or description
-        self.whole = f"{agent.name}: {description}"
+        self.whole = f"{agent.name}: {gist(description)}"
         triggers = (trigger for trigger in agent.triggers if not is_expression(trigger))
         self._more = " ".join((*agent.capabilities, *triggers))
 

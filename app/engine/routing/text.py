@@ -26,6 +26,7 @@ _STOP_WORDS = """
     thus to today together too try trying under until up upon us use used uses using ve very via want wanted wants
     was way we well were what whatever when where whether which while who whom whose why will with within without wo
     would yes yet you your yours"""
+_LANGUAGES = frozenset({"c", "r"})
 _STOP = frozenset(_STOP_WORDS.split())
 _SHORT = {
     "a11y": "accessibility", "admin": "administrator", "ai": "ai", "api": "api", "apis": "api", "app": "application",
@@ -78,7 +79,12 @@ def read(text: str) -> tuple[list[str], list[str]]:
     found = words(text)
     # A stemmer of one's own a call: they cannot be shared by threads, and cost less than a microsecond.
     stemmed: list[str] = Stemmer.Stemmer("english", 0).stemWords([_SHORT.get(word, word) for word in found])
-    return stemmed, [stem for word, stem in zip(found, stemmed, strict=True) if word not in _STOP]
+    return stemmed, [stem for word, stem in zip(found, stemmed, strict=True) if _tells(word)]
+
+
+def _tells(word: str) -> bool:
+    """Tell whether a word may speak for an agent: a lone letter or digit does not, unless a language is called so."""
+    return word not in _STOP and (len(word) > 1 or word in _LANGUAGES or word > "\u2fff")
 
 
 @lru_cache(maxsize=4_096)
