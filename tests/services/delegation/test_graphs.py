@@ -189,9 +189,9 @@ async def test_an_old_graph_is_removed_with_all_that_is_kept_of_it(one):
     await start(one, graph, "a")
     async with one.database.transaction() as connection:
         now = await store.now(connection)
-    assert await store.purge(one.database, "another", now + timedelta(days=1), 10) == 0
-    assert await store.purge(one.database, "default", now - timedelta(days=1), 10) == 0
-    assert await store.purge(one.database, "default", now + timedelta(days=1), 10) == 1
+    assert await store.purge_graphs(one.database, "another", now + timedelta(days=1)) == 0
+    assert await store.purge_graphs(one.database, "default", now - timedelta(days=1)) == 0
+    assert await store.purge_graphs(one.database, "default", now + timedelta(days=1)) == 1
     with pytest.raises(NotFound):
         await one.spawning.graphs.get(ADA, graph)
 
