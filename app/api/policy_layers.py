@@ -6,10 +6,12 @@ A layer's name is a query parameter, since a project's name holds slashes; witho
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.etags import IfMatch, etag, version_in
+from app.api.layer_change import LayerChangeOf, Tier, WhereOf
 from app.api.limits import ADMIN, EXPENSIVE
 from app.api.models import PolicyProblemModel
 from app.errors import Invalid
@@ -18,13 +20,6 @@ from app.store.policy_layers import LayerVersion, StoredLayer
 
 router = APIRouter(tags=["policies"])
 
-Tier = Literal["organisation", "team", "project", "user"]
-Name = Annotated[str, Query(max_length=500, description="The team, project or user; your own without it.")]
-Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
-IfMatch = Annotated[
-    str | None,
-    Header(alias="If-Match", max_length=100, description='The ETag of the active version, such as `"3"`.'),
-]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 FilePath = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$")
@@ -130,36 +125,28 @@ async def put_policy_layer(
     caller: CallerOf,
     services: ServicesOf,
     response: Response,
-    tier: Tier,
+    where: WhereOf,
     body: LayerBody,
-    name: Name = "",
     activate: bool = False,
     if_match: IfMatch = None,
 ) -> LayerModel:
     """Store a new version of a layer, checked as a whole: as a draft, or active at once, which may need `If-Match`."""
-    where = place(caller.principal, tier, name, caller.project)
     stored = await services.policy_layers.upload(
-        caller.principal, where, body.files, reason=body.reason, activate=activate, if_match=if_match
+        caller.principal, where, body.files, reason=body.reason, activate=activate, seen=version_in(if_match)
     )
     return answer(response, stored)
 
 
 @router.get("/policies/layers/{tier}", operation_id="get_policy_layer", response_model_exclude_none=True)
-async def get_policy_layer(
-    caller: CallerOf, services: ServicesOf, response: Response, tier: Tier, name: Name = ""
-) -> LayerModel:
+async def get_policy_layer(caller: CallerOf, services: ServicesOf, response: Response, where: WhereOf) -> LayerModel:
     """Show the active version of a layer; its `ETag` is what `If-Match` takes."""
-    where = place(caller.principal, tier, name, caller.project)
     return answer(response, await services.policy_layers.get(caller.principal, where))
 
 
 @router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
-async def delete_policy_layer(
-    caller: CallerOf, services: ServicesOf, tier: Tier, name: Name = "", reason: Reason = "", if_match: IfMatch = None
-) -> Response:
+async def delete_policy_layer(services: ServicesOf, change: LayerChangeOf) -> Response:
     """Take a layer out of force; its versions stay and can be activated again."""
-    where = place(caller.principal, tier, name, caller.project)
-    await services.policy_layers.remove(caller.principal, where, reason=reason, if_match=if_match)
+    await services.policy_layers.remove(change.principal, change.where, reason=change.reason, seen=change.version)
     return Response(status_code=204)
 
 
@@ -169,15 +156,13 @@ async def delete_policy_layer(
 async def list_policy_layer_versions(
     caller: CallerOf,
     services: ServicesOf,
-    tier: Tier,
-    name: Name = "",
+    where: WhereOf,
     cursor: Annotated[str, Query(max_length=20)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> LayerVersionPage:
     """List the versions of a layer, newest first. `cursor` is the `next_cursor` of the page before."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and 0 < int(cursor) < 2**31):
         raise Invalid("cursor", f"is `{cursor}`; take `next_cursor` of the page before")
-    where = place(caller.principal, tier, name, caller.project)
     below = int(cursor or 0)
     found = await services.policy_layers.versions(caller.principal, where, below=below, limit=limit + 1)
     more = str(found[limit - 1].version) if len(found) > limit else None
@@ -190,10 +175,9 @@ async def list_policy_layer_versions(
     response_model_exclude_none=True,
 )
 async def get_policy_layer_version(
-    caller: CallerOf, services: ServicesOf, tier: Tier, version: Version, name: Name = ""
+    caller: CallerOf, services: ServicesOf, where: WhereOf, version: Version
 ) -> LayerModel:
     """Show one version of a layer with its texts."""
-    where = place(caller.principal, tier, name, caller.project)
     return LayerModel.model_validate(
         await services.policy_layers.get(caller.principal, where, version), from_attributes=True
     )
@@ -206,18 +190,12 @@ async def get_policy_layer_version(
     response_model_exclude_none=True,
 )
 async def activate_policy_layer(
-    caller: CallerOf,
-    services: ServicesOf,
-    response: Response,
-    tier: Tier,
-    version: Version,
-    name: Name = "",
-    reason: Reason = "",
-    if_match: IfMatch = None,
+    services: ServicesOf, response: Response, change: LayerChangeOf, version: Version
 ) -> LayerModel:
     """Make a stored version the active one; `If-Match` names the one that it replaces."""
-    where = place(caller.principal, tier, name, caller.project)
-    stored = await services.policy_layers.activate(caller.principal, where, version, reason=reason, if_match=if_match)
+    stored = await services.policy_layers.activate(
+        change.principal, change.where, version, reason=change.reason, seen=change.version
+    )
     return answer(response, stored)
 
 
@@ -227,18 +205,11 @@ async def activate_policy_layer(
     dependencies=[ADMIN],
     response_model_exclude_none=True,
 )
-async def roll_back_policy_layer(
-    caller: CallerOf,
-    services: ServicesOf,
-    response: Response,
-    tier: Tier,
-    name: Name = "",
-    reason: Reason = "",
-    if_match: IfMatch = None,
-) -> LayerModel:
+async def roll_back_policy_layer(services: ServicesOf, response: Response, change: LayerChangeOf) -> LayerModel:
     """Make the version active that was so before; doing it again goes one further back."""
-    where = place(caller.principal, tier, name, caller.project)
-    stored = await services.policy_layers.roll_back(caller.principal, where, reason=reason, if_match=if_match)
+    stored = await services.policy_layers.roll_back(
+        change.principal, change.where, reason=change.reason, seen=change.version
+    )
     return answer(response, stored)
 
 
@@ -246,13 +217,11 @@ async def roll_back_policy_layer(
 async def diff_policy_layer(
     caller: CallerOf,
     services: ServicesOf,
-    tier: Tier,
-    name: Name = "",
+    where: WhereOf,
     before: Annotated[int | None, Query(alias="from", ge=0, le=2**31 - 1)] = None,
     after: Annotated[int | None, Query(alias="to", ge=0, le=2**31 - 1)] = None,
 ) -> LayerDiffModel:
     """Compare two versions: from the active one to the newest where not said; 0 is the empty layer."""
-    where = place(caller.principal, tier, name, caller.project)
     found = await services.policy_layers.diff(
         caller.principal,
         where,
@@ -274,5 +243,5 @@ async def _newest(caller: CallerOf, services: ServicesOf, where: Where) -> int:
 def answer(response: Response, stored: StoredLayer) -> LayerModel:
     """Show a version; an active one's number is the `ETag`."""
     if stored.state == "active":
-        response.headers["ETag"] = f'"{stored.version}"'
+        response.headers["ETag"] = etag(stored.version)
     return LayerModel.model_validate(stored, from_attributes=True)

@@ -10,8 +10,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
+from app.api.layer_change import Tier
 from app.api.limits import EXPENSIVE
-from app.api.policy_layers import FilePath, Tier
+from app.api.policy_layers import FilePath
 from app.errors import BatonError, Invalid
 from app.services.permissions import require
 from app.services.policy_layers import place

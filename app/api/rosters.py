@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.etags import etag
+from app.api.layer_change import RowChangeOf
 from app.api.limits import ADMIN
-from app.api.policy_layers import IfMatch, LayerModel, Name, Reason, Tier, answer
-from app.services.policy_layers import place
+from app.api.policy_layers import LayerModel, answer
 
 router = APIRouter(tags=["rosters"])
 Project = Annotated[str, Query(max_length=1_024)]
@@ -96,22 +96,16 @@ async def get_roster(
     response_model_exclude_none=True,
 )
 async def put_roster_row(
-    caller: CallerOf,
-    services: ServicesOf,
-    response: Response,
-    roster_id: str,
-    agent: str,
-    body: RowBody,
-    tier: Tier = "organisation",
-    name: Name = "",
-    reason: Reason = "",
-    if_match: IfMatch = None,
+    services: ServicesOf, response: Response, change: RowChangeOf, roster_id: str, agent: str, body: RowBody
 ) -> LayerModel:
     """Override a row in a layer: a new version of the layer, active at once; `If-Match` names the one it replaces."""
-    where = place(caller.principal, tier, name, caller.project)
-    change = body.model_dump(exclude_none=True)
     stored = await services.rosters.put(
-        caller.principal, where, f"{roster_id}/{agent}", change, reason=reason, if_match=if_match
+        change.principal,
+        change.where,
+        f"{roster_id}/{agent}",
+        body.model_dump(exclude_none=True),
+        reason=change.reason,
+        seen=change.version,
     )
     return answer(response, stored)
 
@@ -123,19 +117,10 @@ async def put_roster_row(
     response_model_exclude_none=True,
 )
 async def delete_roster_row(
-    caller: CallerOf,
-    services: ServicesOf,
-    response: Response,
-    roster_id: str,
-    agent: str,
-    tier: Tier = "organisation",
-    name: Name = "",
-    reason: Reason = "",
-    if_match: IfMatch = None,
+    services: ServicesOf, response: Response, change: RowChangeOf, roster_id: str, agent: str
 ) -> LayerModel:
     """Take the override of a row out of a layer, as a new version that is active at once."""
-    where = place(caller.principal, tier, name, caller.project)
     stored = await services.rosters.delete(
-        caller.principal, where, f"{roster_id}/{agent}", reason=reason, if_match=if_match
+        change.principal, change.where, f"{roster_id}/{agent}", reason=change.reason, seen=change.version
     )
     return answer(response, stored)

@@ -12,11 +12,12 @@ from app.engine.policy.diff import RuleChange, compare
 from app.engine.policy.layers import Tier
 from app.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
 from app.engine.principal import Principal
-from app.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, PreconditionFailed, StoreUnavailable
+from app.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
 from app.services.changes import Changes
 from app.services.policies import KIND, ORGANISATION, Policies, as_layer
 from app.services.policy_rights import may_read, require_write
 from app.services.users import Users
+from app.services.versions import check
 from app.store import audit, changes, policy_layers
 from app.store.policy_layers import LayerVersion, StoredLayer
 from app.store.sql import Database, DatabaseUnavailable
@@ -119,13 +120,13 @@ class PolicyLayers:
         *,
         reason: str,
         activate: bool,
-        if_match: str | None,
+        seen: str | None,
     ) -> StoredLayer:
         """Store a new version, as a draft or active at once.
 
         Raises:
             PoliciesRefused: the layer is not accepted.
-            PreconditionFailed: another version is active than `if_match` names.
+            PreconditionFailed: another version is active than `seen` names, or none is named.
         """
         self._require_write(principal, where)
         await self.validate(where, files)
@@ -133,7 +134,7 @@ class PolicyLayers:
 
         async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
             if activate:
-                _match(if_match, before)
+                check(seen, before, required=bool(before))
             version = await policy_layers.add(
                 connection, organisation, tier, name, files, by=principal.user, reason=reason
             )
@@ -145,28 +146,28 @@ class PolicyLayers:
         return await self.get(principal, where, after["version"])
 
     async def activate(
-        self, principal: Principal, where: Where, version: int, *, reason: str, if_match: str | None, action: str = ""
+        self, principal: Principal, where: Where, version: int, *, reason: str, seen: str | None, action: str = ""
     ) -> StoredLayer:
         """Make a stored version the active one, if it is still accepted.
 
         Raises:
             NotFound: there is no such version.
             PoliciesRefused: it no longer fits what lies above it.
-            PreconditionFailed: another version is active than `if_match` names.
+            PreconditionFailed: another version is active than `seen` names, or none is named.
         """
         self._require_write(principal, where)
         stored = await self.get(principal, where, version)
         await self.validate(where, stored.files)
 
         async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
-            _match(if_match, before)
+            check(seen, before, required=bool(before))
             await policy_layers.activate(connection, principal.organisation, where.tier, where.name, version)
             return {"version": version, "active": version}
 
         await self._change(principal, where, action or "activate", reason, work)
         return await self.get(principal, where, version)
 
-    async def roll_back(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> StoredLayer:
+    async def roll_back(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> StoredLayer:
         """Make the version active that was so before the active one; doing it again goes one further back.
 
         Raises:
@@ -178,14 +179,14 @@ class PolicyLayers:
         )
         if not version:
             raise Conflict(f"layer `{where}` has no version that was active before; `DELETE` removes the active one")
-        return await self.activate(principal, where, version, reason=reason, if_match=if_match, action="rollback")
+        return await self.activate(principal, where, version, reason=reason, seen=seen, action="rollback")
 
-    async def remove(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> None:
+    async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
         """Take a layer out of force; its versions stay. One that is not active is no error."""
         self._require_write(principal, where)
 
         async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
-            _match(if_match, before)
+            check(seen, before, required=bool(before))
             await policy_layers.retire(connection, principal.organisation, where.tier, where.name)
             return {"active": 0}
 
@@ -264,17 +265,6 @@ def refusal(problems: list[Problem]) -> PoliciesRefused:
     return PoliciesRefused(
         f"{count}; the first: {problems[0]}", *(FieldError(f"{one.file}:{one.line}", one.text) for one in problems)
     )
-
-
-def _match(if_match: str | None, active: int) -> None:
-    """Refuse to replace a version that the caller has not seen. Nothing is replaced where none is active."""
-    if if_match is None and not active:
-        return
-    wanted = f'"{active}"'
-    if if_match is None:
-        raise PreconditionFailed(f"version {active} is active: send `If-Match: {wanted}` to say that you replace it")
-    if if_match.strip() != wanted:
-        raise PreconditionFailed(f"`If-Match` is `{if_match}`, but version {active} is active; nothing was changed")
 
 
 def place(principal: Principal, tier: str, name: str, project: str) -> Where:

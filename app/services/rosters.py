@@ -152,22 +152,22 @@ class RosterRows:
         change: dict[str, Any],
         *,
         reason: str,
-        if_match: str | None,
+        seen: str | None,
     ) -> StoredLayer:
         """Override a row (`roster/agent`) in a layer, as its new active version.
 
         Raises:
             PoliciesRefused: there is no such row, or a value is not allowed.
-            PreconditionFailed: another version is active than `if_match` names.
+            PreconditionFailed: another version is active than `seen` names, or none is named.
         """
         files = await self._files(principal, where)
         files[CONFIG] = with_override(files.get(CONFIG, ""), row, change)
         return await self._layers.upload(
-            principal, where, files, reason=reason or f"override of {row}", activate=True, if_match=if_match
+            principal, where, files, reason=reason or f"override of {row}", activate=True, seen=seen
         )
 
     async def delete(
-        self, principal: Principal, where: Where, row: str, *, reason: str, if_match: str | None
+        self, principal: Principal, where: Where, row: str, *, reason: str, seen: str | None
     ) -> StoredLayer:
         """Take the override of a row out of a layer.
 
@@ -180,7 +180,7 @@ class RosterRows:
             raise NotFound(f"layer `{where}` does not override `{row}`")
         files[CONFIG] = with_override(text, row, None)
         return await self._layers.upload(
-            principal, where, files, reason=reason or f"no override of {row}", activate=True, if_match=if_match
+            principal, where, files, reason=reason or f"no override of {row}", activate=True, seen=seen
         )
 
     async def _files(self, principal: Principal, where: Where) -> dict[str, str]:

@@ -113,7 +113,7 @@ tests: {match: ["deployer now"], not_match: ["ls"]}
     for where in (Where("team", "red"), Where("project", "shop")):
         files = {"team/no-deploy.yaml": rule.replace("team/no-deploy", f"team/no-{where.tier}")}
         files = {f"team/no-{where.tier}.yaml": text for text in files.values()}
-        await layers.upload(ADMIN, where, files, reason="r", activate=True, if_match=None)
+        await layers.upload(ADMIN, where, files, reason="r", activate=True, seen=None)
     assert (await lifts(process, LEAD, rule="team/no-team")).user == "dora"
     with pytest.raises(Invalid, match="no rule of `bob` is called"):
         await lifts(process, ADMIN, user="bob", rule="team/no-team")
@@ -189,4 +189,4 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
 async def test_what_is_purged_is_counted_by_kind(database):
     await decisions.add(database, [record(at=datetime.now(UTC) - timedelta(days=400))])
     purged = await Retention(database, "default").purge(asyncio.Event())
-    assert purged == {"decisions": 1, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0}
+    assert purged == {"decisions": 1, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0, "graphs": 0}
