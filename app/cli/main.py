@@ -11,6 +11,7 @@ from app.cli import (
     delegation,
     doctor,
     explain,
+    graph,
     hooks,
     jobs,
     mode,
@@ -22,6 +23,7 @@ from app.cli import (
     runner,
     serve,
     session,
+    spawn,
     status,
     team,
     token,
@@ -51,6 +53,8 @@ app.add_typer(db.app, name="db")
 app.command("audit")(audit.audit)
 app.command("delegate")(delegate.delegate)
 app.add_typer(jobs.app, name="jobs")
+app.command("spawn")(spawn.spawn)
+app.add_typer(graph.app, name="graph")
 app.command("delegation")(delegation.delegation)
 app.add_typer(override.app, name="override")
 app.command("report")(report.report)

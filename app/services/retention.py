@@ -15,6 +15,7 @@ from app.services.permissions import require
 from app.services.versions import check
 from app.store import audit, leases, organisation_settings
 from app.store import retention as store
+from app.store.graphs import purge_graphs
 from app.store.job_retention import purge_jobs
 from app.store.sql import Database, DatabaseUnavailable
 
@@ -119,6 +120,7 @@ class Retention:
             ("audit", kept.audit_days, store.purge_audit),
             ("overrides", 0, store.purge_overrides),
             ("jobs", kept.jobs_days, purge_jobs),
+            ("graphs", kept.jobs_days, purge_graphs),
         ):
             purged[kind] = await self._all_batches(remove, now - timedelta(days=days), stop)
         if any(purged.values()):

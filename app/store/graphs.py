@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.task_graph import Barrier, Graph, Level, OnWindowClose, Task
 from app.store.graph_tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
+from app.store.retention import LARGEST_BATCH
 from app.store.sql import Database, UTCDateTime, storable
 from app.store.whose import Whose
 
@@ -169,13 +170,13 @@ async def due(database: Database, organisation: str, limit: int = 100) -> list[s
         return [row[0] for row in await connection.execute(query)]
 
 
-async def purge(database: Database, organisation: str, before: datetime, most: int) -> int:
-    """Remove at most so many graphs from before a moment, with all that is kept of them; give their number."""
+async def purge_graphs(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of graphs from before a moment, with all that is kept of them; give their number."""
     oldest = (
         select(_graphs.c.id)
         .where(_graphs.c.organisation == organisation, _graphs.c.created_at < before)
         .order_by(_graphs.c.id)
-        .limit(most)
+        .limit(LARGEST_BATCH)
     )
     async with database.transaction() as connection:
         ids = [row[0] for row in await connection.execute(oldest)]

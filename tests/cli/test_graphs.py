@@ -1,0 +1,117 @@
+"""`baton spawn` and `baton graph` against a real server."""
+
+import gc
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.api import ApiError
+from app.cli.main import app
+from tests.support.server import serving
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A command leaves its connection to the end of its process, which here is not its own."""
+TASKS = {
+    "find": {"description": "Find callers", "agent_type": "explore", "depends_on": []},
+    "read": {"description": "Read up", "agent_type": "dewey", "depends_on": []},
+    "build": {"description": "Build it", "agent_type": "frontend", "depends_on": ["find", "read"]},
+}
+LEAD = ("--by", "stravinsky", "--reason", "cheaper", "--outcome", "a list", "--tools", "Read, Grep")
+CREW = ("--roster", "stravinsky")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path, monkeypatch):
+    """Run `baton …` as alice, with a home of her own; in this process, since it is run often."""
+    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words, refused=False, stdin=None):
+        done = CliRunner().invoke(app, words, input=stdin)
+        if refused:
+            assert isinstance(done.exception, ApiError), done.output
+            return str(done.exception)
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    yield run
+    gc.collect()
+
+
+@pytest.fixture
+def graph(baton):
+    def make(*options):
+        words = ("graph", "create", "-", "--session", "c1", "--window", "600000", "--json", *CREW, *options)
+        return json.loads(baton(*words, stdin=json.dumps(TASKS)))["id"]
+
+    return make
+
+
+def test_a_plan_is_printed_readably(baton):
+    said = baton("spawn", "explore", "Find every caller", *LEAD, *CREW, "--thinking", "2048")
+    for part in (
+        "explore of roster stravinsky", "gemini-3-flash, CHEAP (green); the client runs on its own default",
+        "delegates  invoke_gemini_agentic → gemini-3-flash (max_turns=10)", "Read, Grep, Glob",
+        "MAX_THINKING_TOKENS=2048 claude -p --output-format text --append-system-prompt … < prompt", "| Agent type: explore",
+    ):  # fmt: skip
+        assert part in said
+    assert json.loads(baton("spawn", "planner", "Plan", *CREW, "--json"))["cli_model"] == "opus"
+
+
+def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
+    assert "cannot spawn worker `explore`" in baton("spawn", "explore", "x", "--by", "dewey", *CREW, refused=True)
+    assert "(missing_metadata)" in baton("spawn", "explore", "x", "--by", "stravinsky", *CREW, refused=True)
+    assert "note: `me` stands in no roster" in baton("spawn", "explore", "x", "--by", "me", *CREW)
+
+
+def test_what_runs_names_its_job(baton):
+    assert "is queued; watch it with: baton jobs show job_" in baton("spawn", "planner", "Plan", *CREW, "--run")
+
+
+def test_a_graph_goes_from_wave_to_wave(baton, graph):
+    made = graph()
+    assert "No graphs." not in baton("graph", "list", "--session", "c1")
+    said = baton("graph", "show", made)
+    for part in (
+        "strict, barrier wave, window 600000 ms, then refuse",
+        "wave 2",
+        "build  frontend after find, read  blocked",
+    ):
+        assert part in said
+    assert "waits for `find`, `read`" in baton("graph", "spawn", made, "build", *LEAD, refused=True)
+    started = baton("graph", "spawn", made, *LEAD)
+    assert "task find: explore" in started
+    assert "task read: dewey" in started
+    assert "no task of task graph" in baton("graph", "spawn", made, *LEAD, refused=True)
+    assert "find  explore  completed: found 3" in baton("graph", "complete", made, "find", "--detail", "found 3")
+    assert "build  frontend after find, read  skipped: `read` failed" in baton("graph", "fail", made, "read")
+    report = baton("graph", "report", made)
+    assert "wave 1  2 of 2 started, spread 0 ms" in report
+    assert "wave 2  0 of 1 started, not started" in report
+    assert made in baton("graph", "report", "--session", "c1")
+    assert json.loads(baton("graph", "report", made, "--json"))["compliant"]
+
+
+def test_a_graph_is_made_of_a_file_and_says_what_is_wrong_with_it(baton, tmp_path):
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps({"tasks": TASKS}))
+    said = baton("graph", "create", str(file), "--session", "c2", *CREW, "--guidance", "--ready", "--auto-spawn")
+    assert "guidance, barrier ready, window 500 ms, then auto_spawn, plan" in said
+    file.write_text(json.dumps({"a": {"agent_type": "explore", "depends_on": ["a"]}}))
+    assert "names `a` itself" in baton("graph", "create", str(file), "--session", "c2", *CREW, refused=True)
+    assert "cannot be read as JSON" in baton("graph", "create", "none.json", "--session", "c2", refused=True)
+    assert "name a graph, or a session" in baton("graph", "report", refused=True)
+
+
+def test_a_wave_is_opened_again_only_when_it_is_closed(baton, graph):
+    made = graph()
+    assert "has not been opened yet" in baton("graph", "reopen", made, "1", refused=True)
