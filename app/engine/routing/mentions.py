@@ -18,6 +18,7 @@ _NOT_WANTED = re.compile(
     r"(?:\bnot|n['\u2019]t|\bnever|\bwithout|\binstead\s+of|\bavoid|\bstop)(?:\s+\w+){0,2}\s*$", re.IGNORECASE
 )
 _AROUND = "\"'`\u201c\u201d\u2018\u2019.,:;!?()[]"
+_WORD = re.compile(r"[^\s_.-]+")
 _SEPARATORS = re.compile(r"[\s_.-]+")
 
 
@@ -40,7 +41,8 @@ class Mentions:
 
     def _at(self, prompt: str) -> Iterator[tuple[int, int]]:
         for match in _AT.finditer(prompt):
-            number = self._numbers.get(_key(match[1]))
+            key = _key(match[1])
+            number = self._numbers.get(key, self._numbers.get(key.removeprefix("agent")))
             if number is not None:
                 yield match.start(), number
 
@@ -48,11 +50,11 @@ class Mentions:
         """Find "the x agent": the longest name that ends before the word."""
         for match in _AGENT.finditer(prompt):
             start = max(0, match.start() - _LOOK_BACK)
-            words = _SEPARATORS.split(prompt[start : match.start()].lstrip())
-            for first in range(max(0, len(words) - _MOST_WORDS), len(words)):
-                number = self._numbers.get(_key("".join(words[first:])))
+            before = prompt[start : match.start()]
+            for word in list(_WORD.finditer(before))[-_MOST_WORDS:]:
+                number = self._numbers.get(_key(before[word.start() :]))
                 if number is not None:
-                    yield match.start(), number
+                    yield start + word.start(), number
                     break
 
     def _after_verb(self, prompt: str) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,7 @@ _STEPS = 25
 _PRIOR_WEIGHT = 4.0
 """How many words of feedback the defaults are worth, about."""
 _CONFIDENCE = ("bias", "best", "margin")
-_CONFIDENCE_SPREAD = np.array([1.0, 0.1, 0.15])
+_CONFIDENCE_SPREAD = np.array([2.0, 0.3, 0.4])
 Doubles = NDArray[np.float64]
 
 
@@ -70,7 +70,7 @@ def refit(samples: Sequence[Sample], current: Weights, threshold: float) -> Refi
 
 def fit(samples: Sequence[Sample], prior: Weights) -> Weights:
     """Fit the features' weights by choice among the agents, then the confidence by whether the best was right."""
-    start = prior.vector.astype(np.float64)
+    start = _vector(prior)
     vector = _fit_choice([one for one in samples if one.right >= 0], start)
     fitted = msgspec.structs.replace(prior, **dict(zip(NAMES, map(float, vector), strict=True)))
     rows, labels = [], []
@@ -101,8 +101,16 @@ def _fit_choice(samples: Sequence[Sample], start: Doubles) -> Doubles:
         vector = vector + step
         if float(np.abs(step).max()) < 1e-6:  # noqa: PLR2004 - far below what changes a choice
             break
-    kept: Doubles = np.maximum(vector, 0.0)
-    return kept
+    return _as_large(np.maximum(vector, 0.0), start, samples)
+
+
+def _as_large(vector: Doubles, start: Doubles, samples: Sequence[Sample]) -> Doubles:
+    """Scale weights so that the best scores are as large as they were: the confidence is made for that."""
+    before = [float(np.max(np.array(one.features) @ start)) for one in samples]
+    after = [float(np.max(np.array(one.features) @ vector)) for one in samples]
+    scale = sum(before) / sum(after) if samples and sum(before) > 0 and sum(after) > 0 else 1.0
+    scaled: Doubles = vector * scale
+    return scaled
 
 
 def _fit_logistic(rows: Doubles, labels: Doubles, start: Doubles) -> Doubles:
@@ -112,13 +120,18 @@ def _fit_logistic(rows: Doubles, labels: Doubles, start: Doubles) -> Doubles:
         shares = 1 / (1 + np.exp(-np.clip(rows @ vector, -30, 30)))
         gradient = rows.T @ (labels - shares) - precision @ (vector - start)
         curvature = (rows * (shares * (1 - shares))[:, None]).T @ rows + precision
-        vector = vector + np.linalg.solve(curvature, gradient)
+        step = np.linalg.solve(curvature, gradient)
+        vector = vector + step * min(1.0, 1.0 / max(1e-9, float(np.abs(rows @ step).max(initial=0.0))))
     return vector
 
 
 def _scores(sample: Sample, weights: Weights) -> Doubles:
-    scores: Doubles = np.array(sample.features) @ weights.vector.astype(np.float64)
+    scores: Doubles = np.array(sample.features) @ _vector(weights)
     return scores
+
+
+def _vector(weights: Weights) -> Doubles:
+    return np.array([getattr(weights, name) for name in NAMES], dtype=np.float64)
 
 
 def _two_best(scores: Doubles) -> tuple[float, float]:
