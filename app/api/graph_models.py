@@ -186,7 +186,11 @@ class BatchBody(SpawnFields):
     """Tasks to start at one moment. What is said beside `tasks` holds for all of them."""
 
     tasks: dict[TaskName, SpawnFields] | None = Field(
-        None, min_length=1, max_length=MOST_TASKS, description="All that may start now when absent."
+        None,
+        min_length=1,
+        max_length=MOST_TASKS,
+        description="All that may start now when absent.",
+        examples=[{"task_a": {"prompt": "Find every caller of `parse`"}}],
     )
 
 

@@ -55,7 +55,7 @@ class SpawnBody(SpawnFields):
     task: Name = Field("", description="With `graph_id`: which task of the graph this is.")
 
 
-class DelegationModel(BaseModel):
+class WrapperModel(BaseModel):
     """What a thin wrapper calls at once, with the call's fixed arguments."""
 
     target: str
@@ -91,7 +91,7 @@ class SpawnModel(BaseModel):
     colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
     thinking_budget: int | None = None
     tools: list[str] | None = Field(None, description="What the agent may use; absent for everything.")
-    delegation: DelegationModel | None = None
+    delegation: WrapperModel | None = None
     instruction: str | None = Field(None, description="What its system prompt says of delegating.")
     system_prompt: str
     argv: list[str]
@@ -119,7 +119,7 @@ class SpawnModel(BaseModel):
             colour=plan.colour or None,
             thinking_budget=plan.thinking_budget or None,
             tools=list(plan.tools) or None,
-            delegation=DelegationModel(
+            delegation=WrapperModel(
                 target=delegation.target,
                 call=delegation.call or None,
                 max_turns=delegation.max_turns or None,
