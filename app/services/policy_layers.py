@@ -128,7 +128,7 @@ class PolicyLayers:
             PoliciesRefused: the layer is not accepted.
             PreconditionFailed: another version is active than `seen` names, or none is named.
         """
-        self._require_write(principal, where)
+        self.require_write_of(principal, where)
         await self.validate(where, files)
         organisation, tier, name = principal.organisation, where.tier, where.name
 
@@ -155,7 +155,7 @@ class PolicyLayers:
             PoliciesRefused: it no longer fits what lies above it.
             PreconditionFailed: another version is active than `seen` names, or none is named.
         """
-        self._require_write(principal, where)
+        self.require_write_of(principal, where)
         stored = await self.get(principal, where, version)
         await self.validate(where, stored.files)
 
@@ -173,7 +173,7 @@ class PolicyLayers:
         Raises:
             Conflict: there is no version before.
         """
-        self._require_write(principal, where)
+        self.require_write_of(principal, where)
         version = await self._read(
             policy_layers.version_before(self._database, principal.organisation, where.tier, where.name)
         )
@@ -183,7 +183,7 @@ class PolicyLayers:
 
     async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
         """Take a layer out of force; its versions stay. One that is not active is no error."""
-        self._require_write(principal, where)
+        self.require_write_of(principal, where)
 
         async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
             check(seen, before, required=bool(before))
@@ -217,7 +217,8 @@ class PolicyLayers:
             problems = list(refused.problems)
         return LayerDiff(before=before, after=after, rules=rules, text=text, problems=problems)
 
-    def _require_write(self, principal: Principal, where: Where) -> None:
+    def require_write_of(self, principal: Principal, where: Where) -> None:
+        """Raise Forbidden or NotFound for whom a layer is not to change."""
         team = self._users.project_team(where.name) if where.tier == "project" else ""
         require_write(principal, where.tier, where.name, team_of_project=team)
 

@@ -13,6 +13,7 @@ from app.services.policies import Policies
 from app.services.policy_layers import PolicyLayers, Where
 from app.services.roster_pushes import RosterPushes
 from app.services.routing.rosters import policy_agents
+from app.services.versions import check
 from app.store.policy_layers import StoredLayer
 
 CONFIG = "config.yaml"
@@ -160,10 +161,10 @@ class RosterRows:
             PoliciesRefused: there is no such row, or a value is not allowed.
             PreconditionFailed: another version is active than `seen` names, or none is named.
         """
-        files = await self._files(principal, where)
+        files, version = await self._files(principal, where, seen)
         files[CONFIG] = with_override(files.get(CONFIG, ""), row, change)
         return await self._layers.upload(
-            principal, where, files, reason=reason or f"override of {row}", activate=True, seen=seen
+            principal, where, files, reason=reason or f"override of {row}", activate=True, seen=version
         )
 
     async def delete(
@@ -174,17 +175,21 @@ class RosterRows:
         Raises:
             NotFound: the layer does not override that row.
         """
-        files = await self._files(principal, where)
+        files, version = await self._files(principal, where, seen)
         text = files.get(CONFIG, "")
         if row not in overrides_of(text):
             raise NotFound(f"layer `{where}` does not override `{row}`")
         files[CONFIG] = with_override(text, row, None)
         return await self._layers.upload(
-            principal, where, files, reason=reason or f"no override of {row}", activate=True, seen=seen
+            principal, where, files, reason=reason or f"no override of {row}", activate=True, seen=version
         )
 
-    async def _files(self, principal: Principal, where: Where) -> dict[str, str]:
+    async def _files(self, principal: Principal, where: Where, seen: str | None) -> tuple[dict[str, str], str]:
+        """Give the files of the active version that is to be replaced, and which it is."""
+        self._layers.require_write_of(principal, where)
         try:
-            return dict((await self._layers.get(principal, where)).files)
+            active = await self._layers.get(principal, where)
         except NotFound:
-            return {}
+            return {}, "0"
+        check(seen, active.version)
+        return dict(active.files), str(active.version)

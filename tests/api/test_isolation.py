@@ -1,5 +1,7 @@
 """Every endpoint by role, and by own and foreign object. An endpoint that is not in the matrix fails the suite.
 
+Real objects of two teams, asked for by every role of both, are in `test_objects.py`.
+
 One row per operation id. `path` may hold `{decision}`, `{job}`, `{token}`, which stand for objects of bob, of team data.
 """
 
@@ -122,6 +124,7 @@ MATRIX = {
     "put_roster": row(LEADS, "/rosters/datas?team=data", {"agents": [{"name": "mine"}]}),
     "put_roster_row": row(ALL, "/rosters/none/rows/none", {}),
     "put_team": row(ADMINS, "/teams/web", {}),
+    "put_team_settings": row(LEADS, "/teams/web/settings", {"keep_prompts": False}),
     "put_user": row(ADMINS, "/users/someone", {}),
     "replay_policies": row(ALL, "/policies/replay", {}),
     "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
