@@ -19,6 +19,7 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 _TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
 _SCRIPTS = ("operands", "rest", "first", "each")
 _MANY = 1 << 30
+_NAME = re.compile(r"[^\s/]+")
 _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
 
 
@@ -28,9 +29,10 @@ class Globs:
     __slots__ = ("_exact", "_match")
 
     def __init__(self, globs: Iterable[str]) -> None:
-        names = list(globs)
-        patterns = [glob(name).pattern for name in names if _is_glob(name)]
-        self._exact = frozenset(name for name in names if not _is_glob(name))
+        names = frozenset(globs)
+        wild = frozenset(filter(_is_glob, names))
+        patterns = [glob(name).pattern for name in sorted(wild)]
+        self._exact = names - wild
         self._match = re.compile("|".join(patterns), re.DOTALL).match if patterns else None
 
     def __contains__(self, name: str) -> bool:
@@ -59,7 +61,7 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """What the tables say of one program or subcommand; `name` is the program's, whatever it was found by.
+    """What the tables say of one program or subcommand; `name` is the program's, and says nothing in a subcommand's.
 
     After `own_operands` operands the rest is of the command or script that it runs.
     """
@@ -153,16 +155,18 @@ class _Reader:
 
     def program(self, key: str, value: Any) -> list[tuple[str, Entry]]:
         found: list[tuple[str, Entry]] = []
-        for name in key.split("|"):
+        first, *others = key.split("|")
+        read = self.entry((key,), value, first, _Above())
+        aka = value.get("aka", []) if isinstance(value, dict) else []
+        for name in (first, *others):
             self.check_name((key,), name)
-            aka = value.get("aka", []) if isinstance(value, dict) else []
-            entry = self.entry((key,), value, name, _Above())
+            entry = read if name == first else msgspec.structs.replace(read, name=name)
             names = [name, *(other for other in aka if isinstance(other, str))]
             found += [(other, entry) for other in names]
         return found
 
     def check_name(self, at: Path, name: str) -> None:
-        if not name or "/" in name or any(character.isspace() for character in name):
+        if not _NAME.fullmatch(name):
             self.report(at, f"`{name}` is no name: one word without `/` is")
 
     def entry(self, at: Path, value: Any, name: str, above: "_Above") -> Entry:
