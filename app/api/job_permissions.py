@@ -43,7 +43,7 @@ class JobPermissionsModel(BaseModel):
     items: list[JobPermissionModel]
 
 
-class AnswerBody(BaseModel):
+class PermissionAnswerBody(BaseModel):
     """A person's answer."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,7 +71,7 @@ async def answer_job_permission(
     services: ServicesOf,
     job_id: JobId,
     permission_id: Annotated[str, Path(max_length=200)],
-    body: AnswerBody,
+    body: PermissionAnswerBody,
 ) -> JobPermissionModel:
     """Allow or deny what an agent asked leave for."""
     found = await services.delegation.permissions.answer(

@@ -1,0 +1,96 @@
+"""Delegation when the server dies or leaves while a task streams: nothing lost, nothing twice, nothing left hanging."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from tests.api.test_jobs import delegate, events, leased, tell
+from tests.support.server import BATON, Server, serving, until
+
+SESSION = {"session_id": "s"}
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def follower(server, folder, *command):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    env |= {"BATON_URL": server.url, "BATON_USER": "s", "HOME": str(folder), "PYTHONUNBUFFERED": "1"}
+    out = folder / "out"
+    with out.open("wb") as file:
+        process = subprocess.Popen([BATON, *command], env=env, stdout=file, stderr=subprocess.STDOUT, cwd=folder)
+    return process, out
+
+
+def test_a_server_that_is_killed_while_a_task_streams_loses_and_doubles_nothing(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    server = Server(home, {"PORT": str(free_port())})
+    try:
+        with server.client() as http:
+            job, lease = leased(http, SESSION)
+            process, out = follower(server, tmp_path, "jobs", "show", job, "--follow")
+            tell(http, job, lease, "one.", "two.")
+            until(lambda: "two." in out.read_text())
+        server.stop(signal.SIGKILL)
+        server.start()
+        with server.client(**{"Baton-User": "s"}) as http:
+            assert tell(http, job, lease, "one.", "two.", "three.").json()["accepted"] == 3
+            tell(http, job, lease, "four.", first=4, state="completed")
+            assert process.wait(30) == 0
+            mode = http.get("/sessions/s/agent-mode").json()["agent_mode"]
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+    shown = out.read_text()
+    assert mode == "default_mode"
+    assert "✓ Delegated to codex. Task: list files\n┌ → Codex\n│ one.two.three.four.\n└\ncompleted\n" in shown, shown
+    assert [shown.count(word) for word in ("✓", "one.", "four.", "completed")] == [1, 1, 1, 1]
+
+
+def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
+    with serving(tmp_path / "home") as server, server.client(**{"Baton-User": "s"}) as http:
+        process, out = follower(server, tmp_path, "delegate", "list files", "--session", "s", "--follow")
+        (one,) = until(lambda: http.get("/jobs").json()["items"])
+        poll = {"boot_id": "b", "slots": 1, "wait_s": 0, "providers": ["codex"], "workspaces": []}
+        (lease,) = http.post("/runners/r/poll", json=poll).json()["jobs"]
+        lease = {"attempt": lease["attempt"], "token": lease["token"]}
+        tell(http, one["id"], lease, "at work")
+        until(lambda: "at work" in out.read_text())
+        process.send_signal(signal.SIGINT)
+        news = until(lambda: http.post("/runners/r/poll", json=poll | {"active": [{"job": one["id"], **lease}]}).json())
+        until(lambda: http.get(f"/jobs/{one['id']}").json()["cancel_requested"])
+        assert process.poll() is None
+        tell(http, one["id"], lease, first=2, state="cancelled")
+        assert process.wait(30) == 130, out.read_text()
+        assert "cancelled" in out.read_text()
+        assert news["lost"] == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_stream_ends_whole_when_the_server_leaves(tmp_path, how):
+    with serving(tmp_path / "home", BATON_DRAIN_S="0.5") as server, server.client() as http:
+        delegate(http, SESSION)
+        found, failed = [], []
+
+        def read():
+            try:
+                events(http, "/sessions/s/events", into=found)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the stream was cut
+                failed.append(error)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        until(lambda: len(found) == 4)
+        assert server.stop(how) in {0, -how, 128 + how}
+        reading.join(20)
+        assert not reading.is_alive()
+        assert not failed
+        assert len(found) == 4
