@@ -45,7 +45,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
             "Events of the types `session.update`, `job.state`, `permission.requested`, `permission.resolved`,"
             " `agent.session` and `workspace.diff`, each with its number as `id` and a JSON object as `data`."
         ),
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": _EVENT, "example": _EXAMPLE}},
+        "content": {"text/event-stream": {"itemSchema": _EVENT, "example": _EXAMPLE}},
     }
 }
 
