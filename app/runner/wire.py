@@ -128,25 +128,31 @@ class Server:
 
     async def poll(self, body: dict[str, Any]) -> Polled:
         """Say what runs, and get what to do; waits up to the body's `wait_s` for it."""
-        content = await self._post("/poll", body, limit_s=float(body["wait_s"]) + _TIMEOUT_S)
+        content = await self._post(f"{self._base}/poll", body, limit_s=float(body["wait_s"]) + _TIMEOUT_S)
         return msgspec.json.decode(content, type=Polled)
 
     async def post(self, job: str, body: dict[str, Any]) -> Posted:
         """Send events, and the end with the last of them."""
-        return msgspec.json.decode(await self._post(f"/jobs/{job}/events", body), type=Posted)
+        return msgspec.json.decode(await self._post(f"{self._base}/jobs/{job}/events", body), type=Posted)
 
     async def ask(self, job: str, body: dict[str, Any]) -> Answered:
         """Ask whether the agent may do something."""
-        return msgspec.json.decode(await self._post(f"/jobs/{job}/permissions", body), type=Answered)
+        return msgspec.json.decode(await self._post(f"{self._base}/jobs/{job}/permissions", body), type=Answered)
+
+    async def exempt(self, session: str, job: str, until: str) -> None:
+        """Switch the orchestrator mode off for an agent's own session: it is to do the work, not to delegate it."""
+        reason = f"the agent of {job}"
+        body = {"scope": "session", "id": session, "enabled": False, "reason": reason, "expires_at": until}
+        await self._post("/mode", body, method="PUT")
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S) -> bytes:
+    async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S, method: str = "POST") -> bytes:
         content, headers = msgspec.json.encode(body), {"Content-Type": "application/json"}
         try:
-            response = await self._client.post(self._base + path, content=content, headers=headers, timeout=limit_s)
+            response = await self._client.request(method, path, content=content, headers=headers, timeout=limit_s)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:

@@ -250,6 +250,7 @@ def anonymise(payloads: list[dict[str, Any]], base: Path) -> list[dict[str, Any]
     text = re.sub(r"/tmp/claude-\d+", "/tmp/claude-1000", text)
     text = re.sub(r"rollout-[\dT-]{19}-", "rollout-2026-01-02T03-04-05-", text)
     text = re.sub(r"sessions/\d{4}/\d\d/\d\d", "sessions/2026/01/02", text)
+    # Codex names its main agent `/root` and sub-agents below it; here they shall not look like a folder.
     text = text.replace('\\"/root/', '\\"/main/').replace('\\"/root\\"', '\\"/main\\"')
     text = re.sub(r'(nickname\\+":\\+")\w+', r"\g<1>Euler", text)
     seen: dict[str, str] = {}

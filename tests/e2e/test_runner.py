@@ -68,6 +68,11 @@ class Laptop:
             command = [BATON, "runner", "run"]
             self.process = subprocess.Popen(command, env=env, cwd=self.home, stdout=log, stderr=log)
 
+    def baton(self, *arguments: str) -> None:
+        """Run the command line in the project, as the developer would."""
+        env = clients.clean_env(self.home) | {"BATON_URL": self.server.url, "BATON_USER": self.home.parent.name}
+        subprocess.run([BATON, *arguments], cwd=self.project, env=env, check=True, capture_output=True, timeout=60)
+
     def agents(self) -> list[psutil.Process]:
         """The processes below the runner; kept, so that a test can see them gone."""
         assert self.process is not None
@@ -233,6 +238,20 @@ def test_a_killed_runner_leaves_no_agent(laptop, provider):
     here.process.kill()
     here.until(lambda: not any(one.is_running() and one.status() != "zombie" for one in agents))
     release.set()
+
+
+@PROVIDERS
+def test_an_agent_may_do_what_the_orchestrator_that_delegated_may_not(laptop, provider):
+    here = laptop({"main": [shell(provider, "pytest --version > ran"), "the end"]})
+    client = "claude-code" if provider == "claude_code" else "codex"
+    here.baton("hooks", "install", "--client", client)
+    here.baton("mode", "enable")
+    job = here.delegate(provider)
+    here.reaches(job, "awaiting_permission")
+    (asked,) = here.call("GET", f"/jobs/{job}/permissions")["items"]
+    here.call("POST", f"/jobs/{job}/permissions/{asked['id']}", answer="allow")
+    here.ended(job)
+    assert (here.project / "ran").exists()
 
 
 @PROVIDERS
