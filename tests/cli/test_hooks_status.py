@@ -1,0 +1,87 @@
+"""`baton hooks status`: what is installed where, and what is wrong with it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from app.cli.hook_files import SHIM
+
+
+@pytest.fixture
+def status_server() -> Iterator[tuple[str, dict[str, Any]]]:
+    answer: dict[str, Any] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response(200 if self.path == "/status" else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", answer
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("protocol", "word"), [("1", "fits the hooks"), ("2", "update the older"), (None, "not say")])
+def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkeypatch, status_server, protocol, word):
+    url, answer = status_server
+    seen = {"user": "ada", "client": "claude-code", "last_seen": "2026-01-02T03:04:05Z", "protocol": "1"}
+    answer |= {"version": "0.1.0", "clients": [seen]} | ({"protocol": protocol} if protocol else {})
+    monkeypatch.setenv("BATON_URL", url)
+    person.does("install", "--fail-closed")
+    person.does("install", "--client", "codex", "--scope", "project")
+    result = person.does("status")
+    found = {(one["client"], one["scope"]): one for one in result["settings"]}
+    assert {key: one["installed"] for key, one in found.items()} == {
+        ("claude-code", "user"): True,
+        ("claude-code", "project"): False,
+        ("codex", "user"): False,
+        ("codex", "project"): True,
+    }
+    mine = found["claude-code", "user"]
+    assert (mine["transport"], mine["fail_closed"], mine["missing"]) == ("curl", True, [])
+    assert found["codex", "project"]["fail_closed"] is False
+    assert result["shim"]["state"] == "current"
+    assert result["server"]["clients"] == [seen]
+    text = person.types("status").output
+    assert word in text
+    assert "2026-01-02T03:04:05Z" in text
+
+
+def test_status_tells_what_is_wrong(person, monkeypatch):
+    monkeypatch.setenv("BATON_URL", "http://127.0.0.1:1")
+    assert "run `baton hooks install`" in person.types("status").output
+    person.does("install", "--transport", "http")
+    hooks = person.hooks()
+    del hooks["PreToolUse"]
+    person.has(json.dumps({"hooks": hooks, "disableAllHooks": True}))
+    (person.home / ".local/share/baton" / SHIM[0]).write_text("old")
+    broken = person.project / ".claude" / "settings.json"
+    broken.parent.mkdir()
+    broken.write_text("{\n,")
+    result = person.does("status", "--client", "claude-code")
+    mine, shared = result["settings"]
+    assert (mine["missing"], mine["transport"], mine["url"]) == (["PreToolUse"], "http", "http://127.0.0.1:1")
+    assert "disableAllHooks" in mine["problem"]
+    assert shared == {
+        "client": "claude-code",
+        "scope": "project",
+        "path": str(broken),
+        "installed": False,
+        "problem": shared["problem"],
+    }
+    assert "line 2" in shared["problem"]
+    assert result["shim"]["state"] == "different"
+    assert result["server"]["answers"] is False
