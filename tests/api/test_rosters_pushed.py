@@ -1,0 +1,114 @@
+"""Rosters that teams push, over real HTTP: versions, whose they are, what prompts are routed over, definitions."""
+
+import pytest
+
+from tests.support.server import serving, until
+
+ONE = {"agents": [{"name": "alpha", "description": "Tends the greenhouse: tomatoes, watering, seedlings."}]}
+TWO = {"agents": [*ONE["agents"], {"name": "beta", "description": "Repairs bicycles: chains, brakes, wheels."}]}
+FILE = "---\nname: gamma\ndescription: Bakes bread: dough, oven, crust.\n---\nKnead it well."
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("pushed") / "home", BATON_AUTH="on") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def people(server):
+    root = (server.home / "admin-token").read_text().strip()
+    clients = {"admin": server.client(Authorization=f"Bearer {root}")}
+    for user, role, team in (("lea", "lead", "garden"), ("dan", "developer", "garden"), ("bo", "lead", "bikes")):
+        made = clients["admin"].post("/tokens", json={"user": user, "role": role, "team": team}).json()
+        clients[user] = server.client(Authorization=f"Bearer {made['text']}")
+    yield clients
+    for client in clients.values():
+        client.close()
+
+
+def best(http, prompt, **more):
+    return http.post("/route", json={"prompt": prompt} | more).json()["candidates"][0]["name"]
+
+
+def test_a_lead_pushes_versions_and_the_team_s_prompts_are_routed_over_the_active_one(people):
+    first = people["lea"].put("/rosters/plants", json=ONE | {"description": "ours"})
+    assert (first.status_code, first.json()["version"], first.headers["ETag"]) == (200, 1, '"1"')
+    assert best(people["dan"], "repair the brakes of the bicycle") == "alpha"
+
+    assert people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": '"7"'}).status_code == 412
+    second = people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": '"1"'})
+    assert second.headers["ETag"] == '"2"'
+    assert best(people["dan"], "repair the brakes of the bicycle") == "beta"
+    assert best(people["dan"], "repair the brakes of the bicycle", roster="plants") == "beta"
+    assert people["lea"].put("/rosters/plants", json=TWO).json()["version"] == 2
+
+    audit = people["admin"].get("/audit", params={"kind": "roster"}).json()["items"]
+    assert [(one["action"], one["object"], one["after"]) for one in audit[:2]] == [
+        ("roster.push", "team/garden/plants", {"version": 2, "agents": 2}),
+        ("roster.push", "team/garden/plants", {"version": 1, "agents": 1}),
+    ]
+
+
+def test_files_are_taken_as_they_are_and_a_definition_is_served(people):
+    stored = people["lea"].put("/rosters/kitchen", json={"files": {"bread/gamma.md": FILE}})
+    assert stored.json()["agents"] == 1
+    found = people["dan"].get("/rosters/kitchen/agents/gamma").json()
+    assert (found["body"], found["source"]) == ("Knead it well.", "team")
+    assert found["description"] == "Bakes bread: dough, oven, crust."
+    answer = people["dan"].post("/route", json={"prompt": "the dough of my bread and its crust in the oven"}).json()
+    assert answer["selected_agent"] == "gamma"
+    assert "baton roster show kitchen gamma" in answer["additional_context"]
+    rows = people["dan"].get("/rosters/kitchen")
+    assert (rows.json()["rows"][0]["agent"], rows.json()["source"], rows.headers["ETag"]) == ("gamma", "team", '"1"')
+    listed = people["dan"].get("/rosters").json()
+    assert {"kitchen", "ultrapower"} <= {one["id"] for one in listed}
+    policies = people["dan"].get("/rosters/ultrapower/agents/explore").json()
+    assert policies["source"] == "policies"
+
+
+def test_another_team_s_rosters_are_not_there(people):
+    until(lambda: people["lea"].put("/rosters/plants", json=TWO).status_code == 200)
+    assert people["bo"].get("/rosters/plants").status_code == 404
+    assert people["bo"].get("/rosters/plants/agents/alpha").status_code == 404
+    assert people["bo"].post("/route", json={"prompt": "x", "roster": "plants"}).status_code == 404
+    assert people["bo"].put("/rosters/plants?team=garden", json=ONE).status_code == 404
+    assert people["bo"].delete("/rosters/plants?team=garden").status_code == 404
+    assert "plants" not in {one["id"] for one in people["bo"].get("/rosters").json()}
+    assert people["dan"].put("/rosters/plants", json=ONE).status_code == 403
+    assert people["lea"].put("/rosters/all?tier=organisation", json=ONE).status_code == 403
+
+
+def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(people):
+    assert people["admin"].put("/rosters/shared?tier=organisation", json=TWO).status_code == 200
+    assert best(people["bo"], "water the tomatoes in the greenhouse") == "alpha"
+    assert people["bo"].get("/rosters/shared").json()["source"] == "organisation"
+    assert people["admin"].delete("/rosters/shared?tier=organisation").status_code == 204
+    assert people["bo"].get("/rosters/shared").status_code == 404
+    assert best(people["bo"], "squash my git commits") == "git-master"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "exactly one"),
+        (ONE | {"files": {"a.md": FILE}}, "exactly one"),
+        ({"files": {"a.md": "no front matter"}}, "front matter"),
+        ({"files": {"a.md": FILE, "b.md": FILE}}, "names its agent `gamma`"),
+        ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "regular expression"),
+        ({"agents": [{"name": "a\nb"}]}, "cannot be shown"),
+    ],
+)
+def test_a_roster_that_cannot_be_is_refused(people, body, told):
+    answer = people["lea"].put("/rosters/bad", json=body)
+    assert (answer.status_code, told in answer.text) == (422, True), answer.text
+    assert people["lea"].get("/rosters/bad").status_code == 404
+
+
+def test_a_thousand_agents_with_long_prompts_are_one_push(people):
+    agents = [
+        {"name": f"agent-{n}", "description": f"Does thing {n}.", "body": f"word{n} " * 400} for n in range(1_000)
+    ]
+    assert people["lea"].put("/rosters/big", json={"agents": agents}).json()["agents"] == 1_000
+    assert best(people["dan"], "word512", roster="big") == "agent-512"
+    assert people["lea"].delete("/rosters/big").status_code == 204
