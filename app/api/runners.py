@@ -207,7 +207,11 @@ async def poll_runner(
         active=tuple(Held(**one.model_dump()) for one in body.active),
         acked_commands=tuple(body.acked_commands),
     )
-    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, request.is_disconnected)
+
+    async def gone() -> bool:
+        return services.health.phase != "ready" or await request.is_disconnected()
+
+    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, gone)
     return NewsModel(
         jobs=[LeaseModel.of(lease) for lease in news.jobs],
         commands=[CommandModel.model_validate(one, from_attributes=True) for one in news.commands],

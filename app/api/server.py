@@ -29,12 +29,13 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to leave on SIGTERM; on Ctrl-C, or when told again, leave at once."""
+        if self.started:  # streams and polls end by themselves then
+            cast("Services", self._app.state.services).health.phase = "draining"
         if sig != signal.SIGTERM or not self._drain_s or not self.started or self._leave_at is not None:
             super().handle_exit(sig, frame)
             return
         self._captured_signals.append(sig)
         self._leave_at = time.monotonic() + self._drain_s
-        cast("Services", self._app.state.services).health.phase = "draining"
 
     async def on_tick(self, counter: int) -> bool:
         """Leave when it is time."""

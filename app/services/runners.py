@@ -24,6 +24,8 @@ from app.store.sql import Database, DatabaseUnavailable
 LEASE = timedelta(seconds=60)
 ALIVE = timedelta(seconds=LEASE.total_seconds())
 """A runner that was not heard of for so long counts as gone."""
+LOOK_S = 1.0
+"""How often a poll that waits looks whether its runner is still there, in seconds."""
 _AWAY = "the database is away; poll again"
 
 
@@ -106,11 +108,19 @@ class Runners:
                     left = ends - asyncio.get_running_loop().time()
                     if news.jobs or news.commands or news.lost or left <= 0:
                         return news
-                    await wait(rang, min(left, self._bell.pause_s))
-                    if await gone():
+                    if await self._left_waiting(rang, min(left, self._bell.pause_s), gone):
                         return News()
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
+
+    @staticmethod
+    async def _left_waiting(rang: asyncio.Event, seconds: float, gone: Callable[[], Awaitable[bool]]) -> bool:
+        """Wait for news, at most so long; tell whether the runner left meanwhile."""
+        while not await wait(rang, min(LOOK_S, seconds)) and seconds > LOOK_S:
+            if await gone():
+                return True
+            seconds -= LOOK_S
+        return await gone()
 
     async def _beat(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str]]:
         """Note the runner, renew what it holds, and take back what its process before held."""

@@ -74,6 +74,19 @@ def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
         assert news["lost"] == []
 
 
+def test_a_poll_that_waits_keeps_no_server_from_leaving(tmp_path):
+    with serving(tmp_path / "home") as server, server.client() as http:
+        answers = []
+        body = {"boot_id": "b", "slots": 1, "wait_s": 20, "providers": ["codex"], "workspaces": []}
+        polling = threading.Thread(target=lambda: answers.append(http.post("/runners/r/poll", json=body)))
+        polling.start()
+        with server.client() as other:
+            until(lambda: other.get("/runners").json()["items"])
+        assert server.stop() in {0, -signal.SIGINT}
+        polling.join(20)
+        assert answers[0].json()["jobs"] == []
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_stream_ends_whole_when_the_server_leaves(tmp_path, how):
     with serving(tmp_path / "home", BATON_DRAIN_S="0.5") as server, server.client() as http:
