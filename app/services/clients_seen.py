@@ -1,11 +1,11 @@
 """Which clients talk to this server, and when each was last heard of. A dead hook shows as silence."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from app.engine.principal import Principal
+from app.services.pause import pause
 from app.services.users import Users
 from app.store import clients_seen as store
 from app.store.clients_seen import Seen
@@ -55,9 +55,7 @@ class ClientsSeen:
     async def run(self, stop: asyncio.Event) -> None:
         """Flush every few seconds, and once more when told to stop."""
         while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FLUSH_S):
-                    await stop.wait()
+            await pause(stop, FLUSH_S)
             await self.flush()
 
 

@@ -1,13 +1,13 @@
 """Brings records from the stream into SQL, in batches, for as long as it takes. It loses and delays nobody's answer."""
 
 import asyncio
-import contextlib
 import logging
 
 import msgspec
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.engine.record import Record
+from app.services.pause import pause
 from app.store import decisions
 from app.store.outbox import BATCH, Entry, Outbox
 from app.store.redis import RedisUnavailable
@@ -121,6 +121,4 @@ class Drain:
 
     async def _rest(self, seconds: float) -> None:
         """Pause, but not while stopping."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
+        await pause(self._stopping, seconds)

@@ -1,7 +1,6 @@
 """Ends what nobody else ends: leases, times, cancels, permissions that ran out. One server of all does it at a time."""
 
 import asyncio
-import contextlib
 import logging
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +8,7 @@ from app.engine.delegation import HELD
 from app.services.job_machine import JobMachine
 from app.services.job_permissions import JobPermissions
 from app.services.job_work import Work
+from app.services.pause import pause
 from app.store import clock, job_permissions, jobs, leases
 from app.store.jobs import Job
 from app.store.sql import Database, DatabaseUnavailable
@@ -42,9 +42,7 @@ class JobSweeper:
                 pass
             except Exception:
                 log.exception("jobs could not be looked through")
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await stop.wait()
+            await pause(stop, LOOK_S)
 
     async def sweep(self) -> None:
         """Look through all jobs once. Raises DatabaseUnavailable."""

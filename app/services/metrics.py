@@ -6,7 +6,6 @@ counts over once a second, and a worker that is killed loses those of its last s
 """
 
 import asyncio
-import contextlib
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from prometheus_client.registry import Collector
 from app.services.counters import BUCKETS_MS, Counters
 from app.services.health import Health
 from app.services.job_counts import JobCounts, families
+from app.services.pause import pause
 from app.services.policies import Policies
 from app.services.recorder import Recorder
 
@@ -68,9 +68,7 @@ class Metrics:
     async def run(self, stop: asyncio.Event) -> None:
         """Bring counts over every second, and once more when told to stop."""
         while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FLUSH_S):
-                    await stop.wait()
+            await pause(stop, FLUSH_S)
             self.flush()
 
     def flush(self) -> None:

@@ -13,6 +13,7 @@ import msgspec
 from app.engine.masking import LONGEST, WINDOW, mask, mask_and_cut, mask_and_cut_bytes, suspicious
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, LONGEST_PROMPT, MOST_PATHS, Record
 from app.engine.verdict import RuleHit
+from app.services.pause import pause
 from app.settings import Settings
 from app.store import decisions
 from app.store.outbox import Answer, Outbox
@@ -134,9 +135,7 @@ class Recorder:
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(RETRY_S):
-                            await self._stopping.wait()
+                    await pause(self._stopping, RETRY_S)
                     continue
                 for _ in batch:
                     self._queue.popleft()

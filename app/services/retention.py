@@ -11,6 +11,7 @@ import msgspec
 
 from app.engine.principal import Principal
 from app.errors import Conflict, StoreUnavailable
+from app.services.pause import pause
 from app.services.permissions import require
 from app.services.versions import check
 from app.store import audit, leases, organisation_settings
@@ -107,7 +108,7 @@ class Retention:
             with contextlib.suppress(DatabaseUnavailable):
                 if await leases.take(self._database, self._organisation, KEY, self._now(), PERIOD):
                     await self.purge(stop)
-            await _pause(stop, LOOK_S)
+            await pause(stop, LOOK_S)
 
     async def purge(self, stop: asyncio.Event) -> dict[str, int]:
         """Remove what is too old, in batches; give the numbers of rows by kind. Raises DatabaseUnavailable."""
@@ -135,15 +136,9 @@ class Retention:
             total += gone
             if gone < store.LARGEST_BATCH:
                 break
-            await _pause(stop, PAUSE_S)
+            await pause(stop, PAUSE_S)
         return total
 
     async def _read(self) -> tuple[Kept, int]:
         value, version = await organisation_settings.get(self._database, self._organisation, KEY)
         return msgspec.convert(value, Kept), version
-
-
-async def _pause(stop: asyncio.Event, seconds: float) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stop.wait()

@@ -1,7 +1,6 @@
 """Tokens: made, checked, listed, revoked. Checking is a look-up in memory; no secret is kept anywhere."""
 
 import asyncio
-import contextlib
 import hmac
 import re
 import secrets
@@ -14,6 +13,7 @@ import msgspec
 from app.engine.principal import Principal
 from app.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
 from app.services.changes import Changes
+from app.services.pause import pause
 from app.services.permissions import ROLES, Role, covers, require
 from app.services.users import Users
 from app.store import audit
@@ -180,9 +180,7 @@ class Tokens:
     async def run(self, stop: asyncio.Event) -> None:
         """Flush every few seconds, and once more when told to stop."""
         while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FLUSH_S):
-                    await stop.wait()
+            await pause(stop, FLUSH_S)
             await self.flush()
 
     def _covers(self, principal: Principal, action: str, token: Token) -> bool:

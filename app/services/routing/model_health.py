@@ -1,12 +1,12 @@
 """Whether a model's service is there, kept fresh in the background so that no prompt waits for the question. It asks no model."""
 
 import asyncio
-import contextlib
 import logging
 from datetime import UTC, datetime
 
 import msgspec
 
+from app.services.pause import pause
 from app.services.routing.model_client import Endpoint, ModelClient, ModelFailed
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,4 @@ class ModelHealth:
         """Look every few seconds until told to stop."""
         while not stop.is_set():
             await self.check()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PERIOD_S):
-                    await stop.wait()
+            await pause(stop, PERIOD_S)
