@@ -22,7 +22,7 @@ from app.services.policies import ORGANISATION, Policies, as_layer
 from app.services.policy_combinations import Combinations, InForce
 from app.services.policy_layers import Where, refusal
 from app.services.policy_rights import place_of
-from app.services.rule_counts import within
+from app.services.reach import whose
 from app.store import rule_hits
 from app.store.rule_hits import Period
 from app.store.sql import Database, DatabaseUnavailable
@@ -116,18 +116,18 @@ class Replay:
             Forbidden: the role may not replay.
             StoreUnavailable: the database is away.
         """
-        whose, organisation = within(principal, "policies.replay"), principal.organisation
+        theirs, organisation = whose(principal, "policies.replay"), principal.organisation
         run = _Run(Combinations(InForce(self._policies.active), self._policies.lower), candidate)
         after = ""
         try:
-            total = await rule_hits.count_calls(self._database, organisation, whose, period)
+            total = await rule_hits.count_calls(self._database, organisation, theirs, period)
             run.summary.truncated = total > limit
             total = min(total, limit)
             yield Progress(0, total)
             while run.summary.read < total:
                 most = min(PAGE, total - run.summary.read)
                 records: Sequence[Record] = await rule_hits.calls(
-                    self._database, organisation, whose, period, after=after, limit=most
+                    self._database, organisation, theirs, period, after=after, limit=most
                 )
                 if not records:
                     break

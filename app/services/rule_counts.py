@@ -6,12 +6,11 @@ import msgspec
 
 from app.engine.principal import Principal
 from app.errors import StoreUnavailable
-from app.services.permissions import require
 from app.services.policies import Policies
+from app.services.reach import whose
 from app.store import rule_hits
 from app.store.rule_hits import Period
 from app.store.sql import Database, DatabaseUnavailable
-from app.store.whose import Whose
 
 
 class RuleCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,11 +43,11 @@ class RuleCounts(msgspec.Struct, frozen=True):
         Raises:
             StoreUnavailable: the database is away.
         """
-        whose, organisation = within(principal, "decisions.read"), principal.organisation
+        theirs, organisation = whose(principal, "decisions.read"), principal.organisation
         try:
-            hits = await rule_hits.hits(self.database, organisation, whose, period)
-            users = await rule_hits.users(self.database, organisation, whose, period)
-            reports = await rule_hits.reports(self.database, organisation, whose, period)
+            hits = await rule_hits.hits(self.database, organisation, theirs, period)
+            users = await rule_hits.users(self.database, organisation, theirs, period)
+            reports = await rule_hits.reports(self.database, organisation, theirs, period)
         except DatabaseUnavailable:
             raise StoreUnavailable("the decisions cannot be counted now; try again") from None
         in_force = await self.policies.prepare(principal, project, wait_s=None)
@@ -72,18 +71,3 @@ class RuleCounts(msgspec.Struct, frozen=True):
                 )
             )
         return sorted(counted, key=lambda one: (-one.reports, -sum(one.hits.values()), one.rule))
-
-
-def within(principal: Principal, action: str) -> Whose:
-    """Tell whose records a principal may count.
-
-    Raises:
-        Forbidden: none.
-    """
-    match require(principal, action):
-        case "organisation":
-            return Whose()
-        case "team":
-            return Whose(user=principal.user, team=principal.team)
-        case "own":
-            return Whose(user=principal.user)
