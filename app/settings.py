@@ -18,6 +18,7 @@ ELSEWHERE = frozenset(
         "BATON_DISABLED",
         "BATON_PROJECT",
         "BATON_ROOT",
+        "BATON_SESSION",
         "BATON_TOKEN",
         "BATON_URL",
         "BATON_USER",

@@ -14,6 +14,7 @@ from app.cli import (
     graph,
     hooks,
     jobs,
+    mcp,
     mode,
     override,
     policy,
@@ -55,6 +56,7 @@ app.command("delegate")(delegate.delegate)
 app.add_typer(jobs.app, name="jobs")
 app.command("spawn")(spawn.spawn)
 app.add_typer(graph.app, name="graph")
+app.command("mcp")(mcp.mcp)
 app.command("delegation")(delegation.delegation)
 app.add_typer(override.app, name="override")
 app.command("report")(report.report)
