@@ -1,0 +1,195 @@
+"""Measures routing: CPU of the scorer by roster and prompt, memory, and `/route` through HTTP next to the floor F1.
+
+Compare the ratios, not the figures: machines differ. `python -m bench.route` runs for about a minute and ends by itself.
+"""
+
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import uvloop
+
+from app.engine.routing.agents import Agent
+from app.engine.routing.index import Index
+from app.store.word_table import find
+from bench.load import Result, run, summed
+
+ROOT = Path(__file__).parents[1]
+AGENTS = (21, 73, 403, 1_000)
+LENGTHS = (45, 1_000, 10_000)
+PROMPTS = 200
+ROSTERS = 50
+ROUNDS = 5
+SECONDS = 2.0
+CONNECTIONS = 64
+_SUBJECTS = (
+    "kubernetes", "database", "payment", "frontend", "search", "security", "testing", "release", "network", "billing",
+    "documentation", "mobile", "analytics", "compiler", "storage", "privacy", "translation", "accessibility",
+)  # fmt: skip
+_ROLES = ("engineer", "reviewer", "architect", "tester", "writer", "analyst", "operator", "designer", "planner")
+
+
+def text(random: random.Random, words: list[str], count: int) -> str:
+    """Give so many words of real prose in a new order."""
+    return " ".join(random.choice(words) for _ in range(count))
+
+
+def prose() -> list[str]:
+    """Give the words of this repository's documents: as telling and as odd as people's."""
+    return [word for path in sorted(ROOT.glob("docs/**/*.md")) for word in path.read_text().split()]
+
+
+def roster(count: int) -> list[Agent]:
+    """Make agents with descriptions of forty and bodies of seven hundred words."""
+    numbers, words = random.Random(count), prose()  # noqa: S311 - a measurement that is the same each time
+    return [
+        Agent(
+            name=f"{_SUBJECTS[n % len(_SUBJECTS)]}-{_ROLES[n // len(_SUBJECTS) % len(_ROLES)]}-{n}",
+            description=f"{_SUBJECTS[n % len(_SUBJECTS)]}: {text(numbers, words, 40)}",
+            body=text(numbers, words, 700),
+        )
+        for n in range(count)
+    ]
+
+
+def prompts(length: int) -> Iterator[str]:
+    """Give prompts of a length, no two alike."""
+    numbers, words = random.Random(length), prose()  # noqa: S311
+    while True:
+        yield text(numbers, words, length // 3)[:length]
+
+
+def scorer() -> None:
+    """Measure the CPU of one prompt, in this process."""
+    table = find()
+    print(f"{'agents':>8}{'characters':>12}{'CPU p50 ms':>12}{'CPU p99 ms':>12}{'build s':>9}")
+    for count in AGENTS:
+        started = time.process_time()
+        index = Index(roster(count), table)
+        built = time.process_time() - started
+        for length in LENGTHS:
+            times = []
+            for prompt in itertools.islice(prompts(length), PROMPTS):
+                at = time.process_time()
+                index.score(prompt)
+                times.append((time.process_time() - at) * 1000)
+            times.sort()
+            p50, p99 = statistics.median(times), times[int(0.99 * len(times))]
+            print(f"{count:>8}{length:>12}{p50:>12.2f}{p99:>12.2f}{built:>9.2f}")
+
+
+def memory() -> None:
+    """Measure what fifty rosters of a thousand agents take, in a process of its own."""
+    code = (
+        "import psutil; from bench.route import roster, ROSTERS; from app.engine.routing.index import Index;"
+        "from app.store.word_table import find; table = find(); table.embed('x'); agents = roster(1_000);"
+        "rss = lambda: psutil.Process().memory_info().rss; before = rss();"
+        "kept = [Index(agents, table) for _ in range(10)];"
+        "print((rss() - before) / 10 / 1e6)"
+    )
+    each = float(
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    )
+    print(f"{each:.1f} MB for 1,000 agents, {each * ROSTERS:.0f} MB for {ROSTERS} such rosters")
+
+
+def bodies() -> Iterator[bytes]:
+    """Give prompts as clients post them."""
+    for number, prompt in enumerate(prompts(120)):
+        yield json.dumps({"session_id": f"s{number % 500}", "prompt": prompt, "roster": "bench"}).encode()
+
+
+def floor_bodies() -> Iterator[bytes]:
+    """Give payloads that the floor reads."""
+    for number in itertools.count():
+        yield json.dumps({"session_id": f"s{number % 500}", "tool_name": "Bash", "tool_input": {}}).encode()
+
+
+def http() -> None:
+    """Measure `/route` over a roster of 403 agents and the floor in turns."""
+    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
+        env = {**os.environ, "BATON_HOME": home, "PORT": "0", "BATON_RATE_PER_MINUTE": "0"}
+        baton = subprocess.Popen(
+            [str(Path(sys.executable).parent / "baton"), "serve"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL
+        )
+        floor = None
+        try:
+            url = _url(Path(home))
+            body = json.dumps(
+                {"agents": [{"name": a.name, "description": a.description, "body": a.body} for a in roster(403)]}
+            )
+            subprocess.run(
+                ["curl", "-sf", "-X", "PUT", f"{url}/rosters/bench", "-H", "content-type: application/json", "-d", "@-"],
+                input=body.encode(), check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            socket = "unix://" + str(next(Path(home).rglob("*.sock")))
+            floor = subprocess.Popen(
+                [sys.executable, "-m", "bench.floor", socket], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            )
+            assert floor.stdout is not None
+            servers = {
+                "(a) floor F1": (
+                    int(floor.stdout.readline()),
+                    psutil.Process(floor.pid),
+                    "/pre-tool-use",
+                    floor_bodies(),
+                ),
+                "(b) /route, 403 agents": (int(url.rpartition(":")[2]), psutil.Process(baton.pid), "/route", bodies()),
+            }
+            for server in servers.values():
+                _measure(*server)  # warms up
+            tables: dict[str, list[Result]] = {name: [] for name in servers}
+            for _ in range(ROUNDS):
+                for name, server in servers.items():
+                    tables[name].append(_measure(*server))
+            _show(tables)
+        finally:
+            for process in (floor, baton):
+                if process is not None:
+                    process.terminate()
+                    process.wait(20)
+
+
+def _measure(port: int, process: psutil.Process, path: str, stream: Iterator[bytes]) -> Result:
+    before, started = process.cpu_times(), time.perf_counter()
+    times = uvloop.run(run(port, path, stream, connections=CONNECTIONS, seconds=SECONDS))
+    after, ended = process.cpu_times(), time.perf_counter()
+    return summed(times, ended - started, after.user + after.system - before.user - before.system)
+
+
+def _show(tables: dict[str, list[Result]]) -> None:
+    floor = statistics.median(result.cpu_us for result in tables["(a) floor F1"])
+    print(f"{'':30}{'CPU µs':>10}{'× F1':>8}{'req/s':>10}{'p50 ms':>9}{'p99 ms':>9}")
+    for name, results in tables.items():
+        cpu, rate, p50, p99 = (
+            statistics.median(getattr(result, field) for result in results)
+            for field in ("cpu_us", "per_second", "p50_ms", "p99_ms")
+        )
+        print(f"{name:30}{cpu:>10.0f}{cpu / floor:>8.2f}{rate:>10.0f}{p50:>9.2f}{p99:>9.2f}")
+    print(f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections")
+
+
+def _url(home: Path) -> str:
+    note = home / "server.json"
+    for _ in range(300):
+        if note.exists() and note.read_text():
+            url = str(json.loads(note.read_text())["url"])
+            if subprocess.run(["curl", "-sf", f"{url}/readyz"], capture_output=True, check=False).returncode == 0:
+                return url
+        time.sleep(0.1)
+    raise SystemExit("the server did not start")
+
+
+if __name__ == "__main__":
+    scorer()
+    memory()
+    http()
