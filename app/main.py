@@ -140,7 +140,6 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     _in_background(loaded.watch, stack)
     seen = ClientsSeen(database, users, settings.organisation)
     _in_background(seen.run, stack)
-    _in_background(changes.run, stack)
     rate = CallRate(settings.rate_per_minute, settings.rate_burst)
     history = History(redis, ttl_s=settings.history_ttl_s, rate=rate)
     sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded, users=users)
@@ -184,6 +183,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     checked = Health(redis, database)
     published = Metrics(counters=counters, recorder=recorder, policies=loaded, health=checked, jobs=delegated.counts)
     _in_background(published.run, stack)
+    _in_background(changes.run, stack)
     return Services(
         analytics=Analytics(database, loaded),
         audit=Audit(database),

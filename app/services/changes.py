@@ -41,7 +41,10 @@ class Changes:
         self._redis.send(b"PUBLISH", self.channel, kind)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look for changes until told to stop; at first for all that happened since the state was read."""
+        """Look for changes until told to stop; at first for all that happened since the state was read.
+
+        Every kind must be registered before.
+        """
         listening = asyncio.create_task(listen(self._redis.url, self.channel, self.wake))
         try:
             while not stop.is_set():
