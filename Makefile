@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types policies openapi clients check bench soak e2e image audit operations lock clean
+.PHONY: help serve test lint types policies openapi clients check bench delegation soak e2e image audit operations lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,10 +62,13 @@ clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScrip
 bench: $(VENV)/.test ## Measure /pre-tool-use next to its floor and its peers
 	$(BIN)/python -m bench.pre_tool_use
 
+delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle runners
+	$(BIN)/python -m bench.delegation
+
 soak: $(VENV)/.test ## Break everything under load for about ten minutes, and try the API with 20,000 odd requests
 	$(BIN)/python -m bench.soak
 
-e2e: $(VENV)/.test ## Drive the real Claude Code and Codex (downloads them from the npm registry)
+e2e: $(VENV)/.test ## Drive the real Claude Code and Codex, also by their ACP adapters (downloads them from npm)
 	$(BIN)/python -m pytest tests/e2e -m e2e
 
 image: $(VENV)/.test ## Run the steps of the Dockerfile in a clean folder, and the server that they make

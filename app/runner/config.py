@@ -50,8 +50,7 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     providers: dict[str, Provider] = {}
 
     def folder(self, alias: str) -> Path | None:
-        """Tell the folder of an alias, of the first for "", symbolic links resolved; None where there is none such."""
-        alias = alias or next(iter(self.workspaces), "")
+        """Tell the folder of an alias, symbolic links resolved; None where there is no such alias."""
         return Path(self.workspaces[alias]).expanduser().resolve() if alias in self.workspaces else None
 
 
@@ -63,7 +62,8 @@ def load(path: Path) -> RunnerConfig:
     """
     try:
         read = yaml.safe_load(path.read_text())
-        config = msgspec.convert(read or {}, RunnerConfig)
+        given = {name: value for name, value in read.items() if value is not None} if isinstance(read, dict) else read
+        config = msgspec.convert(given or {}, RunnerConfig)
     except FileNotFoundError:
         raise ConfigError(f"there is no `{path}`; `baton runner init` writes one") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:

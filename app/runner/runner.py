@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from app.runner import config as configuration
 from app.runner.config import RunnerConfig
 from app.runner.home import Home
@@ -152,6 +154,8 @@ class Runner:
                 job.stop("lost", "the server gave it up")
 
     def _begin(self, lease: Lease) -> None:
+        if not lease.workspace:
+            lease = msgspec.structs.replace(lease, workspace=next(iter(self._config.workspaces), ""))
         key = (lease.job, lease.attempt)
         if key in self._jobs:
             return

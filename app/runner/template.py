@@ -1,5 +1,7 @@
 """The `runner.yaml` that `baton runner init` writes: commented, and with what is installed switched on. It writes no file."""
 
+import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,19 +39,18 @@ _KNOWN = {
 
 def written(env: Mapping[str, str], project: Path) -> str:
     """Write the file's text for this machine, with the current project as its first workspace."""
-    text = f"{_HEAD}  {project.name or 'root'}: {project}\n{_PROVIDERS}"
-    found = False
+    alias = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name).strip("-._")[:64] or "project"
+    text = f"{_HEAD}  {alias}: {json.dumps(str(project))}\n{_PROVIDERS}"
+    path = env.get("PATH")
     for name, (command, more, source) in _KNOWN.items():
-        installed = shutil.which(command.split(",")[0], path=env.get("PATH")) is not None
-        found |= installed
-        lines = [f"{name}:", f"  command: [{command}]", *([f"  {more}"] if more else [])]
-        mark = "  " if installed else "  # "
-        text += "".join(f"{mark}{line}\n" for line in lines) if installed else f"  # not installed here: {source}\n"
-        text += "" if installed else "".join(f"{mark}{line}\n" for line in lines)
-    text += "  # the same agent without the adapter:\n"
-    plain = ("claude_code:", "  driver: claude-print", "  command: [claude]", "  mode: acceptEdits")
-    fallback = not shutil.which("claude-agent-acp", path=env.get("PATH")) and shutil.which(
-        "claude", path=env.get("PATH")
-    )
-    text += "".join(f"{'  ' if fallback else '  # '}{line}\n" for line in plain)
-    return text if found or fallback else text.replace("\nproviders:\n", "\nproviders: {}\n")
+        installed = shutil.which(command.split(",")[0], path=path) is not None
+        lines = (f"{name}:", f"  command: [{command}]", *([f"  {more}"] if more else []))
+        text += "" if installed else f"  # not installed here: {source}\n"
+        text += _block(lines, active=installed)
+    adapter, plain = (shutil.which(name, path=path) for name in ("claude-agent-acp", "claude"))
+    lines = ("claude_code:", "  driver: claude-print", "  command: [claude]", "  mode: acceptEdits")
+    return f"{text}  # Claude Code without its adapter:\n{_block(lines, active=bool(plain and not adapter))}"
+
+
+def _block(lines: tuple[str, ...], *, active: bool) -> str:
+    return "".join(f"{'  ' if active else '  # '}{line}\n" for line in lines)

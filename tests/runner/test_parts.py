@@ -69,7 +69,7 @@ def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
 
 @pytest.mark.parametrize("installed", [(), ("codex-acp",), ("claude",), ("codex-acp", "claude-agent-acp", "claude")])
 def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, installed):
-    programs, project = tmp_path / "bin", tmp_path / "my-shop"
+    programs, project = tmp_path / "bin", tmp_path / "my #1: shop"
     project.mkdir()
     programs.mkdir()
     for name in installed:
@@ -77,7 +77,7 @@ def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, inst
         (programs / name).chmod(0o755)
     (tmp_path / "runner.yaml").write_text(template.written({"PATH": str(programs)}, project))
     read = config.load(tmp_path / "runner.yaml")
-    assert read.workspaces == {"my-shop": str(project)}
+    assert read.workspaces == {"my-1-shop": str(project)}
     assert {one.command[0] for one in read.providers.values()} == set(installed) - (
         {"claude"} if "claude-agent-acp" in installed else set()
     )
