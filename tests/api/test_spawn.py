@@ -55,6 +55,14 @@ def test_a_body_that_is_wrong_names_its_field(http, body, field):
     assert field in [one["field"] for one in answer.json()["errors"]]
 
 
+def test_a_text_that_is_no_text_is_mended(http):
+    body = b'{"agent_type": "Explore", "prompt": "a\\ud800b\\u0000c", "execute": "run"}'
+    answer = http.post("/spawn", content=body, headers={"content-type": "application/json"})
+    assert answer.json()["stdin"] == "a?b\ufffdc"
+    tasks = b'{"session_id": "s", "tasks": {"a\\ud800": {"agent_type": "Explore"}}}'
+    assert http.post("/graphs", content=tasks, headers={"content-type": "application/json"}).status_code == 422
+
+
 def test_a_plan_holds_all_that_starts_the_agent(http):
     plan = spawn(http, **LEAD, thinking_budget=4_096).json()
     assert (plan["agent_type"], plan["roster"], plan["display_model"]) == ("explore", "stravinsky", "gemini-3-flash")
