@@ -49,7 +49,10 @@ class Changes:
         try:
             while not stop.is_set():
                 self._told.clear()
-                await self.catch_up()
+                try:
+                    await self.catch_up()
+                except Exception:
+                    log.exception("changes could not be looked for")
                 await self._wait(stop)
         finally:
             listening.cancel()
@@ -66,7 +69,7 @@ class Changes:
             numbers = await store.numbers(self._database, self._organisation)
         except DatabaseUnavailable:
             return
-        for kind, reload in self._reloads.items():
+        for kind, reload in list(self._reloads.items()):  # more may be added while one is read
             number = numbers.get(kind, 0)
             if number != self._seen.get(kind, 0):
                 try:
