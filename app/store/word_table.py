@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 DIMENSIONS = 256
+REMEMBERED = 10_000
+"""Words whose vectors are kept: some eleven megabytes."""
+LONGEST_WORD = 40
 _PACKAGE = "wordllama"
 _TABLE = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -40,15 +43,27 @@ class WordTable:
             raise WordTableMissing(f"`{folder}`: {error}") from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._known: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Give a text's vector, of length 1; all zeros for a text without a token."""
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
-        if not ids:
+        known = self._known
+        sums = [found if (found := known.get(word)) is not None else self._sum(word) for word in text.split()]
+        if not sums:
             return np.zeros(DIMENSIONS, dtype=np.float32)
-        total: NDArray[np.float32] = self._rows[ids].sum(axis=0, dtype=np.float32)
+        total: NDArray[np.float32] = np.add.reduce(sums, axis=0)
         length = math.sqrt(float(np.dot(total, total)))
         return total / np.float32(length) if length else total
+
+    def _sum(self, word: str) -> NDArray[np.float32]:
+        """Add up the rows of a word's tokens; no token of this vocabulary reaches over a space."""
+        ids = self._tokenizer.encode(word, add_special_tokens=False).ids
+        total: NDArray[np.float32] = self._rows[ids].sum(axis=0, dtype=np.float32)
+        if len(word) <= LONGEST_WORD:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[word] = total
+        return total
 
 
 def find() -> WordTable:

@@ -21,20 +21,21 @@ _NONE = np.zeros(0, dtype=np.float32)
 class Lexical(msgspec.Struct, frozen=True):
     """What words say of each agent: its BM25F, and the share of the prompt's idf mass that its text covers.
 
-    The rest says which term gave which agent how much: three arrays of one length.
+    The rest says which of the prompt's known terms gave which agent how much: three arrays of one length.
     """
 
     bm25: Floats
     coverage: Floats
     agents: NDArray[Any] = _NONE
     gains: Floats = _NONE
-    terms: NDArray[Any] = _NONE
+    rows: NDArray[Any] = _NONE
+    terms: list[str] = []
 
     def best_terms(self, agent: int, most: int) -> list[str]:
         """Name the terms that gave an agent the most."""
         found = np.flatnonzero(self.agents == agent)
         order = found[np.argsort(-self.gains[found], kind="stable")][:most]
-        return [str(term) for term in self.terms[order]]
+        return [self.terms[row] for row in self.rows[order].tolist()]
 
 
 class Lexicon:
@@ -80,7 +81,7 @@ class Lexicon:
             none = np.zeros(self.size, dtype=np.float32)
             return Lexical(none, none)
         parts = [self._parts[row] for row in rows]
-        numbers = np.concatenate([self._agents[part] for part in parts])
+        numbers = np.concatenate([self._agents[part] for part in parts], dtype=np.intp)
         gains = np.concatenate([self._gains[part] for part in parts])
         idf = self._idf[rows]
         sizes = [part.stop - part.start for part in parts]
@@ -93,7 +94,8 @@ class Lexicon:
             (covered / mass).astype(np.float32),
             numbers,
             gains,
-            np.repeat(np.array(known, dtype=object), sizes),
+            np.repeat(np.arange(len(known), dtype=np.uint16), sizes),
+            known,
         )
 
 

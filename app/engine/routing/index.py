@@ -15,7 +15,7 @@ from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import gist, parted
 from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence
 from app.engine.routing.mentions import Mentions
-from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms, words
+from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms
 from app.engine.routing.triggers import Triggers, is_expression
 
 LONGEST_BODY = 20_000
@@ -40,7 +40,7 @@ class Embedder(Protocol):
 class Scored(msgspec.Struct, frozen=True):
     """One agent's part in a ranking. `features` are in the order of `features.NAMES`; `probability` is from 0 to 1.
 
-    `words` are those of the prompt that spoke for it most.
+    `words` are those of the prompt that spoke for it most, of the first five.
     """
 
     agent: int
@@ -62,10 +62,11 @@ class Index:
         texts = [_Texts(agent) for agent in agents]
         self._lexicon = Lexicon([one.fields() for one in texts])
         self._triggers = Triggers(agents)
-        self._name_stems: dict[str, list[int]] = {}
+        named: dict[str, list[int]] = {}
         for number, one in enumerate(texts):
             for stem in set(one.name):
-                self._name_stems.setdefault(stem, []).append(number)
+                named.setdefault(stem, []).append(number)
+        self._name_stems = {stem: np.array(numbers) for stem, numbers in named.items()}
         self._name_sizes = np.array([max(1, len(set(one.name))) for one in texts] or [1], dtype=np.float32)
         if embedder is not None and agents:
             self._whole = np.stack([embedder.embed(one.whole) for one in texts])
@@ -82,22 +83,24 @@ class Index:
         if not self.names:
             return []
         text = bounded(prompt)
-        prompt_stems, prompt_terms = read(text)
-        lexical = self._lexicon.score(prompt_terms)
-        features = self._features(text, prompt_stems, lexical)
+        reading = read(text)
+        lexical = self._lexicon.score(reading.terms)
+        features = self._features(text, reading.stems, lexical)
         if self._embedder is None:
             weights = by_words(weights)
         scores = features @ weights.vector
         order = np.lexsort((self._ranks, -scores))[: max(most, 2)].tolist()
         best = [float(scores[number]) for number in order[:2]] + [0.0, 0.0]
-        spelled = dict(zip(reversed(prompt_stems), reversed(words(text)), strict=True))
+        spelled = dict(zip(reversed(reading.stems), reversed(reading.words), strict=True))
         return [
             Scored(
                 number,
                 float(scores[number]),
                 confidence(weights, float(scores[number]), best[0] if place else best[1]),
                 tuple(features[number].tolist()),
-                tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS)),
+                tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS))
+                if place < MOST_CANDIDATES
+                else (),
             )
             for place, number in enumerate(order[:most])
         ]
@@ -113,9 +116,8 @@ class Index:
             if self._examples is not None:
                 np.maximum.at(found[:, 2], self._example_of, np.vecdot(self._examples, vector))
             found[:, 3] = np.vecdot(self._body, vector)
-        for stem in set(prompt_stems):
-            for number in self._name_stems.get(stem, ()):
-                found[number, 4] += 1
+        for stem in self._name_stems.keys() & set(prompt_stems):
+            found[self._name_stems[stem], 4] += 1
         found[:, 4] /= self._name_sizes
         found[:, 5] = self._triggers.score(text, prompt_stems)
         return found

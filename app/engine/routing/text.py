@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+import msgspec
 import Stemmer
 
 HEAD, TAIL = 2_000, 1_000
@@ -12,6 +13,8 @@ _WORD = re.compile(r"[^\W_]+(?:[+#]+(?!\w))?")
 _CONTRACTED = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|ll|re|ve))(?![^\W_])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ESCAPED_BREAK = re.compile(r"\\[nrt]")
+_REMEMBERED = 50_000
+"""Words whose stems are remembered: a team's prompts are made of fewer."""
 _LONGEST_WORD = 40
 """Characters; longer ones are hashes, keys and base64, which no description holds."""
 
@@ -66,25 +69,35 @@ def words(text: str) -> list[str]:
 
 def stems(text: str) -> list[str]:
     """Give the stems of all words, in their order."""
-    return read(text)[0]
+    return read(text).stems
 
 
 def terms(text: str) -> list[str]:
     """Give the stems of the words that mean something."""
-    return read(text)[1]
+    return read(text).terms
 
 
-def read(text: str) -> tuple[list[str], list[str]]:
-    """Give the stems of all words, in their order, and of those the ones that mean something."""
+class Reading(msgspec.Struct, frozen=True):
+    """A text's words and their stems, in their order; `terms` are the stems of words that mean something."""
+
+    words: list[str]
+    stems: list[str]
+    terms: list[str]
+
+
+def read(text: str) -> Reading:
+    """Read a text."""
     found = words(text)
-    # A stemmer of one's own a call: they cannot be shared by threads, and cost less than a microsecond.
-    stemmed: list[str] = Stemmer.Stemmer("english", 0).stemWords([_SHORT.get(word, word) for word in found])
-    return stemmed, [stem for word, stem in zip(found, stemmed, strict=True) if _tells(word)]
+    read_words = [_read_word(word) for word in found]
+    return Reading(found, [stem for stem, _ in read_words], [stem for stem, tells in read_words if tells])
 
 
-def _tells(word: str) -> bool:
-    """Tell whether a word may speak for an agent: a lone letter or digit does not, unless a language is called so."""
-    return word not in _STOP and (len(word) > 1 or word in _LANGUAGES or word > "\u2fff")
+@lru_cache(maxsize=_REMEMBERED)
+def _read_word(word: str) -> tuple[str, bool]:
+    """Give a word's stem, and whether it may speak for an agent: a lone letter or digit does not, but a language's."""
+    # A stemmer of its own each time: they cannot be shared by threads, and cost less than a microsecond.
+    stem: str = Stemmer.Stemmer("english", 0).stemWord(_SHORT.get(word, word))
+    return stem, word not in _STOP and (len(word) > 1 or word in _LANGUAGES or word > "\u2fff")
 
 
 @lru_cache(maxsize=4_096)
