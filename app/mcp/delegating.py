@@ -11,6 +11,8 @@ from app.mcp.baton import ENDED, Baton, Tell
 MAX_TURNS = 10
 """Turns of `invoke_gemini_agentic` where its caller says nothing."""
 LONGEST_WAIT_S = 600.0
+LONGEST_TITLE = 120
+"""Characters of the line by which people find a task again."""
 
 Roster = Annotated[str, Field(description="One roster by its name; the team's list without it.")]
 Prompt = Annotated[str, Field(min_length=1, description="What the model is to do; it knows nothing else of yours.")]
@@ -106,7 +108,9 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
     @server.tool(description="Ask Gemini for one completion. It has no tools: say everything that it must know.")
     async def invoke_gemini(prompt: Prompt, context: Context, model: Model = "") -> str:
         only_words = "Answer in words at once. Use no tool, read no file, run no command."
-        return await _invoked(baton, context, "gemini", f"{only_words}\n\n{prompt}", model)
+        return await _invoked(
+            baton, context, "gemini", f"{only_words}\n\n{prompt}", title=f"invoke_gemini: {prompt}", model=model
+        )
 
     @server.tool(description="Have Gemini work on a task in a loop of its own, with full access to its tools.")
     async def invoke_gemini_agentic(
@@ -117,7 +121,15 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
         workspace: Workspace = "",
     ) -> str:
         bounded = f"Take at most {max_turns} turns, then answer with what you have."
-        return await _invoked(baton, context, "gemini", f"{bounded}\n\n{prompt}", model, workspace)
+        return await _invoked(
+            baton,
+            context,
+            "gemini",
+            f"{bounded}\n\n{prompt}",
+            title=f"invoke_gemini_agentic: {prompt}",
+            model=model,
+            workspace=workspace,
+        )
 
     @server.tool(description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.")
     async def invoke_openai(
@@ -130,12 +142,29 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
         workspace: Workspace = "",
     ) -> str:
         thinking = f"Reasoning effort: {reasoning_effort}."
-        return await _invoked(baton, context, "codex", f"{thinking}\n\n{prompt}", model, workspace)
+        return await _invoked(
+            baton,
+            context,
+            "codex",
+            f"{thinking}\n\n{prompt}",
+            title=f"invoke_openai: {prompt}",
+            model=model,
+            workspace=workspace,
+        )
 
 
-async def _invoked(baton: Baton, context: Context, provider: str, prompt: str, model: str, workspace: str = "") -> str:
-    body = {"user_prompt": prompt, "provider": provider, "model": model, "workspace": workspace}
-    found = await baton.request("POST", "/delegate", body | {"session_id": baton.session_id})
+async def _invoked(
+    baton: Baton, context: Context, provider: str, prompt: str, *, title: str, model: str, workspace: str = ""
+) -> str:
+    body = {
+        "user_prompt": prompt,
+        "provider": provider,
+        "description": title[:LONGEST_TITLE],
+        "model": model,
+        "workspace": workspace,
+        "session_id": baton.session_id,
+    }
+    found = await baton.request("POST", "/delegate", body)
     return await baton.answer(found["job"]["id"], telling(context))
 
 
