@@ -1,12 +1,13 @@
 """Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from app.engine.policy import texts
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
-from app.engine.policy.reading import Open, Outcome
-from app.engine.policy.rule import Rule
+from app.engine.policy.reading import Found, Open, Outcome
+from app.engine.policy.rule import Candidate, Rule
 from app.engine.verdict import EVERY, Facts, RuleHit, Verdict
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
@@ -18,34 +19,36 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     """Decide a call by all rules that concern it."""
     context = Context(policies, facts)
     live = context.reading.live(context)
-    outcome = live.outcome
-    if outcome is None or facts.lifted:
-        outcome = _outcome(context, live.rules)
-        if live.settled and not facts.lifted:
-            live.outcome = outcome
+    found = tuple([_asked(context, one) for one in live.open]) if live.open else ()
+    outcome = None if facts.lifted else live.outcomes.get(found)
+    if outcome is None:
+        outcome = _outcome(context, live.rules, iter(found))
+        if not facts.lifted:
+            live.keep(found, outcome)
     return _verdict(context, outcome)
 
 
-def _outcome(context: Context, rules: tuple[Open, ...]) -> Outcome:
+def _asked(context: Context, candidate: Candidate) -> Found:
+    context.found = {}
+    return tuple(context.found.items()) if candidate.matches(context) else None
+
+
+def _outcome(context: Context, rules: tuple[Open, ...], asked: Iterator[Found]) -> Outcome:
     call, facts = context.call, context.facts
-    task_tool = texts.task_tool(call.client)
+    common = {"tool": call.tool_name, "task_tool": texts.task_tool(call.client)}
     hits: list[_Hit] = []
     shadows: list[RuleHit] = []
     for candidate, settled in rules:
-        found = {"tool": call.tool_name, "task_tool": task_tool}
-        if settled is not None:
-            found |= settled
-        else:
-            context.found = found
-            if not candidate.matches(context):
-                continue
+        found = next(asked) if settled is None else settled
+        if found is None:
+            continue
         rule = candidate.rule
         if rule.shadow:
             shadows.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
             shadows.append(RuleHit(rule.id, "lifted"))
         else:
-            hits.append((rule, _effect(rule, facts), found))
+            hits.append((rule, _effect(rule, facts), common | dict(found)))
     return _weighed(context, hits, shadows) if hits else Outcome(hits=tuple(shadows))
 
 

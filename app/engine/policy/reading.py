@@ -15,9 +15,12 @@ from app.engine.verdict import Decided, Level, RuleHit
 
 _CACHED_FOLDERS = 64
 _CACHED_NAME = 1024
+_CACHED_OUTCOMES = 8
 
 Open = tuple[Candidate, dict[str, str] | None]
 """A rule that may match a call, and what it found there if the call's reading alone tells that it matches."""
+Found = tuple[tuple[str, str], ...] | None
+"""What a rule found that had to be asked, by name; None if it did not match."""
 _Key = tuple[str, str, Level, bool, str, str]
 
 
@@ -40,14 +43,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Live:
-    """The rules that match such a call, or may. `outcome` is kept here once it is known, if it is always the same."""
+    """The rules that match such a call, or may.
 
-    __slots__ = ("outcome", "rules", "settled")
+    `outcomes` keeps what came of them, by what those found that the reading leaves open: one each, None for a rule
+    that did not match. It stays empty where suggestions depend on more than that.
+    """
+
+    __slots__ = ("open", "outcomes", "repeats", "rules")
 
     def __init__(self, rules: tuple[Open, ...]) -> None:
         self.rules = rules
-        self.settled = all(found is not None and one.rule.suggests_by_reading for one, found in rules)
-        self.outcome: Outcome | None = None
+        self.open = tuple(one for one, found in rules if found is None)
+        self.repeats = all(one.rule.suggests_by_reading for one, _ in rules)
+        self.outcomes: dict[tuple[Found, ...], Outcome] = {}
+
+    def keep(self, found: tuple[Found, ...], outcome: Outcome) -> None:
+        """Remember an outcome, if what was found tells it and there is room."""
+        if self.repeats and len(self.outcomes) < _CACHED_OUTCOMES:
+            self.outcomes[found] = outcome
 
 
 class Reading:
