@@ -1,16 +1,64 @@
-"""A TCP proxy that can be slow: every chunk, in both directions, arrives that much later. It reads no protocol."""
+"""A TCP proxy that can be slow: every chunk, in both directions, arrives that much later. It reads no protocol.
+
+It is a process of its own, `python -m bench.soak.proxy SOCKET`: beside a busy load it would be slow unasked. Its port
+goes to standard output; each line on standard input is the delay from then on, in seconds; at its end it leaves.
+"""
 
 import asyncio
-import contextlib
+import subprocess
+import sys
+from asyncio.subprocess import Process
+from collections import deque
 from typing import cast
+
+import uvloop
+
+START_S = 60.0
+"""Longest wait for it to listen, in seconds."""
+_AT_ONCE_S = 0.001
+
+
+class Proxy:
+    """The proxy, as its user sees it: listens on a free port of loopback and passes on to a unix socket."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._process: Process | None = None
+        self.port = 0
+
+    async def start(self) -> None:
+        """Start it and wait until it listens."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bench.soak.proxy", self._target), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        async with asyncio.timeout(START_S):
+            self.port = int(await cast("asyncio.StreamReader", self._process.stdout).readline())
+
+    async def delay(self, seconds: float) -> None:
+        """Have what comes from now on arrive that much later."""
+        assert self._process is not None
+        given = cast("asyncio.StreamWriter", self._process.stdin)
+        given.write(f"{seconds}\n".encode())
+        await given.drain()
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        if self._process is not None:
+            cast("asyncio.StreamWriter", self._process.stdin).close()
+            await self._process.wait()
+
+
+class _Slowness:
+    delay_s = 0.0
 
 
 class _Side(asyncio.Protocol):
-    """One end of a connection; what arrives goes out at the other end."""
+    """One end of a connection; what arrives goes out at the other end, in its order."""
 
-    def __init__(self, proxy: "Proxy") -> None:
-        self._proxy = proxy
+    def __init__(self, slowness: _Slowness) -> None:
+        self._slowness = slowness
         self._early: list[bytes] = []
+        self._late: deque[tuple[float, bytes]] = deque()
         self.peer: _Side | None = None
         self.transport: asyncio.Transport | None = None
 
@@ -20,8 +68,22 @@ class _Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.peer is None:
             self._early.append(data)
-        else:
-            asyncio.get_running_loop().call_later(self._proxy.delay_s, self.peer.write, data)
+            return
+        loop = asyncio.get_running_loop()
+        if self._slowness.delay_s == 0 and not self._late:
+            self.peer.write(data)
+            return
+        self._late.append((loop.time() + self._slowness.delay_s, data))
+        if len(self._late) == 1:
+            loop.call_at(self._late[0][0], self._pass_on)
+
+    def _pass_on(self) -> None:
+        loop, peer = asyncio.get_running_loop(), cast("_Side", self.peer)
+        due = loop.time() + _AT_ONCE_S
+        while self._late and self._late[0][0] <= due:
+            peer.write(self._late.popleft()[1])
+        if self._late:
+            loop.call_at(self._late[0][0], self._pass_on)
 
     def write(self, data: bytes) -> None:
         if self.transport is not None and not self.transport.is_closing():
@@ -35,50 +97,45 @@ class _Side(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         if self.peer is not None and self.peer.transport is not None:
             self.peer.transport.close()
-        self._proxy.sides.discard(self)
 
 
 class _Front(_Side):
     """The end that a client connected to."""
 
+    def __init__(self, slowness: _Slowness, target: str) -> None:
+        super().__init__(slowness)
+        self._target = target
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._proxy.sides.add(self)
         self._opening = asyncio.create_task(self._open())
 
     async def _open(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            _, back = await loop.create_unix_connection(lambda: _Side(self._proxy), self._proxy.target)
+            _, back = await loop.create_unix_connection(lambda: _Side(self._slowness), self._target)
         except OSError:
             cast("asyncio.Transport", self.transport).close()
             return
-        self._proxy.sides.add(back)
         back.join(self)
         self.join(back)
 
 
-class Proxy:
-    """Listens on a free port of loopback and passes on to a unix socket."""
+async def _run(target: str) -> None:
+    loop, slowness, end = asyncio.get_running_loop(), _Slowness(), asyncio.Event()
+    server = await loop.create_server(lambda: _Front(slowness, target), "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
 
-    def __init__(self, target: str) -> None:
-        self.target = target
-        self.delay_s = 0.0
-        """How much later each chunk arrives, in seconds."""
-        self.sides: set[_Side] = set()
-        self.port = 0
+    def told() -> None:
+        line = sys.stdin.buffer.readline()
+        if line:
+            slowness.delay_s = float(line)
+        else:
+            end.set()
 
-    async def start(self) -> None:
-        """Listen."""
-        self._server = await asyncio.get_running_loop().create_server(lambda: _Front(self), "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+    loop.add_reader(0, told)
+    await end.wait()
 
-    async def stop(self) -> None:
-        """Close every connection."""
-        self._server.close()
-        for side in list(self.sides):
-            if side.transport is not None:
-                side.transport.abort()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
-                await self._server.wait_closed()
+
+if __name__ == "__main__":
+    uvloop.run(_run(sys.argv[1]))

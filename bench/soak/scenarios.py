@@ -15,6 +15,8 @@ from bench.soak.world import World
 
 RECOVERY_S = 2.0
 """Longest time from a dependency's return to answers that miss nothing, in seconds."""
+DECIDED_S = 0.25
+"""Longest that a decision may take within the server, in seconds; a bound of its histogram."""
 STORED_S = 20.0
 """Longest wait for every acknowledged record to be in SQL, in seconds."""
 GROWTH_MIB = 150.0
@@ -35,6 +37,8 @@ class Row(msgspec.Struct, frozen=True):
     recovery_s: float
     lost: int
     grown_mib: float
+    late: int
+    """Decisions that took the server longer than `DECIDED_S`, by its own histogram."""
 
     def misses(self) -> list[str]:
         """Say what was wanted and did not hold."""
@@ -42,6 +46,8 @@ class Row(msgspec.Struct, frozen=True):
         found += [f"wrong: {text}" for text in self.seen.wrong[:3]]
         if self.seen.slowest_s > BUDGET_S:
             found.append(f"an answer took {self.seen.slowest_s:.2f} s; the budget is {BUDGET_S} s")
+        if self.late:
+            found.append(f"{self.late} decisions took longer than {DECIDED_S} s")
         if self.lost:
             found.append(f"{self.lost} acknowledged records are lost")
         if self.recovery_s > RECOVERY_S:
@@ -165,7 +171,7 @@ async def run(
     world: World, name: str, *, hold_s: float, sessions_per_s: float, calls: int = 4, settle_s: float = RECOVERY_S + 1
 ) -> Row:
     """Run one scenario: some load, the fault for so long, load until it has settled, then count in SQL."""
-    before = world.memory()
+    before, late = world.memory(), await world.decided_after(DECIDED_S)
     async with world.load.running(sessions_per_s, calls) as seen:
         await asyncio.sleep(min(1.0, hold_s))
         mended = await SCENARIOS[name](world, hold_s)
@@ -178,6 +184,7 @@ async def run(
         recovery_s=max(0.0, seen.last_degraded_at - mended),
         lost=lost,
         grown_mib=world.memory() - before,
+        late=await world.decided_after(DECIDED_S) - late,
     )
 
 
@@ -195,7 +202,7 @@ async def _hung(processes: list[psutil.Process]) -> AsyncIterator[None]:
 
 
 async def _slow(proxy: Proxy, hold_s: float) -> float:
-    proxy.delay_s = _SLOW_S
+    await proxy.delay(_SLOW_S)
     await asyncio.sleep(hold_s)
-    proxy.delay_s = 0.0
+    await proxy.delay(0)
     return time.monotonic()

@@ -111,6 +111,7 @@ class World:
             "BATON_RATE_PER_MINUTE": "0",
             "BATON_EXPENSIVE_PER_MINUTE": "0",
             "BATON_LOG_LEVEL": "error",
+            "BATON_POLL_S": "0",
         }
         self.home.mkdir()
         with (self._folder / "server.log").open("wb") as log:
@@ -159,6 +160,17 @@ class World:
             with contextlib.suppress(psutil.Error):
                 total += one.memory_info().rss
         return total / (1 << 20)
+
+    async def decided_after(self, seconds: float) -> int:
+        """Count the decisions so far that took longer than a bound of the server's histogram, in seconds."""
+        for _ in range(10):
+            with contextlib.suppress(OSError, EOFError):
+                status, text = await self.http.request("GET", "/metrics")
+                assert status == 200, text
+                counted = dict(line.rpartition(" ")[::2] for line in text.decode().splitlines())
+                every, quick = (f'baton_decision_seconds_bucket{{le="{bound}"}}' for bound in ("+Inf", seconds))
+                return int(float(counted[every]) - float(counted[quick]))
+        raise AssertionError("no worker answers")
 
     def postgres_processes(self) -> list[psutil.Process]:
         """Give every process of Postgres, the first one first."""

@@ -1,0 +1,51 @@
+"""Requests made from the API's own document by Schemathesis, until there were enough. It judges no answer itself."""
+
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench.soak.world import world
+
+CASES = 20_000
+"""How many requests are tried at least."""
+EXAMPLES = 60
+"""Fuzzed requests of each operation in one round; its examples and edge cases come besides."""
+LONGEST_S = 3_600.0
+"""Longest that all of it may take, in seconds."""
+_CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+def command(document: str, *more: str, examples: int, seed: int) -> list[str]:
+    """Say how Schemathesis is called for one round over all operations; `more` goes before `run`."""
+    tool = str(Path(sys.executable).parent / "schemathesis")
+    words = [tool, *more, "run", document, "--checks", _CHECKS, "--mode", "all", "--no-color", "--workers", "2"]
+    words += ["--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
+    return [*words, "--request-timeout", "30"]
+
+
+def counted(said: str) -> int:
+    """Read from the summary how many requests were made; 0 where there is none."""
+    found = re.search(r"^Test cases:\n\s+(\d+) generated", said, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+async def odd_requests(cases: int = CASES, examples: int = EXAMPLES) -> bool:
+    """Try the API with at least so many requests; False when it broke its word."""
+    made, seed, end = 0, 0, time.monotonic() + LONGEST_S
+    async with world() as running:
+        document = f"http://127.0.0.1:{running.http.port}/openapi.json"
+        while made < cases and time.monotonic() < end:
+            seed += 1
+            words = [*command(document, examples=examples, seed=seed), *running.http.header_arguments()]
+            done = await asyncio.to_thread(
+                subprocess.run, words, capture_output=True, text=True, check=False, cwd=running.home
+            )
+            made += counted(done.stdout)
+            print(f"{made} odd requests, seed {seed}", flush=True)
+            if done.returncode or not counted(done.stdout):
+                print(done.stdout[-20_000:] + done.stderr[-2_000:])
+                return False
+    return made >= cases
