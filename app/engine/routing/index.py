@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
+from app.engine.model_text import one_line
 from app.engine.routing.agents import Agent
 from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import gist, parted
@@ -23,6 +24,8 @@ LONGEST_BODY = 20_000
 EMBEDDED_BODY = 1_200
 """Characters of an agent's body that its vector stands for."""
 LONGEST_DESCRIPTION = 8_000
+LONGEST_SHOWN = 240
+"""Characters of a description that are shown."""
 MOST_EXAMPLES = 20
 MOST_CANDIDATES = 5
 MOST_WORDS = 4
@@ -55,7 +58,7 @@ class Index:
 
     def __init__(self, agents: Sequence[Agent], embedder: Embedder | None) -> None:
         self.names = tuple(agent.name for agent in agents)
-        self.descriptions = tuple(_line(agent.description) for agent in agents)
+        self.descriptions = tuple(_shown(agent.description) for agent in agents)
         self.mentions = Mentions(self.names)
         self._ranks = np.argsort(np.argsort(np.array(self.names or ("",))[: len(agents)], kind="stable"))
         self._embedder = embedder
@@ -141,5 +144,6 @@ class _Texts:
         return [(NAME_WEIGHT, self.name), (DESCRIPTION_WEIGHT, described), (BODY_WEIGHT, terms(self.body))]
 
 
-def _line(text: str) -> str:
-    return " ".join(plain(text[:LONGEST_DESCRIPTION]).split())
+def _shown(description: str) -> str:
+    """Give what people and models are shown of a description: one line, without its examples."""
+    return one_line(gist(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)

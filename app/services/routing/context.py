@@ -1,39 +1,48 @@
 """The sections that tell an agent where a prompt was led, in words that no roster and no prompt can break out of."""
 
+from functools import lru_cache
+
 from app.engine.model_text import one_line
 from app.engine.routing.agents import Candidate
+from app.engine.routing.index import LONGEST_SHOWN
 from app.services.routing.stage import Route, Section
 
 SELECTION, CANDIDATES = 100, 80
 """Priorities of the two sections."""
-_LONGEST = 240
-"""Characters of a description that are shown."""
 _NAME = 200
 
 
 def selection_section(route: Route, client: str, home: str) -> Section:
     """Name the agent in one imperative line, tell it from its neighbour, say how to read its definition."""
-    name = one_line(route.selected_agent, _NAME)
+    name = _shown(route.selected_agent)
     how = f"spawn_agent for `{name}`" if client == "codex" else f"call the Task tool with subagent_type='{name}'"
     lines = [f"Use the `{name}` agent for this prompt (confidence: {route.confidence:.2f}): {how}."]
     chosen = next((one for one in route.candidates if one.name == route.selected_agent), None)
     other = next((one for one in route.candidates if one.name != route.selected_agent), None)
     if chosen is not None and other is not None:
-        lines.append(
-            f"`{name}`: {_about(chosen)} Its nearest neighbour is `{one_line(other.name, _NAME)}`: {_about(other)}"
-        )
+        lines.append(f"`{name}`: {_about(chosen)} Its nearest neighbour is `{_shown(other.name)}`: {_about(other)}")
     if home:
-        lines.append(f"Its definition: `baton roster show {one_line(home, _NAME)} {name}`.")
+        lines.append(f"Its definition: `baton roster show {_shown(home)} {name}`.")
     return Section(heading="Agent Selection", text="\n".join(lines), priority=SELECTION)
 
 
 def candidates_section(route: Route) -> Section:
     """List the candidates with their scores."""
-    lines = [f"- {one_line(one.name, _NAME)} ({one.score:.2f}): {_about(one)}" for one in route.candidates]
+    lines = [f"- {_shown(one.name)} ({one.score:.2f}): {_about(one)}" for one in route.candidates]
     if not route.selected_agent:
         lines.insert(0, "None of these agents is a clear match; use one only if it fits.")
     return Section(heading="Candidates", text="\n".join(lines), priority=CANDIDATES)
 
 
+@lru_cache(maxsize=4_096)
+def _shown(name: str) -> str:
+    return one_line(name, _NAME)
+
+
+@lru_cache(maxsize=4_096)
+def _line(description: str) -> str:
+    return one_line(description, LONGEST_SHOWN) or "no description."
+
+
 def _about(one: Candidate) -> str:
-    return one_line(one.description, _LONGEST) or "no description."
+    return _line(one.description)
