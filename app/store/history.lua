@@ -1,8 +1,9 @@
 -- Reads the names of the calls before this one and appends this one, in one step.
 -- KEYS: 1 the session's names by agent, 2 its background tasks, 3 its project and root,
 --   4 this call and 5 its answer (absent where the client gives calls no id), the last what counts the user's calls.
--- ARGV: 1 agent, 2 tool name, 3 decision id, 4 names kept, 5 lifetime in s, 6 lifetime of a tool_use_id in s,
---   7 ms between two calls of the user (0 for no limit), 8 ms that they may be ahead.
+-- ARGV: 1 agent, 2 tool name, 3 decision id.
+-- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`; between two calls of the user lie `interval_ms`
+--   (0 for no limit), of which they may be `tolerance_ms` ahead.
 -- Gives {names before, one a line; decision id; answer or false; 1 for a retry; background tasks; project or false;
 --   root or false; ms until the user may call again, 0 for a call that may be made}. One that may not is not appended.
 local background = redis.call('SCARD', KEYS[2])
@@ -14,32 +15,31 @@ if KEYS[5] then
   end
 end
 
-local interval = tonumber(ARGV[7])
-if interval > 0 then
+if interval_ms > 0 then
   local time, rate = redis.call('TIME'), KEYS[#KEYS]
   local now = time[1] * 1000 + time[2] / 1000
   local due = math.max(tonumber(redis.call('GET', rate) or '0'), now)
-  local wait = due - now - tonumber(ARGV[8])
+  local wait = due - now - tolerance_ms
   if wait > 0 then
     return {'', ARGV[3], false, 0, background, place[1], place[2], math.ceil(wait)}
   end
-  redis.call('SET', rate, due + interval, 'PX', math.ceil(due - now + interval))
+  redis.call('SET', rate, due + interval_ms, 'PX', math.ceil(due - now + interval_ms))
 end
 
 local prior = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 local names = prior .. ARGV[2] .. '\n'
 local _, count = string.gsub(names, '\n', '')
-while count > tonumber(ARGV[4]) do
+while count > most do
   names = string.sub(names, string.find(names, '\n', 1, true) + 1)
   count = count - 1
 end
 redis.call('HSET', KEYS[1], ARGV[1], names)
 for i = 1, 3 do
-  redis.call('EXPIRE', KEYS[i], ARGV[5])
+  redis.call('EXPIRE', KEYS[i], lifetime_s)
 end
 
 if KEYS[5] then
   redis.call('HSET', KEYS[4], 'prior', prior, 'id', ARGV[3])
-  redis.call('EXPIRE', KEYS[4], ARGV[6])
+  redis.call('EXPIRE', KEYS[4], retry_s)
 end
 return {prior, ARGV[3], false, 0, background, place[1], place[2], 0}

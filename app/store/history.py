@@ -25,7 +25,6 @@ RETRY_S = ANSWER_S
 EDIT_S = 600
 """How long an edit counts as recent, in seconds."""
 
-_BEGIN = Script.packaged("history.lua")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -73,8 +72,14 @@ class History:
     def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
         self._redis = redis
         self._ttl_s = ttl_s
-        limits = (KEPT, ttl_s, RETRY_S, rate.interval, rate.tolerance)
-        self._limits = [str(limit).encode() for limit in limits]
+        self._begin = Script.packaged(
+            "history.lua",
+            most=KEPT,
+            lifetime_s=ttl_s,
+            retry_s=RETRY_S,
+            interval_ms=rate.interval,
+            tolerance_ms=rate.tolerance,
+        )
 
     async def begin(
         self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"", *, editors: bool = True
@@ -94,7 +99,7 @@ class History:
         agent = digest(call.agent_id) if call.agent_id else b"main"
         # Queued ahead of the script: all leave in one write.
         edits = self._ask_for_editors(principal, call) if editors else []
-        begun = await self._redis.script(_BEGIN, keys, [agent, tool, decision_id, *self._limits])
+        begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id))
         names, first_id, answer, retry, background, project, root, wait_ms = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),

@@ -30,9 +30,10 @@ class Script(msgspec.Struct, frozen=True):
     sha: bytes
 
     @classmethod
-    def packaged(cls, name: str) -> "Script":
-        """Read the script that stands beside this module."""
-        source = (Path(__file__).parent / name).read_bytes()
+    def packaged(cls, name: str, **constants: float) -> "Script":
+        """Read the script that stands beside this module; `constants` are local names that it goes by."""
+        head = "".join(f"local {constant} = {value}\n" for constant, value in constants.items())
+        source = head.encode() + (Path(__file__).parent / name).read_bytes()
         return cls(source, hashlib.sha1(source, usedforsecurity=False).hexdigest().encode())
 
 
