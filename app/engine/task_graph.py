@@ -132,9 +132,17 @@ def build(
 
 
 def ended(graph: Graph, name: str, state: End, at: datetime, detail: str = "") -> Graph:
-    """End a task; what depends on one that was lost is skipped, what waited for it may start."""
+    """End a task; what depends on one that was lost is skipped, what waited for it may start.
+
+    One that was lost and then completes after all, as its job was tried again, brings back what was skipped for it.
+    """
     task = msgspec.structs.replace(graph.tasks[name], state=state, ended_at=at, detail=detail)
-    return settled(msgspec.structs.replace(graph, tasks={**graph.tasks, name: task}), at)
+    tasks = {**graph.tasks, name: task}
+    if graph.tasks[name].state in LOST and state == "completed":
+        for other in graph.tasks.values():
+            if other.state == "skipped":
+                tasks[other.name] = msgspec.structs.replace(other, state="blocked", ended_at=None, detail="")
+    return settled(msgspec.structs.replace(graph, tasks=tasks), at)
 
 
 def settled(graph: Graph, at: datetime | None) -> Graph:

@@ -12,6 +12,7 @@ from app.engine.principal import Principal
 from app.engine.spawn import Refusal, target
 from app.engine.task_graph import (
     ENDED,
+    LOST,
     Barrier,
     End,
     Fault,
@@ -177,12 +178,14 @@ class Graphs:
             return await change(held, principal.organisation, graph)
 
     async def job_ended(self, connection: AsyncConnection, job: Job) -> None:
-        """End the task that a job ran, in the transaction that ends the job."""
+        """End the task that a job ran, in the transaction that ends the job; a job may end again that is tried again."""
         if not job.graph_id:
             return
         stored = await store.lock(connection, job.organisation, job.graph_id)
         task = stored.graph.tasks.get(job.task) if stored else None
-        if stored is None or task is None or task.state in ENDED:
+        if stored is None or task is None or task.job_id != job.id:
+            return
+        if task.state in ENDED and not (task.state in LOST and job.state == "completed"):
             return
         at = await store.now(connection)
         state: End = "completed" if job.state == "completed" else "cancelled" if job.state == "cancelled" else "failed"

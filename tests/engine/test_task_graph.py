@@ -123,6 +123,15 @@ def test_a_failed_task_skips_all_that_builds_on_it_and_nothing_else():
     assert states(one)["e"] == "pending"
 
 
+def test_a_task_that_completes_after_all_brings_back_what_was_skipped_for_it_alone():
+    one = graph(specs(a="", b="", c="a", d="c", e="b c"))
+    one = ended(ended(one, "a", "failed", NOON), "b", "failed", NOON)
+    assert states(one) == {"a": "failed", "b": "failed", "c": "skipped", "d": "skipped", "e": "skipped"}
+    one = ended(one, "a", "completed", NOON)
+    assert states(one) == {"a": "completed", "b": "failed", "c": "pending", "d": "blocked", "e": "skipped"}
+    assert (one.tasks["c"].ended_at, one.tasks["c"].detail) == (None, "")
+
+
 def test_a_wave_waits_for_the_whole_one_before_and_ready_only_for_its_own():
     tasks = specs(a="", b="", c="a")
     assert states(ended(graph(tasks), "a", "completed", NOON))["c"] == "blocked"

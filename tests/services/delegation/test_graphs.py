@@ -88,6 +88,18 @@ async def test_a_task_ends_with_its_job_and_in_its_transaction(one, ends, task, 
     assert await states(one, graph) == {"a": task, "b": below}
 
 
+async def test_a_job_that_is_tried_again_and_completes_brings_its_graph_back(one):
+    graph = await made(one, {"a": (), "b": ("a",)})
+    runner = Runner(one)
+    await start(one, graph, "a")
+    lease = await runner.lease()
+    await runner.tell(lease, finish="failed")
+    assert await states(one, graph) == {"a": "failed", "b": "skipped"}
+    await one.control.retry(ADA, lease.job.id)
+    await runner.tell(await runner.lease(), finish="completed")
+    assert await states(one, graph) == {"a": "completed", "b": "pending"}
+
+
 async def test_a_runner_s_next_lease_is_the_next_wave(one):
     graph = await made(one, {"a": (), "b": ("a",)})
     runner = Runner(one)
