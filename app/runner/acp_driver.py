@@ -6,7 +6,14 @@ from typing import Any, cast
 
 from acp import PROTOCOL_VERSION, Client, RequestError, connect_to_agent, text_block
 from acp.client.connection import ClientSideConnection
-from acp.schema import AgentCapabilities, ClientCapabilities, FileSystemCapabilities, Implementation
+from acp.schema import (
+    AgentCapabilities,
+    ClientCapabilities,
+    EnvVariable,
+    FileSystemCapabilities,
+    Implementation,
+    McpServerStdio,
+)
 
 from app.runner.acp_client import AcpClient
 from app.runner.config import Provider
@@ -82,23 +89,32 @@ class AcpDriver:
 
     async def _open(self, connection: ClientSideConnection, able: AgentCapabilities) -> list[Any]:
         """Go on with the session that is named, where the agent still has it, or begin one; gives its options."""
-        task, folder = self._task, str(self._task.folder)
+        task, folder, tools = self._task, str(self._task.folder), self._tools()
         if task.agent_session:
             with contextlib.suppress(RequestError):
                 if able.session_capabilities and able.session_capabilities.resume is not None:
-                    resumed = await connection.resume_session(session_id=task.agent_session, cwd=folder, mcp_servers=[])
+                    resumed = await connection.resume_session(
+                        session_id=task.agent_session, cwd=folder, mcp_servers=tools
+                    )
                     self._session = task.agent_session
                     return list(resumed.config_options or [])
                 if able.load_session:  # tells the whole past again, which the server has
-                    loaded = await connection.load_session(session_id=task.agent_session, cwd=folder, mcp_servers=[])
+                    loaded = await connection.load_session(session_id=task.agent_session, cwd=folder, mcp_servers=tools)
                     self._session = task.agent_session
                     return list(loaded.config_options or [])
         meta: dict[str, Any] = (
             {"systemPrompt": {"append": task.system_prompt}} if self._appends and task.system_prompt else {}
         )
-        began = await connection.new_session(cwd=folder, mcp_servers=[], **meta)
+        began = await connection.new_session(cwd=folder, mcp_servers=tools, **meta)
         self._session = began.session_id
         return list(began.config_options or [])
+
+    def _tools(self) -> list[Any]:
+        server = self._task.tools
+        if server is None:
+            return []
+        env = [EnvVariable(name=name, value=value) for name, value in server.env.items()]
+        return [McpServerStdio(name=server.name, command=server.command, args=server.args, env=env)]
 
     async def _set(self, connection: ClientSideConnection, options: list[Any]) -> None:
         for category, value in (("mode", self._provider.mode), ("model", self._task.model)):

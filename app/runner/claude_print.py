@@ -34,6 +34,8 @@ class ClaudePrint:
             "--permission-mode": self._provider.mode,
             "--append-system-prompt": task.system_prompt,
             "--resume": task.agent_session,
+            "--mcp-config": _tools(task),
+            "--allowedTools": f"mcp__{task.tools.name}" if task.tools else "",
         }
         return [
             *self._provider.command,
@@ -77,6 +79,16 @@ class ClaudePrint:
         for update in _updates(event):
             for one in fitting(update):
                 self._tell("session.update", {"update": one})
+
+
+def _tools(task: Task) -> str:
+    """Give the agent's tools as `claude` takes them; what is secret comes by the environment, which others cannot read."""
+    if task.tools is None:
+        return ""
+    server = task.tools
+    session = {name: value for name, value in server.env.items() if name == "BATON_SESSION"}
+    servers = {server.name: {"command": server.command, "args": server.args, "env": session}}
+    return msgspec.json.encode({"mcpServers": servers}).decode()
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

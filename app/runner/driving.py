@@ -19,6 +19,15 @@ class AgentError(Exception):
         self.code = code
 
 
+class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
+    """An MCP server that the agent starts: its command, and what its environment has beside the agent's."""
+
+    name: str
+    command: str
+    args: list[str]
+    env: dict[str, str]
+
+
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent is to do, where. Empty fields are the agent's own choice."""
 
@@ -28,6 +37,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     agent_session: str = ""
     thinking_budget: int = 0
+    tools: ToolServer | None = None
 
 
 class Worked(msgspec.Struct, kw_only=True):

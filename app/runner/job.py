@@ -18,6 +18,7 @@ from app.runner.outbox import Outbox, waits
 from app.runner.permissions import Permissions
 from app.runner.process import Tree
 from app.runner.spool import Spool
+from app.runner.tools import tool_server
 from app.runner.updates import output_of, text_of
 from app.runner.wire import Answered, Ended, Lease, LeaseLost, Refused, Server, ServerAway
 from app.runner.worktrees import NoWorktree, Worktree, Worktrees
@@ -156,6 +157,7 @@ class Job:
             model=lease.model or "",
             agent_session=lease.agent_session or "",
             thinking_budget=lease.thinking_budget or 0,
+            tools=tool_server(lease, self._env) if lease.agent_type else None,
         )
 
         exempting: list[asyncio.Task[None]] = []

@@ -17,6 +17,7 @@ from app.services.job_reports import JobReports, proves
 from app.services.job_work import Work
 from app.services.jobs import visible
 from app.services.permissions import require
+from app.store import audit
 from app.store import job_permissions as store
 from app.store.job_permissions import JobPermission
 from app.store.jobs import Job
@@ -25,6 +26,8 @@ from app.store.sql import DatabaseUnavailable
 Answer = Literal["allow", "deny", "pending"]
 CLIENT = "acp"
 """What the decisions about delegated agents' calls are recorded under."""
+_OWN_TOOLS = "mcp__baton__"
+"""How the names begin of the tools that a spawned agent is handed to reach its target; each is judged when it is called."""
 _AWAY = "the permission cannot be stored now; nothing was changed, try again"
 _STATES = {"allow": "allowed", "deny": "denied"}
 
@@ -114,7 +117,17 @@ class JobPermissions:
                     if found.state == _STATES[answer]:
                         return found
                     raise Conflict(f"permission `{found.id}` is `{found.state}` already, by {found.decided_by}")
-                return await self.settle(work, job, found, answer, by="user", user=principal.user, reason=reason)
+                settled = await self.settle(work, job, found, answer, by="user", user=principal.user, reason=reason)
+                await audit.add(
+                    work.connection,
+                    principal,
+                    action=f"job.permission-{answer}",
+                    kind="job",
+                    object=job.id,
+                    after={"permission": found.id, "tool": found.request.get("tool_name"), "state": settled.state},
+                    reason=reason,
+                )
+                return settled
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
@@ -156,6 +169,8 @@ class JobPermissions:
     ) -> Answered:
         verdict = decision.verdict
         answer: Answer = {"deny": "deny", "allow": "allow"}.get(verdict.effect, "pending")  # type: ignore[assignment]
+        if verdict.effect == "abstain" and job.agent_type and request.tool_name.startswith(_OWN_TOOLS):
+            answer = "allow"
         reason = verdict.reason if answer != "pending" else ""
         asked: dict[str, Any] = msgspec.to_builtins(request)
         permission = JobPermission(
