@@ -1,6 +1,7 @@
 """Which clients talk to this server, and when each was last heard of. A dead hook shows as silence."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -27,13 +28,13 @@ class ClientsSeen:
         self._users = users
         self._database = database
         self._organisation = organisation
-        self._heard: dict[tuple[str, str], Seen] = {}
+        self._heard: dict[tuple[str, str], tuple[float, str]] = {}
 
     def note(self, principal: Principal, client: str, protocol: str) -> None:
         """Note that a client has posted just now."""
         key = (principal.user, client)
         if key in self._heard or len(self._heard) < MOST:
-            self._heard[key] = Seen(user=principal.user, client=client, last_seen=datetime.now(UTC), protocol=protocol)
+            self._heard[key] = (time.time(), protocol)
 
     async def find(self, principal: Principal) -> list[Seen]:
         """List the clients that a principal may see, the last heard of first; [] while the database is away."""
@@ -47,8 +48,12 @@ class ClientsSeen:
     async def flush(self) -> None:
         """Bring what was heard to SQL; while the database is away it stays."""
         heard, self._heard = self._heard, {}
+        seen = [
+            Seen(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
+            for (user, client), (at, protocol) in heard.items()
+        ]
         try:
-            await store.note(self._database, self._organisation, list(heard.values()))
+            await store.note(self._database, self._organisation, seen)
         except DatabaseUnavailable:
             self._heard = heard | self._heard
 

@@ -118,6 +118,7 @@ class PreToolUse:
         wait_ms: int,
     ) -> Decision:
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
+        lifted = self._overrides.lifted(caller.principal, call.session_id)
         if caller.disabled:
             verdict = Verdict()
         elif wait_ms:
@@ -131,7 +132,7 @@ class PreToolUse:
                 background_running=prior.background_running if prior is not None else 0 if known else None,
                 other_editor=prior.other_editor if prior is not None else "" if known else None,
                 principal=caller.principal,
-                lifted=self._overrides.lifted(caller.principal, call.session_id),
+                lifted=lifted,
             )
             verdict = evaluate(in_force.policies, facts)
         return Decision(
@@ -141,7 +142,7 @@ class PreToolUse:
             revision=in_force.policies.revision,
             degraded=degraded + in_force.degraded + verdict.errors,
             elapsed_us=(perf_counter_ns() - started) // 1000,
-            overridden=caller.disabled or any(hit.effect == "lifted" for hit in verdict.hits),
+            overridden=caller.disabled or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
     def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
