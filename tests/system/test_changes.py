@@ -49,7 +49,7 @@ def test_it_also_does_when_the_subscriptions_are_cut_which_come_back(two, own_va
     subscribed = ("PUBSUB", "NUMSUB", "baton:changed:default")
     with Redis.from_url(own_valkey.url) as redis:
         until(lambda: redis.execute_command(*subscribed)[1] == 2)
-        assert redis.execute_command("CLIENT", "KILL", "TYPE", "pubsub") == 2
+        assert redis.execute_command("CLIENT", "KILL", "TYPE", "pubsub") >= 2
         converges(two)
         until(lambda: redis.execute_command(*subscribed)[1] == 2)
 
