@@ -9,6 +9,7 @@ from app.services.job_machine import JobMachine
 from app.services.job_work import Work
 from app.services.jobs import visible
 from app.services.permissions import require
+from app.store import audit
 from app.store.jobs import Job
 from app.store.sql import DatabaseUnavailable
 
@@ -30,7 +31,7 @@ class JobControl:
             StoreUnavailable: the database is away; nothing was changed.
         """
 
-        async def step(work: Work, job: Job) -> Job:
+        async def cancel(work: Work, job: Job) -> Job:
             if job.state == "cancelled" or (job.state in HELD and job.cancel_requested):
                 return job
             if job.state in HELD:
@@ -39,7 +40,7 @@ class JobControl:
                 raise Conflict(f"job `{job.id}` is `{job.state}` already; only one that goes on can be cancelled")
             return await self._machine.end(work, job, "cancelled", cancel_requested=True)
 
-        return await self._step(principal, "jobs.write", job_id, step)
+        return await self._step(principal, "jobs.write", job_id, cancel)
 
     async def approve(self, principal: Principal, job_id: str) -> Job:
         """Let a job that waits for approval go on.
@@ -50,12 +51,12 @@ class JobControl:
             StoreUnavailable: the database is away; nothing was changed.
         """
 
-        async def step(work: Work, job: Job) -> Job:
+        async def approve(work: Work, job: Job) -> Job:
             if job.state != "pending_approval":
                 raise Conflict(f"job `{job.id}` is `{job.state}`; only one that is `pending_approval` can be approved")
             return await self._machine.release(work, job)
 
-        return await self._step(principal, "jobs.decide", job_id, step)
+        return await self._step(principal, "jobs.decide", job_id, approve)
 
     async def retry(self, principal: Principal, job_id: str) -> Job:
         """Try a job that did not complete once more.
@@ -66,7 +67,7 @@ class JobControl:
             StoreUnavailable: the database is away; nothing was changed.
         """
 
-        async def step(work: Work, job: Job) -> Job:
+        async def retry(work: Work, job: Job) -> Job:
             if job.state not in {"failed", "cancelled", "skipped"}:
                 raise Conflict(
                     f"job `{job.id}` is `{job.state}`; only one that is `failed`, `cancelled` or `skipped` is retried"
@@ -88,14 +89,24 @@ class JobControl:
             )
             return await self._machine.release(work, job)
 
-        return await self._step(principal, "jobs.write", job_id, step)
+        return await self._step(principal, "jobs.write", job_id, retry)
 
     async def _step(self, principal: Principal, action: str, job_id: str, step: Step) -> Job:
         require(principal, action)
         try:
             async with self._machine.work() as work:
                 job = visible(principal, await self._machine.lock(work, job_id), job_id, action)
-                job = await step(work, job)
+                before, job = job, await step(work, job)
+                if before.state != job.state or before.cancel_requested != job.cancel_requested:
+                    await audit.add(
+                        work.connection,
+                        principal,
+                        action=f"job.{step.__name__}",
+                        kind="job",
+                        object=job.id,
+                        before={"state": before.state},
+                        after={"state": job.state, "cancel_requested": job.cancel_requested},
+                    )
             return work.stored(job)
         except DatabaseUnavailable:
             raise StoreUnavailable("the job cannot be changed now; nothing was changed, try again") from None

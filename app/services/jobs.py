@@ -15,7 +15,7 @@ from app.services.job_work import Work
 from app.services.new_job import LONGEST_KEY, NewJob, checked, digest_of
 from app.services.permissions import covers, require
 from app.services.reach import whose
-from app.store import clock, job_events, runners
+from app.store import clock, graphs, job_events, runners
 from app.store import jobs as store
 from app.store.jobs import Job, JobFilter
 from app.store.sql import Database, DatabaseUnavailable
@@ -141,6 +141,10 @@ class Jobs:
             return _same(known, digest, key)
         await self._check_dependencies(work, principal, new)
         await self._check_workspace(work, principal, new)
+        if new.graph_id and not new.task:  # a task's job is made by whoever holds the graph
+            theirs = Whose(user=principal.user)
+            if await graphs.get(work.connection, principal.organisation, new.graph_id, theirs) is None:
+                raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is no task graph of yours")
         job_id = f"job_{uuid4().hex}"
         job = Job(
             **msgspec.structs.asdict(msgspec.structs.replace(new, session_id=new.session_id or job_id)),

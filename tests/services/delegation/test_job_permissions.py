@@ -6,7 +6,7 @@ import pytest
 
 from app.engine.principal import Principal
 from app.errors import Conflict, Forbidden, LeaseLost, NotFound
-from app.store import job_permissions
+from app.store import audit, job_permissions
 from tests.support.delegating import ADA, BOB, LEAD, Runner, told
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,6 +64,8 @@ async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer)
     assert (command.kind, command.body) == ("permission", {"permission": pending.permission, "answer": answer})
     assert await words(world, job) == ["awaiting_permission", "permission.resolved", "running"]
     assert (await world.permissions.answer(ADA, job.id, pending.permission, allow=allow)).state == state
+    (entry,) = await audit.find(world.database, "default", kind="job")
+    assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", f"job.permission-{answer}", job.id, "r")
     with pytest.raises(Conflict, match="already, by user"):
         await world.permissions.answer(ADA, job.id, pending.permission, allow=not allow)
 

@@ -8,6 +8,7 @@ from app.engine.principal import Principal
 from app.errors import Conflict, Forbidden, Invalid, LeaseLost, NotFound
 from app.services.job_reports import Told
 from app.services.new_job import LONGEST_PROMPT, NewJob
+from app.store import audit
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, told
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,6 +68,7 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ({"approval": "maybe"}, "approval", "`none`, `ask`"),
         ({"isolation": "jail"}, "isolation", "`in_place`, `worktree`"),
         ({"depends_on": ("job_none",)}, "depends_on", "no job of yours"),
+        ({"graph_id": "graph_none"}, "graph", "no task graph of yours"),
         ({"timeout_s": 0}, "timeout_s", "from 1"),
         ({"max_attempts": 2}, "max_attempts", "worktree"),
         ({"workspace": "shp"}, "workspace", "allowed: `shop`"),
@@ -107,6 +109,20 @@ async def test_a_job_that_asks_waits_for_approval(world):
     with pytest.raises(Conflict, match="`queued`"):
         await world.control.approve(ADA, job.id)
     assert (await runner.lease()).job.id == job.id
+
+
+async def test_who_did_what_to_a_job_is_in_the_audit_log(world):
+    job = await world.delegate(approval="ask")
+    await world.control.approve(LEAD, job.id)
+    await world.control.cancel(ADA, job.id)
+    await world.control.cancel(ADA, job.id)
+    await world.control.retry(ADMIN, job.id)
+    entries = await audit.find(world.database, "default", kind="job", object=job.id)
+    assert [(entry.actor, entry.action, entry.before["state"], entry.after["state"]) for entry in entries] == [
+        ("root", "job.retry", "cancelled", "queued"),
+        ("ada", "job.cancel", "queued", "cancelled"),
+        ("lea", "job.approve", "pending_approval", "queued"),
+    ]
 
 
 async def test_a_runner_s_token_does_not_approve(world):
