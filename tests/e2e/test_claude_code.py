@@ -223,3 +223,16 @@ def test_without_a_server_a_session_works_or_does_not_start_as_installed(tmp_pat
 def test_debug_shows_the_injection_on_standard_error(stage):
     played = stage.claude({"main": [agent("Explore"), "bye"], "sub": ["done"]}, env={"OMC_DEBUG": "true"})
     assert "Auto-injecting model: haiku for Explore" in played.ran.out
+
+
+def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
+    asked = "[[main]] squash my last three git commits into one, git master style"
+    played = stage.claude({"main": ["bye"]}, asked)
+    assert "## Agent Selection" in played.told()
+    assert "git-master" in played.told()
+    assert [d["routed_to"] for d in stage.decisions(played, event="UserPromptSubmit")] == ["git-master"]
+
+
+def test_a_prompt_for_nobody_and_a_command_get_no_agent(stage):
+    played = stage.claude({"main": ["bye"]}, ["[[main]] what is the capital of France", "/compact"])
+    assert "## Agent Selection" not in played.told()
