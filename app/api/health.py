@@ -67,7 +67,7 @@ class ModelModel(BaseModel):
 
 
 class StatusModel(BaseModel):
-    """The server at a glance: failures of all workers of this machine since the start, all decisions that are kept."""
+    """The server at a glance: counts of all workers of this machine since the start, and all decisions that are kept."""
 
     version: str
     protocol: str
@@ -118,7 +118,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
     """Show counts, dependencies, and each client's last word."""
     health = await services.health.check()
     policies = services.policies.status
-    degraded, failures = services.metrics.totals()
+    totals = services.metrics.totals()
     clients = await services.clients_seen.find(caller.principal)
     tokens = [token for token in await _tokens(services, caller) if token.revoked_at is None]
     used: dict[str, datetime] = {}
@@ -137,10 +137,10 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         policy_loaded_at=policies.loaded_at,
         policy_problems=_problems(services),
         decisions=await services.decisions.counts(caller.principal),
-        degraded=degraded,
-        hook_failures=failures,
-        records=await services.recorder.stats(),
-        refused=dict(services.counters.refused) if reach(caller.principal, "tokens.refused") else {},
+        degraded=totals.degraded,
+        hook_failures=totals.failures,
+        records=await services.recorder.stats() | totals.records,
+        refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
         breakers=[BreakerModel.of(one) for one in services.breakers.seen()],
         model=ModelModel.model_validate(seen, from_attributes=True) if (seen := services.models.seen) else None,
         clients=[

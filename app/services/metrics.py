@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, values
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -28,6 +29,22 @@ FLUSH_S = 1.0
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _TOOK = "baton_decision_seconds"
 _LONGER = "+Inf"
+_WHO = "refused_tokens_by_whom"
+_KEYS = ("cause", "client", "answer", "code", "who")
+"""Labels in the order in which they make a key of the totals."""
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What all workers of this machine counted since the start; `queued` in `records` is as of now.
+
+    `failures` are hook calls answered without a decision, by `client answer code`; `refused` those with a token that was
+    refused, by `token ID` or `address IP`.
+    """
+
+    degraded: dict[str, int]
+    failures: dict[str, int]
+    refused: dict[str, int]
+    records: dict[str, int]
 
 
 class Metrics:
@@ -52,6 +69,8 @@ class Metrics:
         self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
         self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
         self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
+        self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
+        self._appended = counter("records_appended", "Records that were brought to the stream.")
         self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
         self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
         self._breaker_changes = counter(
@@ -86,9 +105,11 @@ class Metrics:
         for who, count in counters.refused.items():
             known["yes" if who.startswith("token ") else "no",] += count
         self._add(self._refused, known)
+        self._add(self._refused_who, {(who,): count for who, count in counters.refused.items()})
         self._add(self._model_calls, counters.model_calls)
         self._add(self._breaker_changes, counters.breaker_changes)
         counts = self._recorder.counts()
+        self._add(self._appended, {(): counts["appended"]})
         self._add(self._dropped, {(): counts["dropped"]})
         self._queued.set(counts["queued"])
 
@@ -112,19 +133,25 @@ class Metrics:
         shown.register(_Shown([*self._counted(), *self._state(records, up), *told]))
         return generate_latest(shown)
 
-    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Count degraded decisions by cause, and hook failures by `client answer code`, of all workers."""
+    def totals(self) -> Totals:
+        """Count for people, of all workers; those of other workers are of a second ago."""
         self.flush()
-        degraded: Counts[str] = Counts()
-        failures: Counts[str] = Counts()
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for metric in self._families():
             for sample in metric.samples:
-                if sample.name == "baton_degraded_total":
-                    degraded[sample.labels["cause"]] += int(sample.value)
-                elif sample.name == "baton_hook_failures_total":
-                    labels = sample.labels
-                    failures[f"{labels['client']} {labels['answer']} {labels['code']}"] += int(sample.value)
-        return dict(degraded), dict(failures)
+                labels = sample.labels
+                key = " ".join(labels[name] for name in _KEYS if name in labels)
+                found[sample.name][key] = int(sample.value)
+        return Totals(
+            degraded=found["baton_degraded_total"],
+            failures=found["baton_hook_failures_total"],
+            refused=found[f"baton_{_WHO}_total"],
+            records={
+                "queued": found["baton_records_queued"].get("", 0),
+                "dropped": found["baton_records_dropped_total"].get("", 0),
+                "appended": found["baton_records_appended_total"].get("", 0),
+            },
+        )
 
     def _families(self) -> list[Metric]:
         """Gather the counts: this worker's own, or with several workers everybody's."""
@@ -143,7 +170,7 @@ class Metrics:
                 buckets.update({s.labels["le"]: int(s.value) for s in metric.samples if s.name.endswith("_total")})
             elif metric.name == "baton_decision_time_sum":
                 took_s = sum(s.value for s in metric.samples if s.name.endswith("_total"))
-            else:
+            elif metric.name != f"baton_{_WHO}":
                 metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
                 yield metric
         bounds = [*(str(bound / 1000) for bound in BUCKETS_MS), _LONGER]

@@ -72,6 +72,7 @@ async def lines(metrics):
         'baton_refused_tokens_total{known="yes"} 1.0',
         'baton_refused_tokens_total{known="no"} 2.0',
         "baton_records_dropped_total 2.0",
+        "baton_records_appended_total 5.0",
         "baton_records_queued 3.0",
         "baton_records_waiting 7.0",
         "baton_records_set_aside 1.0",
@@ -93,6 +94,15 @@ async def test_everything_that_was_counted_is_shown(line):
     assert line in await lines(metrics), "looking twice counts nothing twice"
 
 
+async def test_who_was_refused_is_for_people_and_not_for_scrapers():
+    counters = Counters()
+    for who in ("token 0123456789ab", "address 10.0.0.1", "address 10.0.0.1"):
+        counters.token_refused(who)
+    metrics = metrics_of(counters)
+    assert metrics.totals().refused == {"token 0123456789ab": 1, "address 10.0.0.1": 2}
+    assert "10.0.0.1" not in "".join(await lines(metrics))
+
+
 async def test_a_flood_of_rule_names_is_bounded():
     counters = Counters()
     for number in range(MOST_RULES + 50):
@@ -109,6 +119,7 @@ from test_metrics import Counters, decision, metrics_of
 counters = Counters()
 for _ in range(int(sys.argv[1])):
     counters.decided(decision(degraded=("history",)))
+counters.token_refused("address 10.0.0.1")
 metrics = metrics_of(counters)
 metrics.flush()
 if sys.argv[2:]:
@@ -138,5 +149,7 @@ def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkey
     assert 'baton_decisions_total{effect="deny",mode="strict",rule="a/b"} 7.0' in shown
     assert 'baton_decision_seconds_bucket{le="0.001"} 7.0' in shown
     assert "baton_records_dropped_total 4.0" in shown, "what the dead worker counted stays"
+    assert "refused={'address 10.0.0.1': 2}" in shown
+    assert "records={'queued': 3, 'dropped': 4, 'appended': 10}" in shown
     assert "baton_records_queued 3.0" in shown, "what it held does not"
-    assert "({'history': 7}, {})" in shown
+    assert "degraded={'history': 7}" in shown
