@@ -146,7 +146,12 @@ class SpawnModel(BaseModel):
 
 @router.post("/spawn", operation_id="spawn", dependencies=[ADMIN], response_model_exclude_none=True)
 async def spawn(caller: CallerOf, services: ServicesOf, body: SpawnBody) -> SpawnModel:
-    """Judge the start of an agent (metadata, tools, hierarchy, then its task graph) and answer with its plan."""
+    """Judge the start of an agent and answer with its plan; with `execute: run` it becomes a job.
+
+    Refused, in this order, with the code `unknown_agent`, `missing_metadata` (422), `tool_not_allowed`, `hierarchy` (403),
+    and in a task graph `already_spawned`, `wrong_wave`, `parallel_window` (409): the problem tells what was `given` and
+    what is `allowed`.
+    """
     if bool(body.graph_id) != bool(body.task):
         field, other = ("task", "graph_id") if body.graph_id else ("graph_id", "task")
         raise Invalid(field, f"is missing; `{other}` is given")

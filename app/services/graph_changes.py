@@ -1,8 +1,9 @@
 """Changes of stored task graphs: one at a time, each in one transaction that holds the graph's row. It judges none."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ AWAY = "task graphs cannot be read or changed now; nothing was changed, try agai
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph whose row a transaction holds, and the moment, by the database's clock, at which it was asked for."""
+    """A graph whose row a transaction holds, and the moment, by the database's clock, at which the change was asked for."""
 
     connection: AsyncConnection
     stored: StoredGraph
@@ -29,8 +30,12 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def holding(database: Database, principal: Principal, graph_id: str) -> AsyncIterator[Held]:
+async def holding(
+    database: Database, principal: Principal, graph_id: str, *, arrived: float | None = None
+) -> AsyncIterator[Held]:
     """Hold a graph of the principal's own until the end of the block, which commits what it changed.
+
+    `arrived` is when the request came, by the loop's clock: what it waited here since does not make it late.
 
     Raises:
         NotFound: the principal has no such graph.
@@ -39,6 +44,8 @@ async def holding(database: Database, principal: Principal, graph_id: str) -> As
     try:
         async with database.transaction() as connection:
             at = await store.now(connection)
+            if arrived is not None:
+                at -= timedelta(seconds=asyncio.get_running_loop().time() - arrived)
             stored = await store.lock(connection, principal.organisation, graph_id)
             if stored is None or stored.user != principal.user:
                 raise NotFound(f"there is no task graph `{graph_id}`")

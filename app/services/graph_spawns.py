@@ -67,6 +67,7 @@ class GraphSpawns:
             SpawnRefused: the rosters forbid it, or the graph: it is not its time, or it was started before.
             StoreUnavailable: the database is away; nothing was started.
         """
+        arrived = asyncio.get_running_loop().time()
         require(principal, "graphs.write")
         before = await self._graphs.get(principal, graph_id, "graphs.write")
         if isinstance(asked, Asked):
@@ -76,7 +77,7 @@ class GraphSpawns:
         fitted = {name: _fitted(before, name, one) for name, one in asked.items()}
         plans = {name: await self._spawns.judge(principal, one) for name, one in fitted.items()}
         jobs: list[Job] = []
-        async with self._turn, holding(self._database, principal, graph_id) as held:
+        async with self._turn, holding(self._database, principal, graph_id, arrived=arrived) as held:
             stored, spawned = await self._start(principal, held, fitted, plans, jobs)
         for job in jobs:
             await self._jobs.announce(job)

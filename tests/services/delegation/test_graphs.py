@@ -214,3 +214,22 @@ async def test_a_database_that_is_away_is_said_and_nothing_is_made(no_database, 
         await made(away)
     with pytest.raises(StoreUnavailable):
         await away.spawning.graphs.get(ADA, "graph_x")
+
+
+async def test_what_a_start_waits_for_inside_the_server_does_not_make_it_late(server):
+    one, other = server(), server()
+    graph = await made(one, on_window_close="refuse", window_ms=200)
+    late = asyncio.Event()
+    judge = other.spawning.spawns.judge
+
+    async def slow(*given):
+        await late.wait()
+        return await judge(*given)
+
+    other.spawning.graph_spawns._spawns.judge = slow
+    waiting = asyncio.create_task(start(other, graph, "b"))
+    await start(one, graph, "a")
+    await asyncio.sleep(0.25)
+    late.set()
+    await waiting
+    assert await states(one, graph) == {"a": "running", "b": "running"}
