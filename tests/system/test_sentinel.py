@@ -78,19 +78,31 @@ def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, 
     url = f"sentinel://127.0.0.1:{dead},127.0.0.1:{port}/mymaster?password=pw"
     with serving(tmp_path / "home", BATON_REDIS_URL=url) as server, server.client() as http:
 
-        def degraded():
-            call = {"session_id": "s", "tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+        def ask(tool="Read"):
+            call = {"session_id": "s", "tool_name": tool, "tool_input": {"file_path": "a.py"}}
             response = http.post("/pre-tool-use", json=call)
             assert response.status_code == 200
-            return response.json()["degraded"]
+            return response.json()["decision"], tuple(response.json()["degraded"])
 
-        assert degraded() == []
+        assert http.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"}).status_code == 200
+        assert [ask(), ask(), ask("Edit")] == [("allow", ()), ("block", ()), ("block", ())]
         with Redis(port=port) as sentinel:
             before = master_of(sentinel)
+        with Redis(port=int(before[1]), password="pw") as redis:
+            assert redis.wait(1, 5_000) == 1, "the replica knows the session"
         master.kill()
+        seen = []
+
+        def settled(wanted):
+            seen.append((ask(), ask("Edit")))
+            return seen[-1][0] == wanted
+
+        until(lambda: settled(("allow", ("history",))), seconds=20)
         with Redis(port=port) as sentinel:
-            until(lambda: degraded() is not None and master_of(sentinel) != before, seconds=20)
-        until(lambda: degraded() == [], seconds=20)
+            until(lambda: master_of(sentinel) != before, seconds=20)
+        until(lambda: settled(("block", ())), seconds=20)
+    assert {look for look, _ in seen} <= {("allow", ("history",)), ("block", ())}, "either degraded or right"
+    assert {decision for _, (decision, _) in seen} == {"block"}, "what needs no history goes on"
 
 
 def test_a_sentinel_url_holds_two_logins():
