@@ -1,0 +1,64 @@
+"""`baton roster` as a person runs it, against a real server."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.support.server import BATON, serving
+
+REVIEWER = "---\nname: reviewer\ndescription: Reviews code: faults, style.\n---\nBe kind.\n"
+DEBUGGER = "agent_identity: {name: agent-debug, description: Finds causes.}\nactivation_patterns: {explicit_triggers: [debug]}\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli-roster") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def baton(server, tmp_path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
+    env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
+
+    def run(*words):
+        return subprocess.run(
+            [BATON, "roster", *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+def test_a_folder_is_pushed_listed_shown_and_removed(baton, tmp_path):
+    folder = tmp_path / "shop" / ".claude" / "agents"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "reviewer.md").write_text(REVIEWER)
+    (folder / "deep" / "debug.yaml").write_text(DEBUGGER)
+    (folder / "README.md").write_text("no agent")
+
+    pushed = baton("push", str(folder), "--reason", "first")
+    assert pushed.returncode == 0, pushed.stderr
+    assert "Roster shop of team default: version 1 with 2 agents" in pushed.stdout
+    assert "shop" in baton("list").stdout.splitlines()[0]
+    assert "agent-debug" in baton("show", "shop").stdout
+    shown = baton("show", "shop", "reviewer").stdout
+    assert "Reviews code: faults, style." in shown
+    assert "Be kind." in shown
+    assert json.loads(baton("show", "shop", "agent-debug", "--json").stdout)["triggers"] == ["debug"]
+    again = json.loads(baton("push", str(folder), "--name", "other", "--tier", "organisation", "--json").stdout)
+    assert (again["tier"], again["agents"]) == ("organisation", 2)
+    assert baton("remove", "shop").returncode == 0
+    assert baton("remove", "other", "--tier", "organisation").returncode == 0
+    assert baton("show", "shop").returncode == 1
+
+
+def test_what_is_no_folder_of_agents_is_told(baton, tmp_path):
+    assert baton("push", str(tmp_path / "nowhere")).returncode == 2
+    (tmp_path / "empty").mkdir()
+    refused = baton("push", str(tmp_path / "empty"))
+    assert (refused.returncode, "holds no agents' files" in refused.stderr) == (1, True)
+    (tmp_path / "empty" / "a.md").write_text("no front matter")
+    refused = baton("push", str(tmp_path / "empty"))
+    assert (refused.returncode, "front matter" in refused.stderr) == (1, True)
