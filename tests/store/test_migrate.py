@@ -56,7 +56,7 @@ async def test_data_of_the_first_schema_survives_going_back_and_forth(empty):
     await migrate.downgrade(empty, "0001")
     assert "audit" not in await _names(database)
     assert await clients_seen.load(database, "acme") == [seen]
-    assert [line[:4] for line in await migrate.missing(empty)][0] == "0002"
+    assert (await migrate.missing(empty))[0].startswith("0002")
     await migrate.upgrade(empty)
     assert await _names(database) == {table.name for table in tables.ALL} | {"alembic_version"}
     assert await clients_seen.load(database, "acme") == [seen]
