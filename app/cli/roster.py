@@ -47,7 +47,9 @@ def push(
         show_json(stored)
         return
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
-    print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {stored['agents']} agents is in force.")
+    print(
+        f"Roster {stored['name']} of {whose}: version {stored['version']} with {stored['agents']} agents is in force."
+    )
 
 
 @app.command("list")
