@@ -99,14 +99,18 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
+def _object(value: Any) -> dict[str, Any]:
+    """Give an object, an empty one for anything else: other lines have texts under the same names."""
+    return value if isinstance(value, dict) else {}
+
+
 def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
     """Turn a line into updates: text as it is generated, tool calls and their results; none for a sub-agent's text."""
-    inner = event.get("event") or {}
-    delta = inner.get("delta") or {}
+    delta = _object(_object(event.get("event")).get("delta"))
     if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
         text = delta.get("text") if delta.get("type") == "text_delta" else None
         return [chunk(text)] if text else []
-    content = (event.get("message") or {}).get("content")
+    content = _object(event.get("message")).get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     if event.get("type") == "assistant":
         return [_call(block) for block in blocks if block.get("type") == "tool_use"]
@@ -131,7 +135,7 @@ def _result(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(result: dict[str, Any]) -> dict[str, float]:
-    told = result.get("usage") or {}
+    told = _object(result.get("usage"))
     read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     usage: dict[str, float] = {
         "input_tokens": sum(int(told.get(name) or 0) for name in read),

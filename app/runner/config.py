@@ -12,6 +12,7 @@ import yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class ConfigError(Exception):
@@ -26,7 +27,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     mode: str = ""
     env: dict[str, str] = {}
     models: list[str] = []
-    max_timeout_s: Positive = 3_600
+    max_timeout_s: Seconds = 3_600
     max_thinking_tokens: Annotated[int, msgspec.Meta(ge=0)] = 32_000
 
 
@@ -38,13 +39,13 @@ class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file. `workspaces` maps an alias to a folder; `share` lends the runner to the owner's team."""
+    """The whole file. `workspaces` maps an alias to a folder; `share` lends the runner to the owner's team; times in seconds."""
 
     name: str = ""
     slots: Annotated[int, msgspec.Meta(ge=1, le=64)] = 2
     share: bool = False
-    drain_s: Positive = 300
-    cancel_grace_s: Positive = 5
+    drain_s: Seconds = 300
+    cancel_grace_s: Seconds = 5
     worktrees: Worktrees = Worktrees()
     workspaces: dict[str, str] = {}
     providers: dict[str, Provider] = {}

@@ -189,7 +189,7 @@ class Runner:
     async def _let_end(self) -> None:
         """Wait for the running jobs, then cancel them, then give their ends a while to arrive."""
         if self._running:
-            self._progress.say(f"stopping: {len(self._running)} jobs may end within {self._config.drain_s} s")
+            self._progress.say(f"stopping: {len(self._running)} jobs may end within {self._config.drain_s:g} s")
         hurrying = asyncio.create_task(self._hurrying.wait())
         end = time.monotonic() + self._config.drain_s
         while self._running and not hurrying.done() and (rest := end - time.monotonic()) > 0:

@@ -34,13 +34,15 @@ class Laptop:
     model: ModelEndpoint
     process: subprocess.Popen[bytes] | None = None
     seen: list[psutil.Process] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
+    """Providers beside the two real ones."""
 
     @property
     def project(self) -> Path:
         return self.home / "project"
 
-    def start(self) -> None:
-        """Write the configuration and start the runner."""
+    def start(self, *, plain: bool = False) -> None:
+        """Write the configuration and start the runner; with `plain` Claude Code has no adapter."""
         self.project.mkdir(parents=True)
         codex_home = self.home / ".codex"
         codex_home.mkdir()
@@ -60,9 +62,12 @@ class Laptop:
             },
             "codex": {"command": ["node", str(clients.binary("codex-acp"))], "mode": "workspace-write", "env": codex},
         }
+        if plain:
+            command = [str(clients.binary("claude"))]
+            providers["claude_code"] |= {"driver": "claude-print", "command": command, "mode": "acceptEdits"}
         file = self.home / ".config" / "baton" / "runner.yaml"
         file.parent.mkdir(parents=True)
-        file.write_text(yaml.safe_dump({"workspaces": {"shop": str(self.project)}, "providers": providers}))
+        file.write_text(yaml.safe_dump({"workspaces": {"shop": str(self.project)}, "providers": providers | self.more}))
         env = clients.clean_env(self.home) | {"BATON_URL": self.server.url, "BATON_USER": self.home.parent.name}
         with (self.home / "runner.log").open("ab") as log:
             command = [BATON, "runner", "run"]
@@ -109,7 +114,7 @@ class Laptop:
         return [event["update"] for event in events if event.get("source") == "delegated_agent"]
 
 
-Laptops = Callable[[Script], Laptop]
+Laptops = Callable[..., Laptop]
 
 
 @pytest.fixture
@@ -117,11 +122,11 @@ def laptop(server: Server, tmp_path: Path) -> Iterator[Laptops]:
     """Give a laptop whose model plays a script; at the test's end its runner is gone."""
     made: list[Laptop] = []
 
-    def make(script: Script) -> Laptop:
+    def make(script: Script, *, plain: bool = False) -> Laptop:
         model = ModelEndpoint(script)
         model.__enter__()
         made.append(Laptop(server, tmp_path / "home", model))
-        made[-1].start()
+        made[-1].start(plain=plain)
         return made[-1]
 
     yield make
@@ -260,3 +265,39 @@ def test_the_next_delegation_of_a_session_goes_on_where_the_last_one_ended(lapto
     here.ended(here.delegate(provider, session_id="conversation"))
     here.ended(here.delegate(provider, prompt="[[next]] go on", session_id="conversation"))
     assert "swordfish" in here.model.thread("next")[-1].text()
+
+
+def test_claude_without_its_adapter_streams_resumes_and_is_refused_what_it_would_ask(laptop):
+    command = "python3 -c \"open('touched', 'w')\""
+    refused = Use("Bash", {"command": command, "description": "a command"})
+    here = laptop({"main": [refused, "the word is swordfish"], "next": ["the end"]}, plain=True)
+    first = here.ended(here.delegate("claude_code", model="haiku", session_id="conversation"))
+    second = here.ended(here.delegate("claude_code", prompt="[[next]] go on", session_id="conversation"))
+    assert (first.get("error"), second.get("error")) == (None, None)
+    assert here.call("GET", f"/jobs/{first['id']}/output")["output"] == "the word is swordfish"
+    assert not (here.project / "touched").exists()
+    assert {one.model.startswith("claude-haiku") for one in here.model.thread("main")} == {True}
+    assert "swordfish" in here.model.thread("next")[-1].text()
+    assert first["usage"]["cost_usd"] > 0
+
+
+@pytest.mark.parametrize("end", ["cancel", "kill"])
+def test_claude_without_its_adapter_ends_with_a_cancel_and_with_its_runner(laptop, end):
+    asked, release = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        asked.set()
+        release.wait(LIMIT_S)
+        return "too late"
+
+    here = laptop({"main": [hang]}, plain=True)
+    job = here.delegate("claude_code")
+    assert asked.wait(LIMIT_S)
+    agents = here.agents()
+    if end == "kill":
+        here.process.kill()
+    else:
+        here.call("POST", f"/jobs/{job}/cancel")
+        assert here.ended(job)["state"] == "cancelled"
+    here.until(lambda: not any(one.is_running() and one.status() != "zombie" for one in agents))
+    release.set()

@@ -58,7 +58,7 @@ def settings(shop):
         provider = {"command": AGENT} | more.pop("provider", {})
         return {
             "slots": 2,
-            "cancel_grace_s": 1,
+            "cancel_grace_s": 0.3,
             "workspaces": {"shop": str(shop)},
             "providers": {"codex": provider},
         } | more
@@ -94,9 +94,9 @@ def running(server, settings, tmp_path):
     return run
 
 
-async def happens(found, seconds=40):
+async def happens(found, seconds=40, every_s=0.02):
     """Wait until a function gives something true, and give it back; for what happens in this loop."""
     async with asyncio.timeout(seconds):
         while not (value := found()):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(every_s)
         return value

@@ -25,6 +25,7 @@ text("a sub-agent's", parent_tool_use_id="t1")
 line(type="assistant", message={"content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]})
 line(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"}]})
 line(type="user", message={"content": "plain"})
+line(type="system", subtype="other", message="a text", event="another")
 if prompt != "vanish":
     usage = {"input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 3}
     line(type="result", is_error=prompt == "fail", result="no credit", usage=usage, total_cost_usd=0.5)

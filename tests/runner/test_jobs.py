@@ -220,7 +220,7 @@ async def test_drain_lets_a_job_end_and_leases_no_other(server, running):
 
 async def test_drain_cancels_what_outlasts_it(server, running):
     job = server.give("say begun\nsleep 60")
-    async with running(hurry=False, drain_s=1):
+    async with running(hurry=False, drain_s=0.3):
         await happens(lambda: server.texts(job))
     assert server.finished[job]["state"] == "cancelled"
     assert server.finished[job]["error"]["code"] == "runner_stopped"

@@ -47,7 +47,7 @@ def runner(real, api, shop, tmp_path):
     @asynccontextmanager
     async def run(name="one", provider=None, **more):
         providers = {"codex": provider or {"command": AGENT}}
-        settings = {"workspaces": {"shop": str(shop)}, "providers": providers, "cancel_grace_s": 1} | more
+        settings = {"workspaces": {"shop": str(shop)}, "providers": providers, "cancel_grace_s": 0.3} | more
         config = msgspec.convert(settings, RunnerConfig)
         link = Link(url=real.url, user=api.headers["Baton-User"])
         made = Runner(config, link, Home(tmp_path / name), dict(os.environ), Progress(io.StringIO()))
@@ -73,7 +73,9 @@ def state(api, job):
 
 
 async def ended(api, job):
-    return await happens(lambda: (one := state(api, job))["state"] in {"completed", "failed", "cancelled"} and one)
+    return await happens(
+        lambda: (one := state(api, job))["state"] in {"completed", "failed", "cancelled"} and one, every_s=0.1
+    )
 
 
 def told(api, job):
@@ -144,7 +146,7 @@ async def test_a_hundred_jobs_over_four_runners_run_once_each(api, runner, shop,
         runner("d", provider, slots=9),
     ):
         query = {"state": "completed", "limit": "200"}
-        await happens(lambda: len(api.get("/jobs", params=query).json()["items"]) == 100, seconds=120)
+        await happens(lambda: len(api.get("/jobs", params=query).json()["items"]) == 100, 120, every_s=0.3)
     assert sorted((shop / "ran").read_text().split()) == sorted(jobs.values())
     assert len({state(api, job)["runner"]["id"] for job in list(jobs)[::10]}) > 1
 
