@@ -5,6 +5,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from app.api.callers import CallerReader
+from app.api.hot import ARRIVED
 from app.services.caller import Caller
 from app.services.registry import Services
 
@@ -18,7 +19,13 @@ def _caller(request: Request) -> Caller:
     return reader.read(dict(request.scope["headers"]))
 
 
+def _arrived(request: Request) -> float | None:
+    return cast("float | None", request.scope.get(ARRIVED))
+
+
 ServicesOf = Annotated[Services, Depends(_services)]
 CallerOf = Annotated[Caller, Depends(_caller)]
+ArrivedAt = Annotated[float | None, Depends(_arrived)]
+"""When the request came, by the loop's clock in seconds."""
 AUTHENTICATED = Depends(_caller)
 """For routes that serve everybody who has a valid token alike."""

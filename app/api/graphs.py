@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from app.api.dependencies import CallerOf, ServicesOf
+from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.graph_models import (
     BatchBody,
     BatchModel,
@@ -81,17 +81,23 @@ async def get_graph(caller: CallerOf, services: ServicesOf, graph_id: str) -> Gr
 @router.post(
     "/graphs/{graph_id}/spawn", operation_id="spawn_task", dependencies=[ADMIN], response_model_exclude_none=True
 )
-async def spawn_task(caller: CallerOf, services: ServicesOf, graph_id: str, body: TaskSpawnBody) -> SpawnModel:
+async def spawn_task(
+    caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, graph_id: str, body: TaskSpawnBody
+) -> SpawnModel:
     """Start one task: judged as by `/spawn`, and then by its wave."""
     start = asked(caller, body.model_dump(exclude={"task"}), in_graph=True)
-    _, spawned = await services.spawning.graph_spawns.spawn(caller.principal, graph_id, body.task, start)
+    _, spawned = await services.spawning.graph_spawns.spawn(
+        caller.principal, graph_id, body.task, start, arrived=arrived
+    )
     return SpawnModel.of(spawned, graph_id)
 
 
 @router.post(
     "/graphs/{graph_id}/spawn:batch", operation_id="spawn_tasks", dependencies=[ADMIN], response_model_exclude_none=True
 )
-async def spawn_tasks(caller: CallerOf, services: ServicesOf, graph_id: str, body: BatchBody) -> BatchModel:
+async def spawn_tasks(
+    caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, graph_id: str, body: BatchBody
+) -> BatchModel:
     """Start tasks at one moment, all or none: a whole wave, with a spread of 0 ms."""
     common = body.model_dump(exclude={"tasks"}, exclude_unset=True)
     start = asked(caller, common, in_graph=True)
@@ -99,7 +105,9 @@ async def spawn_tasks(caller: CallerOf, services: ServicesOf, graph_id: str, bod
         name: asked(caller, common | one.model_dump(exclude_unset=True), in_graph=True)
         for name, one in (body.tasks or {}).items()
     }
-    stored, spawned = await services.spawning.graph_spawns.batch(caller.principal, graph_id, each or start)
+    stored, spawned = await services.spawning.graph_spawns.batch(
+        caller.principal, graph_id, each or start, arrived=arrived
+    )
     return BatchModel(graph=GraphModel.of(stored), spawned=[SpawnModel.of(one, graph_id) for one in spawned])
 
 

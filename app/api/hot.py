@@ -1,5 +1,6 @@
 """The endpoints that agents wait for, dispatched ahead of FastAPI's router. It knows their paths, not their work."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -61,6 +62,10 @@ class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
     failed: Callable[[Request, BatonError], Response] | None = None
 
 
+ARRIVED = "baton.arrived"
+"""Where a request's scope tells when it came, by the loop's clock in seconds, to those that judge by it."""
+
+
 class HotFastAPI(FastAPI):
     """FastAPI with the agents' endpoints in front of its router and its middleware."""
 
@@ -82,7 +87,7 @@ class HotFastAPI(FastAPI):
         logs.request_id.set(name)
         refusal = self.guard.refusal(headers)
         if refusal is not None:
-            await respond(send, problem_response(refusal))
+            await respond(scope, send, problem_response(refusal))
             return
         path: str = scope["path"]
         route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
@@ -90,8 +95,9 @@ class HotFastAPI(FastAPI):
             if route is not None:
                 response = await _response(route, scope, headers, receive)
                 response.headers.append((REQUEST_ID, name.encode()))
-                await respond(send, response)
+                await respond(scope, send, response)
             else:
+                scope[ARRIVED] = asyncio.get_running_loop().time()
                 if scope["method"] in _READING:
                     limited = receive
                 else:
@@ -101,7 +107,7 @@ class HotFastAPI(FastAPI):
         except Disconnected:
             return
         except (TooLarge, Unauthenticated) as error:
-            await respond(send, problem_response(error, [(REQUEST_ID, name.encode())]))
+            await respond(scope, send, problem_response(error, [(REQUEST_ID, name.encode())]))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Start and stop; what an operator can mend is told in its own words, without a stack."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from app.api.dependencies import CallerOf, ServicesOf
+from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.limits import ADMIN
 from app.engine.spawn import Spawn
 from app.errors import Invalid
@@ -145,7 +145,7 @@ class SpawnModel(BaseModel):
 
 
 @router.post("/spawn", operation_id="spawn", dependencies=[ADMIN], response_model_exclude_none=True)
-async def spawn(caller: CallerOf, services: ServicesOf, body: SpawnBody) -> SpawnModel:
+async def spawn(caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, body: SpawnBody) -> SpawnModel:
     """Judge the start of an agent and answer with its plan; with `execute: run` it becomes a job.
 
     Refused, in this order, with the code `unknown_agent`, `missing_metadata` (422), `tool_not_allowed`, `hierarchy` (403),
@@ -157,7 +157,9 @@ async def spawn(caller: CallerOf, services: ServicesOf, body: SpawnBody) -> Spaw
         raise Invalid(field, f"is missing; `{other}` is given")
     start = asked(caller, body.model_dump(exclude={"graph_id", "task"}), in_graph=bool(body.graph_id))
     if body.graph_id:
-        _, spawned = await services.spawning.graph_spawns.spawn(caller.principal, body.graph_id, body.task, start)
+        _, spawned = await services.spawning.graph_spawns.spawn(
+            caller.principal, body.graph_id, body.task, start, arrived=arrived
+        )
     else:
         spawned = await services.spawning.spawns.spawn(caller.principal, start)
     return SpawnModel.of(spawned, body.graph_id)

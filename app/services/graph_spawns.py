@@ -50,15 +50,24 @@ class GraphSpawns:
         # SQLite's writers wait for each other without an order and not for long; this process's own wait here.
         self._turn = asyncio.Lock() if database.dialect == "sqlite" else contextlib.nullcontext()
 
-    async def spawn(self, principal: Principal, graph_id: str, task: str, asked: Asked) -> tuple[StoredGraph, Spawned]:
+    async def spawn(
+        self, principal: Principal, graph_id: str, task: str, asked: Asked, *, arrived: float | None = None
+    ) -> tuple[StoredGraph, Spawned]:
         """Start one task. Raises as `batch` does."""
-        stored, (spawned,) = await self.batch(principal, graph_id, {task: asked})
+        stored, (spawned,) = await self.batch(principal, graph_id, {task: asked}, arrived=arrived)
         return stored, spawned
 
     async def batch(
-        self, principal: Principal, graph_id: str, asked: Mapping[str, Asked] | Asked
+        self,
+        principal: Principal,
+        graph_id: str,
+        asked: Mapping[str, Asked] | Asked,
+        *,
+        arrived: float | None = None,
     ) -> tuple[StoredGraph, list[Spawned]]:
         """Start tasks at one moment, all or none: those that are named, or all that may start now, asked for alike.
+
+        `arrived` is when this was asked for, by the loop's clock; now if it is not given.
 
         Raises:
             Conflict: no task may start now, or one of them was skipped.
@@ -67,7 +76,7 @@ class GraphSpawns:
             SpawnRefused: the rosters forbid it, or the graph: it is not its time, or it was started before.
             StoreUnavailable: the database is away; nothing was started.
         """
-        arrived = asyncio.get_running_loop().time()
+        arrived = asyncio.get_running_loop().time() if arrived is None else arrived
         require(principal, "graphs.write")
         before = await self._graphs.get(principal, graph_id, "graphs.write")
         if isinstance(asked, Asked):
