@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.soak.world import world
 
+SETTINGS = Path(__file__).with_name("schemathesis.toml")
 CASES = 20_000
 """How many requests are tried at least."""
 EXAMPLES = 60
@@ -18,12 +19,24 @@ LONGEST_S = 3_600.0
 _CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
-def command(document: str, *more: str, examples: int, seed: int) -> list[str]:
-    """Say how Schemathesis is called for one round over all operations; `more` goes before `run`."""
+def command(document: str, *, examples: int, seed: int, settings: Path = SETTINGS) -> list[str]:
+    """Say how Schemathesis is called for one round over all operations."""
     tool = str(Path(sys.executable).parent / "schemathesis")
-    words = [tool, *more, "run", document, "--checks", _CHECKS, "--mode", "all", "--no-color", "--workers", "2"]
-    words += ["--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
-    return [*words, "--request-timeout", "30"]
+    words = [
+        tool,
+        "--config-file",
+        str(settings),
+        "run",
+        document,
+        "--checks",
+        _CHECKS,
+        "--mode",
+        "all",
+        "--no-color",
+        "--workers",
+        "2",
+    ]
+    return [*words, "--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
 
 
 def counted(said: str) -> int:

@@ -12,7 +12,7 @@ SHORT = Path(__file__).with_name("schemathesis.toml")
 
 def test_the_api_keeps_what_its_document_says(tmp_path):
     with serving(tmp_path / "home", BATON_POLL_S="0") as server:
-        words = command(f"{server.url}/openapi.json", "--config-file", str(SHORT), examples=1, seed=1)
+        words = command(f"{server.url}/openapi.json", examples=1, seed=1, settings=SHORT)
         done = subprocess.run(
             words, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
         )

@@ -38,16 +38,34 @@ def ask(http, session_id, call=READ, **more):
     return response.json()
 
 
-@pytest.fixture
-def server(tmp_path):
-    with serving(tmp_path / "home") as running:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The server of all tests that leave it running and count nothing."""
+    with serving(tmp_path_factory.mktemp("faults") / "home") as running:
         yield running
 
 
 @pytest.fixture
+def own(tmp_path):
+    with serving(tmp_path / "home") as running:
+        yield running
+
+
+def strict(server):
+    client = server.client()
+    client.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"})
+    return client
+
+
+@pytest.fixture
 def http(server):
-    with server.client() as client:
-        client.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"})
+    with strict(server) as client:
+        yield client
+
+
+@pytest.fixture
+def own_http(own):
+    with strict(own) as client:
         yield client
 
 
@@ -114,46 +132,46 @@ def test_a_session_starts_within_its_budget_while_the_database_is_locked(server)
         lock.close()
 
 
-def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(server, http):
+def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledged(own, own_http):
     total = 300
     for number in range(total):
-        ask(http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
-    until(lambda: http.get("/status").json()["records"]["queued"] == 0)
-    children = valkey_of(server), storer_of(server)
-    server.stop(signal.SIGKILL)
+        ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
+    until(lambda: own_http.get("/status").json()["records"]["queued"] == 0)
+    children = valkey_of(own), storer_of(own)
+    own.stop(signal.SIGKILL)
     for child in children:
         until(lambda child=child: gone(child))
-    server.start()
-    with server.client() as again:
+    own.start()
+    with own.client() as again:
         until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
         assert again.get("/mode", params={"session_id": "k1"}).json()["enabled"], "the mode survives, too"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(server, http, how):
+def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own_http, how):
     killed = set()
     for number in range(300):
-        ask(http, f"q{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
+        ask(own_http, f"q{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
         if number % 100 == 50:
-            child = until(lambda: storer_of(server))
-            until(lambda: sum(http.get("/status").json()["decisions"].values()) > 0)
+            child = until(lambda: storer_of(own))
+            until(lambda: sum(own_http.get("/status").json()["decisions"].values()) > 0)
             child.send_signal(how)
             until(lambda child=child: gone(child))
             killed.add(child.pid)
-    until(lambda: sum(http.get("/status").json()["decisions"].values()) == 300)
-    until(lambda: http.get("/status").json()["records"]["waiting"] == 0)
+    until(lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300)
+    until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
     assert len(killed) == 3
 
 
-def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_rest(server, http):
-    until(lambda: http.get("/status").json()["records"]["waiting"] == 0)
-    child = until(lambda: storer_of(server))
+def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_rest(own, own_http):
+    until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
+    child = until(lambda: storer_of(own))
     child.suspend()
-    told = [ask(http, "hung", {"tool_name": "Bash", "tool_input": {"command": f"echo {n}"}}) for n in range(20)]
-    assert server.stop() == 0
+    told = [ask(own_http, "hung", {"tool_name": "Bash", "tool_input": {"command": f"echo {n}"}}) for n in range(20)]
+    assert own.stop() == 0
     assert gone(child)
-    server.start()
-    with server.client() as again:
+    own.start()
+    with own.client() as again:
         found = until(
             lambda: len(items := again.get("/decisions", params={"session_id": "hung"}).json()["items"]) == 20 and items
         )
