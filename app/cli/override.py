@@ -26,7 +26,8 @@ def make(
     if as_json:
         show_json(made)
         return
-    print(f"{made['rule']} is lifted for session {made['session_id']} of {made['user']} until {made['expires_at']}.")
+    what = "Every rule that the mode switches" if made["rule"] == "*" else made["rule"]
+    print(f"{what} is lifted for session {made['session_id']} of {made['user']} until {made['expires_at']}.")
     print(f"End it with: baton override end {made['id']}")
 
 

@@ -1,4 +1,7 @@
-"""`baton policy push`, `activate`, `rollback`, `history`: a team's policies on the server. It checks none itself."""
+"""`baton policy push`, `activate`, `rollback`, `remove`, `history`, `compare`: a team's policies on the server.
+
+It checks none itself.
+"""
 
 import sys
 from pathlib import Path
@@ -60,6 +63,41 @@ def rollback(tier: TierOption, name: NameOption = "", reason: ReasonOption = "",
     _tell(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
 
 
+def remove(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", as_json: AsJson = False) -> None:
+    """Take a layer out of force; its versions stay and can be activated again."""
+    api = Api(administer=True)
+    query = _query(name) | {"reason": reason}
+    api.request("DELETE", f"/policies/layers/{tier}", query=query, headers=_match(api, tier, name))
+    if as_json:
+        show_json({"removed": tier, "name": name})
+        return
+    print(f"The layer of {tier}{' ' + name if name else ''} is not in force any more.")
+
+
+def compare(
+    tier: TierOption,
+    name: NameOption = "",
+    before: Annotated[
+        int | None, typer.Option("--from", min=0, help="A version; 0 is none. The active one without it.")
+    ] = None,
+    after: Annotated[int | None, typer.Option("--to", min=0, help="A version; the newest without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changes from one version of a layer to another, by rule and line by line."""
+    query = _query(name) | {key: str(one) for key, one in (("from", before), ("to", after)) if one is not None}
+    found = Api(administer=True).request("GET", f"/policies/layers/{tier}/diff", query=query)
+    if as_json:
+        show_json(found)
+        return
+    print(f"version {found['before']} → {found['after']}")
+    for change in found["rules"]:
+        print(f"  {change['kind']} {change['id']}{': ' + change['what'] if change['what'] else ''}")
+    for problem in found["problems"]:
+        print(f"  not comparable: {problem['file']}:{problem['line']}: {problem['text']}")
+    for path, text in found["text"].items():
+        print(f"\n{path}\n{text}")
+
+
 def history(
     tier: TierOption,
     name: NameOption = "",
@@ -82,7 +120,7 @@ def history(
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands to `baton policy`."""
-    for command in (push, activate, rollback, history):
+    for command in (push, activate, rollback, remove, history, compare):
         app.command()(command)
 
 

@@ -64,7 +64,7 @@ def reset(
 
 
 def _line(one: dict[str, Any]) -> str:
-    calls = f"{one['calls']} calls, {one['blocked']} blocked, {one['asked']} asked"
+    calls = f"{one['calls']} call{'' if one['calls'] == 1 else 's'}, {one['blocked']} blocked, {one['asked']} asked"
     return (
         f"{one['session_id']}  {one['user']}  {one['client']}  {one['project'] or '-'}  {calls}, last {one['last_at']}"
     )

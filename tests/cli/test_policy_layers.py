@@ -78,6 +78,14 @@ def test_a_lead_pushes_replays_activates_and_rolls_back(server, baton, folder):
     assert counts["team/no-deploy"] == {"ask": 1, "deny": 2}
     assert "never since 7d:" in baton("hits").stdout
 
+    compared = baton("compare", *where, "--from", "1", "--to", "2").stdout
+    assert "version 1 → 2" in compared
+    assert "  changed team/no-deploy" in compared
+    assert "+decision: ask" in compared
+    assert json.loads(baton("compare", *where, "--from", "0", "--json").stdout)["after"] == 2
+    assert "not in force any more" in baton("remove", *where).stdout
+    assert ask(server) == "allow"
+
 
 def test_a_refused_push_names_every_problem(baton, folder):
     (folder / "config.yaml").write_text("rules:\n  no/such: on\n  nor/this: on\n")
