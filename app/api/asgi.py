@@ -14,6 +14,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+WHOLE = "baton.whole"
+"""Our ASGI extension, by which `app.api.protocol` takes an answer in one piece: scope, status, headers and body.
+
+It gives False for one that must be sent in parts after all.
+"""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -99,12 +105,16 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body is larger than {limit // (1 << 20)} MiB, the most that this endpoint takes")
 
 
-async def respond(send: Send, response: Response) -> None:
-    """Send a response."""
+async def respond(scope: Scope, send: Send, response: Response) -> None:
+    """Send a response to the request of this scope."""
+    body = response.body
     headers = [
         (b"content-type", response.content_type),
         *response.headers,
-        (b"content-length", b"%d" % len(response.body)),
+        (b"content-length", b"%d" % len(body)),
     ]
+    extensions = scope.get("extensions")
+    if extensions and WHOLE in extensions and extensions[WHOLE](scope, response.status, headers, body):
+        return
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    await send({"type": "http.response.body", "body": body})

@@ -1,43 +1,17 @@
-"""The HTTP protocol of the server: uvicorn's own, with one write per answer and a deadline. It changes no byte.
+"""The HTTP protocol of the server: uvicorn's own, with whole answers in one write and a deadline. It changes no byte.
 
 uvicorn writes an answer's head and body apart; each write is a system call that wakes the client.
 """
 
 import asyncio
-from typing import Any, cast
+import re
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from app.api.asgi import WHOLE, Headers, Scope
 
-class OneWrite:
-    """A transport that gathers what is written within one tick of the loop."""
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._pending: list[bytes] = []
-        self.is_closing = transport.is_closing  # asked for at every answer
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything but writing and closing is the transport's own."""
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Send the data with what else is written in this tick."""
-        if not self._pending:
-            self._loop.call_soon(self._flush)
-        self._pending.append(data)
-
-    def close(self) -> None:
-        """Close when what was written has been sent."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        if self._pending:
-            data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
-            self._pending.clear()
-            self._transport.write(data)
+_UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no header's value may hold."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -51,7 +25,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
-        super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
+        super().connection_made(transport)
+        self._extensions = {WHOLE: self.whole}
         self._begun = self.loop.time()
         self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
 
@@ -64,11 +39,32 @@ class Protocol(HttpToolsProtocol):
         """Note when a request begins to arrive."""
         self._begun = self.loop.time()
         super().on_message_begin()
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item] # it knows the standard's only
 
     def on_message_complete(self) -> None:
         """Note that it has arrived whole; until the next begins, uvicorn's own limit on idle connections holds."""
         self._begun = None
         super().on_message_complete()
+
+    def whole(self, scope: Scope, status: int, headers: Headers, body: bytes) -> bool:
+        """Write a whole answer, or tell that it is not of the ordinary kind and must be sent in parts.
+
+        `headers` name the body's length.
+        """
+        cycle = self.cycle
+        if cycle.scope is not scope or cycle.response_started or cycle.disconnected or not cycle.keep_alive:
+            return False
+        if scope["method"] == "HEAD" or cycle.flow.write_paused:
+            return False
+        if _UNFIT.search(b"".join([value for _, value in headers])):
+            return False
+        lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self.transport.write(b"".join((STATUS_LINE[status], *lines, b"\r\n", body)))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
 
     def _look(self) -> None:
         now = self.loop.time()

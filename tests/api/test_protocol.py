@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from types import SimpleNamespace
 
 import pytest
 import uvicorn
@@ -15,7 +16,8 @@ class Hasty(Protocol):
 
 
 async def echo(scope, receive, send):
-    await respond(send, Response(await read_body(receive, 1_000)))
+    body = await read_body(receive, 1_000)
+    await respond(scope, send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
 
 
 @pytest.fixture
@@ -75,3 +77,55 @@ async def test_a_connection_between_requests_is_left_open(connect):
         assert (await reader.readuntil(b"abcd")).startswith(b"HTTP/1.1 200")
         await asyncio.sleep(0.7)
     assert not reader.at_eof()
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (HEAD, b"abcd"),
+        (HEAD.replace(b"1.1", b"1.0"), b"abcd"),
+        (HEAD.replace(b"host: x", b"host: x\r\nconnection: close"), b"abcd"),
+        (HEAD.replace(b"POST", b"HEAD"), b""),
+        (HEAD.replace(b"host: x", b"host: x\r\nexpect: 100-continue"), b"abcd"),
+    ],
+    ids=["ordinary", "http 1.0", "the last one", "HEAD", "expected"],
+)
+async def test_an_answer_says_its_length_and_kind_and_has_its_body_once(connect, head, body):
+    reader, writer = await connect()
+    writer.write(head + b"abcd")
+    if b"100-continue" in head:
+        await reader.readuntil(b"100 Continue\r\n\r\n")
+    told = await reader.readuntil(b"\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"content-length: 4\r\n" in told
+    assert b"content-type: application/json\r\n" in told
+    writer.write_eof()
+    assert await reader.read() == body
+
+
+async def test_requests_that_come_together_are_answered_in_their_order(connect):
+    reader, writer = await connect()
+    sent = [b"%04d" % number for number in range(50)]
+    writer.write(b"".join(HEAD + body for body in sent))
+    assert [(await reader.readuntil(body))[-4:] for body in sent] == sent
+
+
+async def test_an_answer_leaves_in_one_write(connect, monkeypatch):
+    written = []
+    monkeypatch.setattr(Hasty, "whole", lambda protocol, *answer: Protocol.whole(watched(protocol), *answer))
+
+    def watched(protocol):
+        write = protocol.transport.write
+        transport = SimpleNamespace(write=lambda data: (written.append(data), write(data)), is_closing=lambda: False)
+        return SimpleNamespace(cycle=protocol.cycle, transport=transport)
+
+    reader, writer = await connect()
+    writer.write(HEAD + b"abcd")
+    await reader.readuntil(b"abcd")
+    assert len(written) == 1
+
+
+async def test_a_header_that_would_split_the_answer_is_not_sent(connect):
+    reader, writer = await connect()
+    writer.write(HEAD + b"evil")
+    assert await reader.read() == b""
