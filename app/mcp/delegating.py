@@ -105,14 +105,20 @@ def _offer_agents(server: MCPServer, baton: Baton) -> None:
 
 
 def _offer_models(server: MCPServer, baton: Baton) -> None:
-    @server.tool(description="Ask Gemini for one completion. It has no tools: say everything that it must know.")
+    @server.tool(
+        description="Ask Gemini for one completion. It has no tools: say everything that it must know.",
+        structured_output=False,
+    )
     async def invoke_gemini(prompt: Prompt, context: Context, model: Model = "") -> str:
         only_words = "Answer in words at once. Use no tool, read no file, run no command."
         return await _invoked(
             baton, context, "gemini", f"{only_words}\n\n{prompt}", title=f"invoke_gemini: {prompt}", model=model
         )
 
-    @server.tool(description="Have Gemini work on a task in a loop of its own, with full access to its tools.")
+    @server.tool(
+        description="Have Gemini work on a task in a loop of its own, with full access to its tools.",
+        structured_output=False,
+    )
     async def invoke_gemini_agentic(
         prompt: Prompt,
         context: Context,
@@ -131,7 +137,9 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
             workspace=workspace,
         )
 
-    @server.tool(description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.")
+    @server.tool(
+        description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.", structured_output=False
+    )
     async def invoke_openai(
         prompt: Prompt,
         context: Context,
