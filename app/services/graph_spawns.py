@@ -16,7 +16,7 @@ from app.engine.principal import Principal
 from app.engine.spawn import Refusal, Spawn
 from app.engine.spawn_plan import Plan
 from app.engine.task_graph import Graph, Task, ended
-from app.errors import Conflict, Invalid, SpawnRefused
+from app.errors import Conflict, Invalid, NotFound, SpawnRefused
 from app.services.graph_changes import Held, change, holding
 from app.services.graphs import Graphs
 from app.services.jobs import Job
@@ -194,10 +194,11 @@ def _fitted(stored: StoredGraph, name: str, asked: Asked) -> Asked:
     task = stored.graph.tasks.get(name)
     if task is None:
         raise Invalid("task", f"is `{name}`, which is no task of this graph", list(stored.graph.tasks))
+    if asked.session_id not in {"", stored.session_id}:
+        raise NotFound(f"session `{asked.session_id}` has no task graph `{stored.id}`")
     for field, given, own in (
         ("agent_type", asked.spawn.agent_type, task.agent_type),
         ("roster", asked.roster, stored.roster),
-        ("session_id", asked.session_id, stored.session_id),
         ("project", asked.project, stored.project),
         ("workspace", asked.workspace, stored.workspace),
         ("execute", asked.execute, stored.execute),

@@ -121,7 +121,7 @@ def test_a_spawn_with_a_graph_and_a_task_is_the_same(http, make, look):
         ({"task": "task_c", "spawning_agent": "dewey"}, 403, "hierarchy"),
         ({"task": "task_x"}, 422, "validation"),
         ({"task": "task_a", "agent_type": "dewey"}, 422, "validation"),
-        ({"task": "task_a", "session_id": "another"}, 422, "validation"),
+        ({"task": "task_a", "session_id": "another"}, 404, "not_found"),
         ({"task": "task_a", "execute": "run"}, 422, "validation"),
     ],
 )
