@@ -72,7 +72,7 @@ class JobControl:
                 raise Conflict(
                     f"job `{job.id}` is `{job.state}`; only one that is `failed`, `cancelled` or `skipped` is retried"
                 )
-            job = await work.change(
+            job = work.change(
                 job,
                 max_attempts=max(job.max_attempts, job.attempt + 1),
                 cancel_requested=False,

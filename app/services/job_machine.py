@@ -89,7 +89,7 @@ class JobMachine:
     async def queue(self, work: Work, job: Job) -> Job:
         """Have a job taken by the next runner that is free; the session is told of the delegation at the first time."""
         anew = job.queued_at is None or job.state in ENDED
-        job = await work.change(job, queued_at=work.now)
+        job = work.change(job, queued_at=work.now)
         if anew:
             work.say(job, tool_call(job.id, job.provider, job.prompt, job.description))
             work.enter_mode(job)
@@ -106,7 +106,7 @@ class JobMachine:
         first = job.state == "leased"
         if first:
             deadline = work.now + timedelta(seconds=job.timeout_s) + GRACE
-            job = await work.change(job, started_at=work.now, deadline=deadline)
+            job = work.change(job, started_at=work.now, deadline=deadline)
         return await self._moved(work, job, "running")
 
     async def await_permission(self, work: Work, job: Job) -> Job:
@@ -115,7 +115,7 @@ class JobMachine:
 
     async def ask_to_cancel(self, work: Work, job: Job) -> Job:
         """Have the runner end the agent of a job."""
-        job = await work.change(job, cancel_requested=True, cancel_at=work.now)
+        job = work.change(job, cancel_requested=True, cancel_at=work.now)
         await self.command(work, job, "cancel", {})
         return await self._moved(work, job, job.state)
 
@@ -126,7 +126,7 @@ class JobMachine:
             await self._close_permissions(work, job)
         else:
             values["attempt"] = job.attempt - 1
-        return await self.queue(work, await work.change(job, **values))
+        return await self.queue(work, work.change(job, **values))
 
     async def lose(self, work: Work, job: Job, why: str) -> Job:
         """Give up a job's runner: another attempt if there may be one, else the job has failed."""
@@ -138,15 +138,16 @@ class JobMachine:
 
     async def stop(self, work: Work, job: Job, state: State, code: str, detail: str) -> Job:
         """End a job by the server's own word; what its runner still says comes too late."""
-        job = await work.change(job, digest="")
+        job = work.change(job, digest="")
         return await self.end(work, job, state, error_code=code, error_detail=detail)
 
     async def end(self, work: Work, job: Job, state: State, **values: Any) -> Job:
         """End a job, tell the graphs and the session, and have the agent mode return."""
         was_active = job.state in ACTIVE
-        if job.state in HELD:
-            await self._close_permissions(work, job)
-        job = await work.change(job, state=state, ended_at=work.now, lease_until=None, deadline=None, **values)
+        await self._close_permissions(work, job)
+        job = work.change(job, state=state, ended_at=work.now, lease_until=None, deadline=None, **values)
+        if self._hooks:
+            await work.save()
         for hook in self._hooks:
             await hook(work.connection, job)
         if was_active:
@@ -178,11 +179,13 @@ class JobMachine:
                     await self.release(work, job)
 
     async def _close_permissions(self, work: Work, job: Job) -> None:
+        if job.state != "awaiting_permission":
+            return
         for permission in await job_permissions.close(work.connection, job.id, work.now):
             work.tell(job, "permission.resolved", {"permission": permission, "answer": "deny", "by": "end"})
 
     async def _moved(self, work: Work, job: Job, state: State) -> Job:
-        job = await work.change(job, state=state)
+        job = work.change(job, state=state)
         self._tell_state(work, job)
         return job
 

@@ -120,7 +120,7 @@ class JobReports:
             if event.seq == last + 1:
                 last = event.seq
                 values |= self._pass_on(work, job, event)
-        job = await work.change(job, **(values | {"last_seq": last}))
+        job = work.change(job, **(values | {"last_seq": last}))
         if finish is not None and (not events or max(event.seq for event in events) <= last):
             ended: dict[str, Any] = {
                 "output": finish.output,
@@ -154,7 +154,7 @@ class JobReports:
     async def _late(work: Work, job: Job, attempt: int, finish: Finish | None) -> str:
         if finish is not None and job.late_result is None and 0 < attempt <= job.attempt:
             kept = {"attempt": attempt, "at": work.now.isoformat(), **msgspec.to_builtins(finish)}
-            await work.change(job, late_result=storable_json(kept))
+            work.change(job, late_result=storable_json(kept))
         return (
             f"attempt {attempt} of job `{job.id}` is over (it is `{job.state}`, attempt {job.attempt}); end its agent"
         )

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.engine.delegation import DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from app.engine.delegation import ACTIVE, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from app.store import job_events, jobs
 from app.store.job_events import NewEvent
 from app.store.jobs import Job
+from app.store.sql import storable
 
 MODE_ENTERED = "mode.entered"
 MODE_LEFT = "mode.left"
@@ -31,11 +32,15 @@ class Work:
         self.topics: set[str] = set()
         self.ended: list[Job] = []
         self._events: list[NewEvent] = []
-        self._next_no: dict[str, int] = {}
+        self._changed: dict[str, dict[str, Any]] = {}
+        self._latest: dict[str, Job] = {}
 
-    async def change(self, job: Job, **values: Any) -> Job:
-        """Change a job that this transaction has locked or made."""
-        return await jobs.change(self.connection, job, **values)
+    def change(self, job: Job, **values: Any) -> Job:
+        """Change a job that this transaction has locked or made; it is written with the events."""
+        stored = {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
+        self._changed.setdefault(job.id, {}).update(stored)
+        self._latest[job.id] = job = msgspec.structs.replace(job, **stored)
+        return job
 
     def tell(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
         """Add an event to a job and its session."""
@@ -62,33 +67,49 @@ class Work:
         """Have the runners that may take a job look for it."""
         self.topics |= {f"runner {job.user}", f"team {job.team}"}
 
+    async def save(self) -> None:
+        """Write what has changed of jobs, for those who read them in this transaction."""
+        changed, self._changed = self._changed, {}
+        for job_id, values in changed.items():
+            await jobs.change(self.connection, job_id, values)
+
     async def flush(self) -> None:
-        """Number and store the events; nothing may be locked after it."""
+        """Number and store the events, and write the jobs; nothing may be locked after it."""
         waiting, self._events = self._events, []
         sessions = {(event.job.user, event.job.session_id): event.job for event in waiting}
         for key, job in sorted(sessions.items()):
-            mode = await job_events.lock_session(self.connection, job)
-            events: list[NewEvent] = []
-            for event in waiting:
-                if (event.job.user, event.job.session_id) != key:
-                    continue
-                if event.type not in {MODE_ENTERED, MODE_LEFT}:
-                    events.append(event)
-                    continue
-                wanted = event.job.provider if event.type == MODE_ENTERED else await self._mode_left(event.job)
-                if event.type == MODE_ENTERED or wanted != mode:
-                    body = envelope(mode_update(wanted), source=ORCHESTRATOR, provider=event.job.provider)
-                    events.append(msgspec.structs.replace(event, type="session.update", body=body))
-                    mode = wanted
-                    await job_events.set_mode(self.connection, event.job, mode)
-            if events:
-                self._next_no |= await job_events.append(self.connection, events, self.now)
+            theirs = [event for event in waiting if (event.job.user, event.job.session_id) == key]
+            session = await job_events.lock_session(self.connection, job)
+            events, mode = await self._with_modes(theirs, session.agent_mode)
+            for event in events:
+                known = self._latest.get(event.job.id, event.job)
+                event.no = known.next_no
+                self.change(known, next_no=known.next_no + 1)
+            await job_events.append(self.connection, job, events, session.next_no, mode, self.now)
+        await self.save()
+
+    async def _with_modes(self, waiting: list[NewEvent], mode: str) -> tuple[list[NewEvent], str]:
+        """Put mode updates where the mode changes; give the mode that is left."""
+        events: list[NewEvent] = []
+        for event in waiting:
+            if event.type not in {MODE_ENTERED, MODE_LEFT}:
+                events.append(event)
+                continue
+            wanted = event.job.provider if event.type == MODE_ENTERED else await self._mode_left(event.job)
+            if event.type == MODE_ENTERED or wanted != mode:
+                event.type, mode = "session.update", wanted
+                event.body = envelope(mode_update(wanted), source=ORCHESTRATOR, provider=event.job.provider)
+                events.append(event)
+        return events, mode
 
     def stored(self, job: Job) -> Job:
         """Give a job as it is after the flush."""
-        return msgspec.structs.replace(job, next_no=self._next_no.get(job.id, job.next_no))
+        return self._latest.get(job.id, job)
 
     async def _mode_left(self, job: Job) -> str:
         """Name the provider of what was delegated last and still goes on, or the mode of a session without any."""
         active = await jobs.active_of_session(self.connection, job)
-        return active[0].provider if active else DEFAULT_MODE
+        here = [one for one in self._latest.values() if (one.user, one.session_id) == (job.user, job.session_id)]
+        found = {one.id: one for one in (*active, *here) if one.queued_at is not None}
+        busy = [one for one in found.values() if one.state in ACTIVE]
+        return max(busy, key=lambda one: (one.queued_at or self.now, one.id)).provider if busy else DEFAULT_MODE

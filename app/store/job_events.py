@@ -34,77 +34,64 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event that has no numbers yet; `seq` is the runner's, None for the server's own."""
+class NewEvent(msgspec.Struct, kw_only=True):
+    """One event that is not stored yet; `seq` is the runner's number, None for the server's own."""
 
     job: Job
     attempt: int
     type: str
     body: dict[str, Any]
     seq: int | None = None
+    no: int = 0
 
 
-async def lock_session(connection: AsyncConnection, job: Job) -> str:
-    """Keep others from adding to a job's session until the transaction ends; give its agent mode."""
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that delegates: its agent mode, and the number of its next event."""
+
+    agent_mode: str
+    next_no: int
+
+
+async def lock_session(connection: AsyncConnection, job: Job) -> Session:
+    """Keep others from adding to a job's session until the transaction ends."""
     make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     row = {"organisation": job.organisation, "user": job.user, "session_id": job.session_id}
     new = make(_sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
-    await connection.execute(new.on_conflict_do_nothing(index_elements=list(row)))
-    query = select(_sessions.c.agent_mode).where(*_same(job)).with_for_update()
-    mode: str = (await connection.execute(query)).scalar_one()
-    return mode
+    locked = new.on_conflict_do_update(index_elements=list(row), set_={"next_no": _sessions.c.next_no})
+    found = (await connection.execute(locked.returning(_sessions.c.agent_mode, _sessions.c.next_no))).one()
+    return Session(agent_mode=found.agent_mode, next_no=found.next_no)
 
 
-async def set_mode(connection: AsyncConnection, job: Job, mode: str) -> None:
-    """Set the agent mode of a job's session, which the transaction has locked."""
-    await connection.execute(update(_sessions).where(*_same(job)).values(agent_mode=mode))
-
-
-def _same(job: Job) -> tuple[Any, ...]:
-    return (
+async def append(
+    connection: AsyncConnection, job: Job, events: Sequence[NewEvent], session_no: int, mode: str, at: datetime
+) -> None:
+    """Store numbered events of a job's session, which the transaction has locked, from a session's number on."""
+    if not events:
+        return
+    rows = [
+        {
+            "job_id": event.job.id,
+            "no": event.no,
+            "organisation": event.job.organisation,
+            "user": event.job.user,
+            "session_id": event.job.session_id,
+            "session_no": session_no + place,
+            "attempt": event.attempt,
+            "seq": event.seq,
+            "type": event.type,
+            "body": storable_json(event.body),
+            "at": at,
+        }
+        for place, event in enumerate(events)
+    ]
+    await connection.execute(insert(_events), rows)
+    same = (
         _sessions.c.organisation == job.organisation,
         _sessions.c.user == job.user,
         _sessions.c.session_id == job.session_id,
     )
-
-
-async def append(connection: AsyncConnection, events: Sequence[NewEvent], at: datetime) -> dict[str, int]:
-    """Store events of one session, whose row the transaction has locked, as are their jobs'; give each job's next number."""
-    raised = (
-        update(_sessions)
-        .where(*_same(events[0].job))
-        .values(next_no=_sessions.c.next_no + len(events))
-        .returning(_sessions.c.next_no)
-    )
-    session_no = (await connection.execute(raised)).scalar_one() - len(events)
-    numbers: dict[str, int] = {}
-    for job_id in {event.job.id: None for event in events}:
-        count = sum(event.job.id == job_id for event in events)
-        more = (
-            update(_jobs).where(_jobs.c.id == job_id).values(next_no=_jobs.c.next_no + count).returning(_jobs.c.next_no)
-        )
-        numbers[job_id] = (await connection.execute(more)).scalar_one() - count
-    rows = []
-    for event in events:
-        rows.append(
-            {
-                "job_id": event.job.id,
-                "no": numbers[event.job.id],
-                "organisation": event.job.organisation,
-                "user": event.job.user,
-                "session_id": event.job.session_id,
-                "session_no": session_no,
-                "attempt": event.attempt,
-                "seq": event.seq,
-                "type": event.type,
-                "body": storable_json(event.body),
-                "at": at,
-            }
-        )
-        numbers[event.job.id] += 1
-        session_no += 1
-    await connection.execute(insert(_events), rows)
-    return numbers
+    values = {"agent_mode": mode, "next_no": session_no + len(events)}
+    await connection.execute(update(_sessions).where(*same).values(values))
 
 
 def storable_json(value: Any) -> Any:

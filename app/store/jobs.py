@@ -107,11 +107,9 @@ async def add(connection: AsyncConnection, job: Job) -> bool:
     return bool((await connection.execute(kept)).rowcount == 1)
 
 
-async def change(connection: AsyncConnection, job: Job, **values: Any) -> Job:
-    """Change a job that the transaction has locked, and give it as it is then."""
-    stored = {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
-    await connection.execute(update(_jobs).where(_jobs.c.id == job.id).values(stored))
-    return msgspec.structs.replace(job, **stored)
+async def change(connection: AsyncConnection, job_id: str, values: dict[str, Any]) -> None:
+    """Change a job that the transaction has locked."""
+    await connection.execute(update(_jobs).where(_jobs.c.id == job_id).values(values))
 
 
 async def lock(connection: AsyncConnection, organisation: str, job_id: str) -> Job | None:

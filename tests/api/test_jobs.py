@@ -25,12 +25,12 @@ def leased(http, session, **body):
     return job, {"attempt": lease["attempt"], "token": lease["token"]}
 
 
-def tell(http, job, lease, *texts, first=1, **finish):
+def tell(http, job, lease, *texts, first=1, runner="r", **finish):
     events = [
         {"seq": first + n, "type": "session.update", "body": {"update": chunk(text)}} for n, text in enumerate(texts)
     ]
     body = lease | {"events": events} | ({"finish": finish} if finish else {})
-    return http.post(f"/runners/r/jobs/{job}/events", json=body)
+    return http.post(f"/runners/{runner}/jobs/{job}/events", json=body)
 
 
 def events(http, path, after="", into=None):

@@ -136,7 +136,7 @@ class World:
     async def change(self, job, **values):
         """Change a job behind the services' back: a lease that ran out, a start long ago."""
         async with self.database.transaction() as connection:
-            await jobs.change(connection, job, **values)
+            await jobs.change(connection, job.id, values)
 
 
 def told(event):

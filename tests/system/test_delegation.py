@@ -87,6 +87,43 @@ def test_a_poll_that_waits_keeps_no_server_from_leaving(tmp_path):
         assert answers[0].json()["jobs"] == []
 
 
+def test_a_hundred_jobs_run_once_each_on_four_runners_of_two_servers(tmp_path, postgres_url, valkey_url):
+    shared = {"BATON_DATABASE_URL": postgres_url, "BATON_REDIS_URL": valkey_url}
+    with serving(tmp_path / "one", **shared) as one, serving(tmp_path / "two", **shared) as two:
+        token = {"Authorization": f"Bearer {(one.home / 'admin-token').read_text().strip()}"}
+        ran, streamed = [], []
+
+        def run(server, name):
+            poll = {"boot_id": name, "slots": 3, "wait_s": 1, "providers": ["codex"], "workspaces": []}
+            with server.client(**token) as http:
+                while leases := http.post(f"/runners/{name}/poll", json=poll).json()["jobs"]:
+                    for lease in leases:
+                        ran.append(lease["job"])
+                        proof = {"attempt": lease["attempt"], "token": lease["token"]}
+                        tell(http, lease["job"], proof, lease["prompt"], runner=name, state="completed")
+
+        def follow(server, job):
+            with server.client(**token) as http:
+                http.timeout = 60  # a job that waits for its turn is silent for long
+                streamed.append([data for *_, data in events(http, f"/jobs/{job}/events")])
+
+        with one.client(**token) as http:
+            jobs = [delegate(http, SESSION, user_prompt=f"task {n}").json()["job"]["id"] for n in range(100)]
+        work = [threading.Thread(target=follow, args=(two, job)) for job in jobs[::25]]
+        work += [threading.Thread(target=run, args=(server, f"r{n}")) for n, server in enumerate((one, two, one, two))]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join(60)
+        assert sorted(ran) == sorted(jobs)
+        for found in streamed:
+            assert [data["no"] for data in found] == list(range(1, len(found) + 1))
+            assert found[-1]["state"] == "completed"
+        assert len(streamed) == 4
+        with two.client(**token) as http:
+            assert http.get("/sessions/s/agent-mode").json()["agent_mode"] == "default_mode"
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_stream_ends_whole_when_the_server_leaves(tmp_path, how):
     with serving(tmp_path / "home", BATON_DRAIN_S="0.5") as server, server.client() as http:
