@@ -46,6 +46,25 @@ async def test_the_rules_answer_first(world, effect, answer, state):
     )
 
 
+@pytest.mark.parametrize(
+    ("agent_type", "tool", "effect", "answer"),
+    [
+        ("explore", "mcp__baton__invoke_gemini", "abstain", "allow"),
+        ("explore", "mcp__baton__invoke_gemini", "deny", "deny"),
+        ("explore", "mcp__baton__invoke_gemini", "ask", "pending"),
+        ("explore", "mcp__other__tool", "abstain", "pending"),
+        ("", "mcp__baton__invoke_gemini", "abstain", "pending"),
+    ],
+)
+async def test_a_spawned_agent_reaches_its_target_without_a_person_unless_a_rule_says_otherwise(
+    world, agent_type, tool, effect, answer
+):
+    runner, _ = Runner(world), await world.delegate(agent_type=agent_type)
+    lease = await runner.lease()
+    world.rules.effect = effect
+    assert (await runner.ask(lease, tool=tool)).answer == answer
+
+
 async def test_the_rules_are_asked_about_a_call_of_the_owner_s_session(world):
     _, _, job, _ = await asked(world, project="acme/shop")
     ((caller, call),) = world.rules.asked
