@@ -54,6 +54,8 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
     found = [_field_error(one) for one in error.errors()]
     if any(one["type"] == "json_invalid" for one in error.errors()):
         return _response(BadJSON(f"the body is not JSON: {error.errors()[0]['ctx']['error'].lower()}").problem())
+    if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in error.errors()):
+        return _response(BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem())
     problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
     return _response(msgspec.structs.replace(problem, errors=found))
 

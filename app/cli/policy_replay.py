@@ -86,7 +86,8 @@ def _follow(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tell(summary: dict[str, Any]) -> None:
-    print(f"revision {summary['present_revision']} → {summary['candidate_revision']}")
+    present, candidate = summary["present_revision"], summary["candidate_revision"]
+    print(f"revision {present} → {candidate}" if present != candidate else f"revision {present} below another layer")
     print(f"{summary['read']} calls read, {summary['replayed']} replayed, {summary['changed']} would change")
     for change in summary["changes"]:
         who = ", ".join(f"{user} ({count})" for user, count in change["users"].items())

@@ -207,3 +207,9 @@ def test_of_a_refused_hook_only_as_much_is_read_as_tells_its_event(server, size)
         named = http.post("/hooks/claude-code?event=PreToolUse", json=EVENT | {"more": "x" * size})
     assert answer.json().get("decision") == ("block" if size > 65_536 else None)
     assert named.json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_body_that_is_not_sent_as_json_is_told_what_is_missing(admin):
+    answer = admin.put("/teams/web", content=b'{"reason": "r"}', headers={"Content-Type": "text/plain"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_json")
+    assert "`Content-Type: application/json`" in answer.json()["detail"]
