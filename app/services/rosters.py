@@ -106,6 +106,7 @@ class RosterRows:
             NotFound: there is no such roster or agent.
             StoreUnavailable: the roster was pushed, and the database is away.
         """
+        source: Literal["team", "organisation", "policies"]
         pushed = self._pushes.find(principal, name)
         if pushed is not None:
             agents, source, version = await self._pushes.agents(pushed), pushed.tier, pushed.version
