@@ -1,6 +1,7 @@
 """What the scorer sees of a prompt and an agent, how it weighs that, and how sure it then is. It reads no text."""
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ that the prompt holds. `trigger`: the most telling trigger that matches, from 0 
 
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True):
-    """What each feature counts for, and the three numbers of the confidence. The defaults were fitted elsewhere."""
+    """What each feature counts for, and the four numbers of the confidence. The defaults were fitted elsewhere."""
 
     bm_body: float = 3.35
     cov_body: float = 2.71
@@ -25,6 +26,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     bias: float = -3.78
     best: float = 0.326
     margin: float = 0.434
+    field: float = 0.25
 
     @property
     def vector(self) -> Floats:
@@ -33,6 +35,9 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT = Weights()
+_USUAL = 2.5
+"""The score of agents behind the best, where a prompt is for one of the roster."""
+_BEHIND = 4
 _ALONE = 1.8
 """What words count for more where there is no table of vectors, so that scores stay in the range of the confidence."""
 
@@ -44,9 +49,18 @@ def by_words(weights: Weights) -> Weights:
     )
 
 
-def confidence(weights: Weights, score: float, other: float) -> float:
-    """Say how likely an agent of this score is right, next to the best of the others."""
-    return sigmoid(weights.bias + weights.best * score + weights.margin * (score - other))
+def confidence(weights: Weights, score: float, other: float, field: float) -> float:
+    """Say how likely an agent of this score is right, next to the best of the others and to the field."""
+    return sigmoid(weights.bias + weights.best * score + weights.margin * (score - other) + weights.field * field)
+
+
+def field_of(scores: Sequence[float]) -> float:
+    """Say how well the agents behind the best do, 0 for as usual: of all scores in their order, the second to fifth.
+
+    Where they do well, the prompt is about what the roster does, though it may be hard to tell for whom; where a single
+    agent does, a word may have met it by chance.
+    """
+    return sum(score - _USUAL for score in scores[1 : _BEHIND + 1]) / _BEHIND
 
 
 def sigmoid(value: float) -> float:

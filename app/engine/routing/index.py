@@ -14,7 +14,7 @@ from app.engine.model_text import one_line
 from app.engine.routing.agents import Agent
 from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import gist, parted
-from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence
+from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
 from app.engine.routing.mentions import Mentions
 from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms
 from app.engine.routing.triggers import Triggers, is_expression
@@ -92,14 +92,15 @@ class Index:
         if self._embedder is None:
             weights = by_words(weights)
         scores = features @ weights.vector
-        order = np.lexsort((self._ranks, -scores))[: max(most, 2)].tolist()
-        best = [float(scores[number]) for number in order[:2]] + [0.0, 0.0]
+        order = np.lexsort((self._ranks, -scores))[: max(most, MOST_CANDIDATES)].tolist()
+        best = [float(scores[number]) for number in order[:MOST_CANDIDATES]] + [0.0, 0.0]
+        field = field_of(best[:-2])
         spelled = dict(zip(reversed(reading.stems), reversed(reading.words), strict=True))
         return [
             Scored(
                 number,
                 float(scores[number]),
-                confidence(weights, float(scores[number]), best[0] if place else best[1]),
+                confidence(weights, float(scores[number]), best[0] if place else best[1], field),
                 tuple(features[number].tolist()),
                 tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS))
                 if place < MOST_CANDIDATES

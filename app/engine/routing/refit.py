@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.routing.features import NAMES, Weights, confidence
+from app.engine.routing.features import NAMES, Weights, confidence, field_of
 
 LEAST = 20
 """Words of feedback below which a fit says nothing."""
@@ -17,8 +17,8 @@ FOLDS = 5
 _STEPS = 25
 _PRIOR_WEIGHT = 4.0
 """How many words of feedback the defaults are worth, about."""
-_CONFIDENCE = ("bias", "best", "margin")
-_CONFIDENCE_SPREAD = np.array([2.0, 0.3, 0.4])
+_CONFIDENCE = ("bias", "best", "margin", "field")
+_CONFIDENCE_SPREAD = np.array([2.0, 0.3, 0.4, 0.2])
 Doubles = NDArray[np.float64]
 
 
@@ -76,11 +76,11 @@ def fit(samples: Sequence[Sample], prior: Weights) -> Weights:
     rows, labels = [], []
     for one in samples:
         scores = _scores(one, fitted)
-        best, other = _two_best(scores)
-        rows.append([1.0, best, best - other])
+        best, other, field = _ahead(scores)
+        rows.append([1.0, best, best - other, field])
         labels.append(float(one.right == int(np.argmax(scores)) and one.known))
     middle = np.array([getattr(prior, name) for name in _CONFIDENCE])
-    found = _fit_logistic(np.array(rows).reshape(-1, 3), np.array(labels), middle)
+    found = _fit_logistic(np.array(rows).reshape(-1, len(_CONFIDENCE)), np.array(labels), middle)
     return msgspec.structs.replace(fitted, **dict(zip(_CONFIDENCE, map(float, found), strict=True)))
 
 
@@ -134,9 +134,10 @@ def _vector(weights: Weights) -> Doubles:
     return np.array([getattr(weights, name) for name in NAMES], dtype=np.float64)
 
 
-def _two_best(scores: Doubles) -> tuple[float, float]:
-    ordered = np.sort(scores)[::-1]
-    return float(ordered[0]), float(ordered[1]) if len(ordered) > 1 else 0.0
+def _ahead(scores: Doubles) -> tuple[float, float, float]:
+    """Give the best score, the second, and how the field behind them does."""
+    ordered = sorted(map(float, scores), reverse=True)
+    return ordered[0], ordered[1] if len(ordered) > 1 else 0.0, field_of(ordered)
 
 
 def _softmax(scores: Doubles) -> Doubles:
@@ -148,9 +149,8 @@ def _softmax(scores: Doubles) -> Doubles:
 def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:
     """Tell whether an agent was right at all, whether the best was it, and the confidence."""
     scores = _scores(sample, weights)
-    best, other = _two_best(scores)
     right = sample.known and sample.right == int(np.argmax(scores))
-    return sample.right >= 0 or not sample.known, right, confidence(weights, best, other)
+    return sample.right >= 0 or not sample.known, right, confidence(weights, *_ahead(scores))
 
 
 def _judged(outcomes: Sequence[tuple[bool, bool, float]], threshold: float) -> Judged:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.engine.routing.agents import Agent
-from app.engine.routing.features import DEFAULT, NAMES, confidence
+from app.engine.routing.features import DEFAULT, NAMES, confidence, field_of
 from app.engine.routing.index import Index
 
 AGENTS = [
@@ -109,5 +109,11 @@ def test_the_defaults_are_those_that_were_fitted():
     assert dict(zip(NAMES, DEFAULT.vector.round(2).tolist(), strict=True)) == pytest.approx(
         {"bm_body": 3.35, "cov_body": 2.71, "wl_whole": 5.82, "wl_body": 4.98, "name_prec": 0.74, "trigger": 4.0}
     )
-    assert confidence(DEFAULT, 10, 6) == pytest.approx(1 / (1 + np.exp(3.78 - 3.26 - 4 * 0.434)))
-    assert (confidence(DEFAULT, 1e9, 0), confidence(DEFAULT, -1e9, 0)) == (1.0, 0.0)
+    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(3.78 - 3.26 - 4 * 0.434)))
+    assert (confidence(DEFAULT, 1e9, 0, 0), confidence(DEFAULT, -1e9, 0, 0)) == (1.0, 0.0)
+
+
+def test_a_prompt_that_several_agents_fit_is_surer_than_one_that_met_a_single_one_by_chance():
+    chance, about = field_of([4, 0, 0, 0, 0, 0]), field_of([4, 4, 4, 4, 4, 0])
+    assert confidence(DEFAULT, 4, 2, about) > confidence(DEFAULT, 4, 2, chance)
+    assert field_of([9]) == field_of([]) == 0
