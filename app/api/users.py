@@ -126,17 +126,27 @@ async def list_users(caller: CallerOf, services: ServicesOf) -> UsersModel:
 
 
 @router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
-async def get_user(caller: CallerOf, services: ServicesOf, name: Name) -> UserModel:
+async def get_user(caller: CallerOf, services: ServicesOf, response: Response, name: Name) -> UserModel:
     """Show a user."""
-    return UserModel.of(services.users.get(caller.principal, name))
+    user = services.users.get(caller.principal, name)
+    response.headers["ETag"] = etag(version_of(user))
+    return UserModel.of(user)
 
 
 @router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
-async def put_user(caller: CallerOf, services: ServicesOf, name: Name, body: UserBody) -> UserModel:
-    """Enter a user, move them to a team, disable or enable them."""
+async def put_user(
+    caller: CallerOf, services: ServicesOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
+) -> UserModel:
+    """Enter a user, move them to a team, disable or enable them; `If-Match` may name the `ETag` of the user."""
     user = await services.users.put_user(
-        caller.principal, name, team=body.team, disabled=body.disabled, reason=body.reason
+        caller.principal,
+        name,
+        team=body.team,
+        disabled=body.disabled,
+        version=version_in(if_match),
+        reason=body.reason,
     )
+    response.headers["ETag"] = etag(version_of(user))
     return UserModel.of(user)
 
 
@@ -220,7 +230,11 @@ async def list_projects(caller: CallerOf, services: ServicesOf) -> ProjectsModel
 
 
 @router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
-async def put_project(caller: CallerOf, services: ServicesOf, body: ProjectBody) -> ProjectModel:
-    """Say which team answers for a project."""
-    await services.users.put_project(caller.principal, Project(name=body.name, team=body.team), body.reason)
+async def put_project(
+    caller: CallerOf, services: ServicesOf, response: Response, body: ProjectBody, if_match: IfMatch = None
+) -> ProjectModel:
+    """Say which team answers for a project; `If-Match` may name the `ETag` that this gave before."""
+    project = Project(name=body.name, team=body.team)
+    await services.users.put_project(caller.principal, project, version=version_in(if_match), reason=body.reason)
+    response.headers["ETag"] = etag(version_of(project))
     return ProjectModel(name=body.name, team=body.team)

@@ -103,17 +103,28 @@ class Users:
         require(principal, "projects.read")
         return list(self._directory.projects.values())
 
-    async def put_user(self, principal: Principal, name: str, *, team: str, disabled: bool, reason: str = "") -> User:
+    async def put_user(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        team: str,
+        disabled: bool,
+        version: str | None = None,
+        reason: str = "",
+    ) -> User:
         """Enter a user, move them to a team, disable or enable them.
 
         Raises:
             Forbidden: the role may not.
+            PreconditionFailed: they are not as they were in `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "users.write")
         now = datetime.now(UTC)
 
         def user(before: User | None) -> User:
+            check(version, version_of(before), required=False)
             since = before.disabled_at if before is not None else None
             return User(
                 name=name,
@@ -150,10 +161,17 @@ class Users:
 
         return await self._put(principal, Team, name, team, reason)
 
-    async def put_project(self, principal: Principal, project: Project, reason: str = "") -> Project:
-        """Say which team answers for a project. Raises Forbidden and StoreUnavailable."""
+    async def put_project(
+        self, principal: Principal, project: Project, *, version: str | None = None, reason: str = ""
+    ) -> Project:
+        """Say which team answers for a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
         require(principal, "projects.write")
-        return await self._put(principal, Project, project.name, lambda _: project, reason)
+
+        def put(before: Project | None) -> Project:
+            check(version, version_of(before), required=False)
+            return project
+
+        return await self._put(principal, Project, project.name, put, reason)
 
     async def remove_user(self, principal: Principal, name: str, reason: str = "") -> None:
         """Remove a user from the directory; their tokens are refused from then on.
@@ -231,6 +249,6 @@ class Users:
         )
 
 
-def version_of(team: Team) -> str:
-    """Name what a team has set."""
-    return blake2b(msgspec.json.encode(team), digest_size=8).hexdigest()
+def version_of(row: User | Team | Project | None) -> str:
+    """Name what is stored of a user, a team or a project, "0" for one that is not there."""
+    return "0" if row is None else blake2b(msgspec.json.encode(row), digest_size=8).hexdigest()

@@ -213,3 +213,25 @@ def test_a_body_that_is_not_sent_as_json_is_told_what_is_missing(admin):
     answer = admin.put("/teams/web", content=b'{"reason": "r"}', headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_json")
     assert "`Content-Type: application/json`" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "second"),
+    [
+        ("/users/uma", {"team": "web"}, {"team": "data"}),
+        (
+            "/projects",
+            {"name": "github.com/acme/shop", "team": "web"},
+            {"name": "github.com/acme/shop", "team": "data"},
+        ),
+        ("/teams/default/settings", {"keep_prompts": True}, {"keep_prompts": False}),
+    ],
+)
+def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, second):
+    made = admin.put(path, json=first)
+    assert made.status_code == 200
+    changed = admin.put(path, json=second, headers={"If-Match": made.headers["ETag"]})
+    assert changed.status_code == 200
+    refused = admin.put(path, json=first, headers={"If-Match": made.headers["ETag"]})
+    assert (refused.status_code, refused.json()["code"]) == (412, "precondition_failed")
+    assert changed.headers["ETag"] in refused.json()["detail"]
