@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
+RELATED = 0.5
+"""What a term counts that is only related to one of the prompt."""
 Floats = NDArray[np.float32]
 
 
@@ -72,29 +74,31 @@ class Lexicon:
         """Say how telling a term is that so many agents have."""
         return float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)))
 
-    def score(self, terms: Sequence[str]) -> Lexical:
-        """Score every agent for a prompt's terms; each term counts once."""
+    def score(self, terms: Sequence[str], related: Sequence[str] = ()) -> Lexical:
+        """Score every agent for a prompt's terms; each counts once, and terms that are only related count half."""
         unique = dict.fromkeys(terms)
         known = [term for term in unique if term in self._rows]
-        rows = [self._rows[term] for term in known]
+        beside = [term for term in related if term in self._rows]
+        rows = [self._rows[term] for term in (*known, *beside)]
         if not rows:
             none = np.zeros(self.size, dtype=np.float32)
             return Lexical(none, none)
         parts = [self._parts[row] for row in rows]
+        sizes = [part.stop - part.start for part in parts]
+        own = sum(sizes[: len(known)])
         numbers = np.concatenate([self._agents[part] for part in parts], dtype=np.intp)
         gains = np.concatenate([self._gains[part] for part in parts])
-        idf = self._idf[rows]
-        sizes = [part.stop - part.start for part in parts]
-        spread = np.repeat(idf, sizes)
-        mass = float(idf.sum()) + (len(unique) - len(rows)) * self.idf(0)
+        gains[own:] *= RELATED
+        idf = self._idf[rows[: len(known)]]
+        mass = float(idf.sum()) + (len(unique) - len(known)) * self.idf(0)
         bm25 = np.bincount(numbers, weights=gains, minlength=self.size)
-        covered = np.bincount(numbers, weights=spread, minlength=self.size)
+        covered = np.bincount(numbers[:own], weights=np.repeat(idf, sizes[: len(known)]), minlength=self.size)
         return Lexical(
             bm25.astype(np.float32),
-            (covered / mass).astype(np.float32),
-            numbers,
-            gains,
-            np.repeat(np.arange(len(known), dtype=np.uint16), sizes),
+            (covered / mass).astype(np.float32) if mass else np.zeros(self.size, dtype=np.float32),
+            numbers[:own],
+            gains[:own],
+            np.repeat(np.arange(len(known), dtype=np.uint16), sizes[: len(known)]),
             known,
         )
 

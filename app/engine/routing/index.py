@@ -15,6 +15,7 @@ from app.engine.routing.agents import Agent
 from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import gist, parted
 from app.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
+from app.engine.routing.kinds import related
 from app.engine.routing.mentions import Mentions
 from app.engine.routing.text import bounded, name_parts, plain, read, stems, terms
 from app.engine.routing.triggers import Triggers, is_expression
@@ -87,7 +88,7 @@ class Index:
             return []
         text = bounded(prompt)
         reading = read(text)
-        lexical = self._lexicon.score(reading.terms)
+        lexical = self._lexicon.score(reading.terms, related(reading.terms))
         features = self._features(text, reading.stems, lexical)
         if self._embedder is None:
             weights = by_words(weights)
