@@ -17,7 +17,7 @@ from acp.schema import (
 
 from app.runner.acp_client import AcpClient
 from app.runner.config import Provider
-from app.runner.driving import AgentError, Task, Tell, Worked
+from app.runner.driving import AgentError, Task, Tell
 from app.runner.permissions import Permissions
 from app.runner.process import Tree
 from app.runner.updates import fitting
@@ -39,13 +39,13 @@ class AcpDriver:
         self._session = ""
         self._appends = False
         self._listening = False
-        self._cost: float | None = None
+        self.usage: dict[str, float] = {}
 
     def command(self) -> list[str]:
         """Give the adapter's command line."""
         return self._provider.command
 
-    async def work(self, tree: Tree) -> Worked:
+    async def work(self, tree: Tree) -> str:
         """Open a session, set what is asked for, prompt, and wait for the turn's end."""
         connection = connect_to_agent(cast("Client", self._client), tree.stdin, tree.stdout)
         self._connection = connection
@@ -61,18 +61,15 @@ class AcpDriver:
             await self._set(connection, options)
             self._listening = True
             if self._client.cancelled:
-                return Worked(stopped="cancelled")
+                return "cancelled"
             answer = await connection.prompt(session_id=self._session, prompt=[text_block(self._prompt())])
         except RequestError as error:
             raise AgentError("agent_refused", _told(error)) from None
         usage = answer.usage
-        worked = Worked(stopped=str(answer.stop_reason))
         if usage:
             read = usage.input_tokens + (usage.cached_read_tokens or 0) + (usage.cached_write_tokens or 0)
-            worked.usage = {"input_tokens": read, "output_tokens": usage.output_tokens}
-        if self._cost is not None:
-            worked.usage = {**worked.usage, "cost_usd": self._cost}
-        return worked
+            self.usage |= {"input_tokens": read, "output_tokens": usage.output_tokens}
+        return str(answer.stop_reason)
 
     async def cancel(self) -> None:
         """Send `session/cancel`; what is asked from now on is answered with cancelled."""
@@ -143,7 +140,7 @@ class AcpDriver:
             return
         cost = update.get("cost") if update.get("sessionUpdate") == "usage_update" else None
         if isinstance(cost, dict) and cost.get("currency") == "USD":
-            self._cost = float(cost.get("amount") or 0)
+            self.usage["cost_usd"] = float(cost.get("amount") or 0)
         for one in fitting(update):
             self._tell("session.update", {"update": one})
 

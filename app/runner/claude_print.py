@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.runner.config import Provider
-from app.runner.driving import AgentError, Task, Tell, Worked
+from app.runner.driving import AgentError, Task, Tell
 from app.runner.permissions import Permissions
 from app.runner.process import Tree
 from app.runner.updates import chunk, fitting
@@ -23,6 +23,7 @@ class ClaudePrint:
         self._provider = provider
         self._task = task
         self._tell = tell
+        self.usage: dict[str, float] = {}
         self._cancelled = False
         self._tree: Tree | None = None
 
@@ -43,7 +44,7 @@ class ClaudePrint:
             *(part for flag, value in more.items() if value for part in (flag, value)),
         ]
 
-    async def work(self, tree: Tree) -> Worked:
+    async def work(self, tree: Tree) -> str:
         """Write the prompt, read the stream to its end."""
         self._tree = tree
         tree.stdin.write(self._task.prompt.encode())
@@ -57,12 +58,12 @@ class ClaudePrint:
                 result = event
         if result is None:
             if self._cancelled:
-                return Worked(stopped="cancelled")
+                return "cancelled"
             raise ConnectionError("it ended without a result")
-        worked = Worked(stopped="cancelled" if self._cancelled else "end_turn", usage=_usage(result))
+        self.usage = _usage(result)
         if result.get("is_error") and not self._cancelled:
             raise AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
-        return worked
+        return "cancelled" if self._cancelled else "end_turn"
 
     async def cancel(self) -> None:
         """Do what Ctrl-C does."""

@@ -40,19 +40,17 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     tools: ToolServer | None = None
 
 
-class Worked(msgspec.Struct, kw_only=True):
-    """What came of it; `stopped` is the agent's own word for why it ended, `cancelled` where it heeded a cancel."""
-
-    stopped: str = "end_turn"
-    usage: dict[str, float] = {}
-
-
 Tell = Callable[[str, dict[str, Any]], None]
 """Takes an event's type and body; never waits."""
 
 
 class Driver(Protocol):
-    """One agent, from its start to its end. The tree is ended by whom it was given to."""
+    """One agent, from its start to its end. The tree is ended by whom it was given to.
+
+    `usage` is what is known of tokens and cost so far, in the shape that the server takes.
+    """
+
+    usage: dict[str, float]
 
     def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: Tell, /) -> None:
         """Keep what is needed; starts nothing."""
@@ -60,8 +58,13 @@ class Driver(Protocol):
     def command(self) -> list[str]:
         """Give the command line that starts the agent."""
 
-    async def work(self, tree: Tree) -> Worked:
-        """Give the agent its task and wait for its end. Raises AgentError, and ConnectionError where it died."""
+    async def work(self, tree: Tree) -> str:
+        """Give the agent its task and wait for its end; gives its own word for why it ended, as ACP has them.
+
+        Raises:
+            AgentError: it cannot do the task.
+            ConnectionError: it died.
+        """
 
     async def cancel(self) -> None:
         """Ask the agent to stop; `work` then ends by itself if the agent heeds it."""

@@ -8,12 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from app.runner.acp_driver import AcpDriver
 from app.runner.claude_print import ClaudePrint
 from app.runner.config import Provider, RunnerConfig, environment
-from app.runner.driving import AgentError, Driver, Task, Worked
+from app.runner.driving import AgentError, Driver, Task
 from app.runner.outbox import Outbox, waits
 from app.runner.permissions import Permissions
 from app.runner.process import Tree
@@ -54,6 +52,7 @@ class Job:
         self._permissions: Permissions | None = None
         self._early: list[tuple[str, bool]] = []
         self._output: list[str] = []
+        self._usage: dict[str, float] = {}
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
         self._why = ""
@@ -145,7 +144,7 @@ class Job:
             )
         return provider, folder
 
-    async def _work(self, provider: Provider, folder: Path, outbox: Outbox) -> Worked:
+    async def _work(self, provider: Provider, folder: Path, outbox: Outbox) -> str:
         lease = self.lease
         self._permissions = Permissions(folder, self._ask)
         for permission, allow in self._early:
@@ -184,10 +183,11 @@ class Job:
             with contextlib.suppress(OSError):
                 await driver.close()
             await tree.end()
+            self._usage = driver.usage
             working.cancel()
             await asyncio.gather(working, *exempting, return_exceptions=True)
         if self._stop:
-            return Worked(stopped="cancelled") if working.cancelled() or working.exception() else working.result()
+            return "cancelled"
         if working.cancelled():
             raise AgentError("timeout", f"it had not ended after {limit:g} s")
         if isinstance(working.exception(), ConnectionError):
@@ -195,7 +195,7 @@ class Job:
             raise AgentError("agent_died", f"the agent ended with {code}: {tree.last_words or working.exception()}")
         return working.result()
 
-    async def _until_end(self, working: "asyncio.Task[Worked]", driver: Driver, limit: float) -> None:
+    async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float) -> None:
         """Wait for the work's end, a stop, or the time's end; then give the agent a while to heed the cancel."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -232,21 +232,22 @@ class Job:
             except Refused as error:
                 return Answered(answer="deny", reason=str(error))
 
-    def _told(self, worked: Worked) -> Ended:
+    def _told(self, stopped: str) -> Ended:
         output = output_of(self._output)
         if self._stop == "refused":
-            return msgspec.structs.replace(self._failed("events_refused", self._why), usage=worked.usage)
+            return self._failed("events_refused", self._why)
         if self._stop:
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
-            return Ended(state="cancelled", output=output, usage=worked.usage, error=error)
-        if worked.stopped == "end_turn":
-            return Ended(state="completed", output=output, usage=worked.usage)
-        if worked.stopped == "cancelled":
-            return Ended(state="cancelled", output=output, usage=worked.usage)
-        detail = f"the agent stopped early: {worked.stopped}"
-        return msgspec.structs.replace(self._failed(worked.stopped, detail), usage=worked.usage)
+            return Ended(state="cancelled", output=output, usage=self._usage, error=error)
+        if stopped == "end_turn":
+            return Ended(state="completed", output=output, usage=self._usage)
+        if stopped == "cancelled":
+            return Ended(state="cancelled", output=output, usage=self._usage)
+        return self._failed(stopped, f"the agent stopped early: {stopped}")
 
     def _failed(self, code: str, detail: str) -> Ended:
+        output = output_of(self._output)
         if self._stop and self._stop != "refused":
-            return Ended(state="cancelled", output=output_of(self._output))
-        return Ended(state="failed", output=output_of(self._output), error={"code": code, "detail": detail[:4_000]})
+            return Ended(state="cancelled", output=output, usage=self._usage)
+        error = {"code": code, "detail": detail[:4_000]}
+        return Ended(state="failed", output=output, usage=self._usage, error=error)

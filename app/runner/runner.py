@@ -74,6 +74,7 @@ class Runner:
         await self._worktrees.tidy()
         for path, kept in left(self._home.spools):
             if kept is not None:
+                self._progress.say(f"{kept.job[:12]} of an earlier run: sending what it said")
                 self._progress.say(f"{kept.job[:12]} of an earlier run {await replay(self._server, kept)}")
             path.unlink(missing_ok=True)
         pauses, trouble = waits(), ""
@@ -183,8 +184,6 @@ class Runner:
                 job.answer(str(command.body.get("permission", "")), allow=allow)
             elif command.kind == "cancel":
                 job.stop("cancel", "the server asked")
-            elif command.kind == "drop":
-                job.stop("lost", "the server dropped it")
 
     async def _let_end(self) -> None:
         """Wait for the running jobs, then cancel them, then give their ends a while to arrive."""

@@ -2,7 +2,7 @@
 
 `say TEXT…`, `count N` (a chunk a number), `sleep S`, `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
 `write PATH`, `terminal`, `child FILE` (a process in a session of its own, its id in FILE), `ignore` (heeds no cancel and no SIGTERM),
-`die`, `model`, `past`, `env NAME`, `flood`. What comes back is said.
+`die`, `model`, `past`, `env NAME`, `cost USD`. What comes back is said.
 """
 
 import json
@@ -55,10 +55,12 @@ def obey(order, rest):  # noqa: C901, PLR0912
             say(f"{number} ")
     elif order == "sleep":
         end = time.monotonic() + float(rest)
-        while time.monotonic() < end and not state["cancelled"]:
+        while time.monotonic() < end and (state["ignore"] or not state["cancelled"]):
             time.sleep(0.01)
     elif order == "big":
         say("x" * int(rest))
+    elif order == "cost":
+        update(sessionUpdate="usage_update", used=1, size=2, cost={"amount": float(rest), "currency": "USD"})
     elif order == "ask":
         call = json.loads(rest)
         options = [

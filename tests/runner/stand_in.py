@@ -29,6 +29,7 @@ class StandIn:
         self.policy = lambda _request: {"answer": "pending"}
         self.away = False
         self.forgotten = 0
+        self.short = 0
         self.numbers = count(1)
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         self.http.daemon_threads = True
@@ -90,11 +91,16 @@ class StandIn:
                 self.late += [body["finish"]] if "finish" in body else []
                 return 409, {"code": "lease_lost", "detail": "it is another's"}
             known = self.events.setdefault(job, {})
-            for event in body["events"]:
+            kept = body["events"]
+            if self.short and len(kept) > 1:
+                self.short -= 1
+                kept = kept[: len(kept) // 2]
+            for event in kept:
                 self.sent.append((job, event["seq"]))
-                assert event["seq"] in known or event["seq"] == len(known) + 1, "a number was left out"
+                if event["seq"] > len(known) + 1:
+                    break
                 assert known.setdefault(event["seq"], event) == event, "a number was given twice"
-            if "finish" in body:
+            if "finish" in body and all(event["seq"] in known for event in body["events"]):
                 self.finished[job] = body["finish"]
             return 200, {"accepted": len(known), "cancel": False}
 

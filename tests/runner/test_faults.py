@@ -54,6 +54,25 @@ async def test_events_are_counted_once_when_answers_get_lost(server, running):
     assert len(server.sent) > len(set(server.sent))
 
 
+async def test_what_the_server_did_not_take_is_sent_again(server, running):
+    server.short = 3
+    job = server.give("count 100\nsay end")
+    async with running():
+        finish = await ended(server, job)
+    assert "".join(server.texts(job)) == finish["output"]
+    assert not server.short
+
+
+async def test_a_server_that_has_forgotten_what_it_took_ends_the_job(server, running, tmp_path):
+    pid = tmp_path / "pid"
+    job = server.give(f"pid {pid}\nsay begun\nsleep 0.3\nsay more\nsleep 60")
+    async with running():
+        await happens(lambda: server.texts(job))
+        server.events[job].clear()
+        await happens(lambda: is_gone(int(pid.read_text())))
+        assert (await ended(server, job))["error"]["code"] == "events_refused"
+
+
 async def test_a_job_goes_on_while_the_server_is_away(server, running):
     job = server.give("say begun\nsleep 0.5\ncount 50")
     async with running() as runner:

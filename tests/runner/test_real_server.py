@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -18,7 +19,7 @@ from app.runner.runner import Runner
 from app.runner.wire import Link
 from tests.runner.conftest import AGENT, happens
 from tests.runner.test_jobs import is_gone
-from tests.support.server import serving
+from tests.support.server import BATON, serving
 
 ONCE = """\
 #!/bin/sh
@@ -99,6 +100,17 @@ async def test_a_delegation_streams_whole_and_in_order(api, runner):
     assert (done["state"], agent_said(await asyncio.to_thread(told, api, job))) == ("completed", whole)
     assert api.get(f"/jobs/{job}/output").json()["output"] == whole
     assert done["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
+
+
+async def test_status_shows_the_runner_as_the_server_sees_it(real, api, runner, tmp_path):
+    async with runner():
+        (seen,) = await happens(lambda: api.get("/runners").json()["items"])
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_URL": real.url, "BATON_USER": seen["user"]}
+        shown = await asyncio.to_thread(
+            subprocess.run, [BATON, "runner", "status"], env=env, capture_output=True, text=True, check=True
+        )
+    assert seen["id"] in shown.stdout
+    assert "providers codex; workspaces shop" in shown.stdout
 
 
 async def test_a_cancel_reaches_an_agent_that_ignores_it(api, runner, tmp_path):
