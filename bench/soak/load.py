@@ -1,6 +1,7 @@
 """Sessions that ask a sequence whose right answers are known, at a steady rate. It breaks nothing itself."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import time
@@ -13,6 +14,7 @@ import msgspec
 BUDGET_S = 1.5
 """Longest that a hook's shim waits for its answer, in seconds."""
 _TICK_S = 0.01
+_ATTEMPTS = 3
 _READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 _EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
 _numbers = itertools.count()
@@ -61,6 +63,17 @@ class Http:
             raise
         self._idle.append(link)
         return int(answer[9:12]), text
+
+    async def insist(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        """Send a request again when its connection broke, as one does that was idle for long; gives status and body.
+
+        Raises:
+            OSError, EOFError: it broke each time.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(OSError, EOFError):
+                return await self.request(method, path, body)
+        return await self.request(method, path, body)
 
     def header_arguments(self) -> list[str]:
         """Give the token's header as Schemathesis takes it."""
@@ -136,7 +149,7 @@ class Load:
         body = json.dumps({"session_id": session, "tool_use_id": use, "project": session} | call).encode()
         began, late_s = time.monotonic(), self._late_s
         self.seen.calls += 1
-        for attempt in range(3):
+        for attempt in range(_ATTEMPTS):
             try:
                 async with asyncio.timeout(BUDGET_S * 2):
                     status, text = await self._http.request("POST", "/pre-tool-use", body)

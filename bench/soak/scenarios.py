@@ -141,7 +141,7 @@ async def large_bodies(world: World, hold_s: float) -> float:
     body, end = head + b"x" * _LARGE + b'","file_path":"a.py"}}', time.monotonic() + hold_s
     while time.monotonic() < end:
         began = time.monotonic()
-        status, answer = await world.http.request("POST", "/hooks/claude-code?event=PreToolUse", body)
+        status, answer = await world.http.insist("POST", "/hooks/claude-code?event=PreToolUse", body)
         seen = world.load.seen
         seen.calls += 1
         seen.slowest_s = max(seen.slowest_s, time.monotonic() - began)

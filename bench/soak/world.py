@@ -163,14 +163,11 @@ class World:
 
     async def decided_after(self, seconds: float) -> int:
         """Count the decisions so far that took longer than a bound of the server's histogram, in seconds."""
-        for _ in range(10):
-            with contextlib.suppress(OSError, EOFError):
-                status, text = await self.http.request("GET", "/metrics")
-                assert status == 200, text
-                counted = dict(line.rpartition(" ")[::2] for line in text.decode().splitlines())
-                every, quick = (f'baton_decision_seconds_bucket{{le="{bound}"}}' for bound in ("+Inf", seconds))
-                return int(float(counted[every]) - float(counted[quick]))
-        raise AssertionError("no worker answers")
+        status, text = await self.http.insist("GET", "/metrics")
+        assert status == 200, text
+        counted = dict(line.rpartition(" ")[::2] for line in text.decode().splitlines())
+        every, quick = (f'baton_decision_seconds_bucket{{le="{bound}"}}' for bound in ("+Inf", seconds))
+        return int(float(counted[every]) - float(counted[quick]))
 
     def postgres_processes(self) -> list[psutil.Process]:
         """Give every process of Postgres, the first one first."""
