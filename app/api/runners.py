@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.job_models import JobErrorModel, UsageModel
 from app.api.jobs import JobId
+from app.errors import StoreUnavailable
 from app.services.job_permissions import Request as Asked
 from app.services.job_reports import Finish, Told, Usage
 from app.services.runners import LEASE, Held, Poll
@@ -200,6 +201,8 @@ async def poll_runner(
     request: Request, caller: CallerOf, services: ServicesOf, runner_id: RunnerId, body: PollBody
 ) -> NewsModel:
     """Renew a runner's leases, and wait for jobs, commands and losses."""
+    if services.health.phase != "ready":
+        raise StoreUnavailable("this server is leaving; poll again in a moment")
     poll = Poll(
         **body.model_dump(exclude={"active", "providers", "workspaces", "acked_commands"}),
         providers=tuple(body.providers),

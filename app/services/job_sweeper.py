@@ -9,6 +9,7 @@ from app.services.job_machine import JobMachine
 from app.services.job_permissions import JobPermissions
 from app.services.job_work import Work
 from app.services.pause import pause
+from app.services.runners import LEASE
 from app.store import clock, job_permissions, jobs, leases
 from app.store.jobs import Job
 from app.store.sql import Database, DatabaseUnavailable
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 PERIOD = timedelta(seconds=2)
 LOOK_S = 1.0
 """How often a process looks whether it is its turn, in seconds."""
+OUTAGE = timedelta(seconds=10)
+"""When nobody has swept for so long, no server was up, or the database was away: no runner was heard."""
+WORK = "jobs"
 CANCEL = timedelta(seconds=30)
 """How long a runner has to end a cancelled job, before the server does."""
 
@@ -35,14 +39,22 @@ class JobSweeper:
         """Sweep every two seconds, whichever process gets to it, until told to stop."""
         while not stop.is_set():
             try:
-                now = datetime.now(UTC)
-                if await leases.take(self._database, self._organisation, "jobs", now, PERIOD):
-                    await self.sweep()
+                await self.take_turn(datetime.now(UTC))
             except DatabaseUnavailable:
                 pass
             except Exception:
                 log.exception("jobs could not be looked through")
             await pause(stop, LOOK_S)
+
+    async def take_turn(self, now: datetime) -> None:
+        """Sweep if it is time; runners that no server could hear get their leases back first."""
+        last = await leases.until(self._database, self._organisation, WORK)
+        if not await leases.take(self._database, self._organisation, WORK, now, PERIOD):
+            return
+        if last is not None and now - last > OUTAGE:
+            async with clock.writing(self._database) as connection:
+                await jobs.renew_all(connection, self._organisation, await clock.now(connection) + LEASE)
+        await self.sweep()
 
     async def sweep(self) -> None:
         """Look through all jobs once. Raises DatabaseUnavailable."""

@@ -211,6 +211,12 @@ async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]],
         await connection.execute(renewed.values(lease_until=until, boot_id=storable(boot_id)))
 
 
+async def renew_all(connection: AsyncConnection, organisation: str, until: datetime) -> None:
+    """Renew the lease of every job that a runner has."""
+    held = update(_jobs).where(_jobs.c.organisation == organisation, _jobs.c.state.in_(HELD))
+    await connection.execute(held.values(lease_until=until))
+
+
 async def due(connection: AsyncConnection, organisation: str, now: datetime, cancelled_before: datetime) -> list[str]:
     """Name the jobs whose lease or time is over, or whose cancel nobody followed since a moment; oldest lease first."""
     query = (

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from sqlalchemy import Table
+from sqlalchemy import Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
@@ -33,3 +33,11 @@ async def take(database: Database, organisation: str, work: str, now: datetime, 
     )
     async with database.transaction() as connection:
         return bool((await connection.execute(taken)).rowcount == 1)
+
+
+async def until(database: Database, organisation: str, work: str) -> datetime | None:
+    """Tell until when a piece of work is, or was last, taken; None if it never was."""
+    query = select(_leases.c.until).where(_leases.c.organisation == organisation, _leases.c.work == work)
+    async with database.transaction() as connection:
+        found: datetime | None = (await connection.execute(query)).scalar()
+    return found

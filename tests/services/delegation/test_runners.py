@@ -113,6 +113,22 @@ async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
     assert (await world.get(job)).error_code == "runner_lost"
 
 
+async def test_a_runner_is_not_lost_because_no_server_was_up_to_hear_it(world):
+    _, lease, job = await running(world)
+    await report(world, lease, [1])
+    now = datetime.now(UTC)
+    await world.sweeper.take_turn(now - timedelta(minutes=5))
+    await world.change(job, lease_until=now - timedelta(minutes=4))
+    await world.sweeper.take_turn(now)
+    assert await world.state(job) == "running"
+    assert (await world.get(job)).lease_until > now
+    await world.change(job, lease_until=now - timedelta(seconds=1))
+    await world.sweeper.take_turn(now + timedelta(seconds=1))
+    assert await world.state(job) == "running"  # another one's turn is not over
+    await world.sweeper.take_turn(now + timedelta(seconds=3))
+    assert await world.state(job) == "failed"
+
+
 async def test_a_cancelled_job_whose_runner_is_lost_counts_as_cancelled(world):
     _, lease, job = await running(world)
     await report(world, lease, [1])
