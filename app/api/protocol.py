@@ -5,6 +5,7 @@ uvicorn writes an answer's head and body apart; each write is a system call that
 
 import asyncio
 import re
+from operator import itemgetter
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -12,6 +13,7 @@ from app.api.asgi import WHOLE, Headers, Scope
 
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header's value may hold."""
+_value = itemgetter(1)
 
 
 class Protocol(HttpToolsProtocol):
@@ -56,12 +58,12 @@ class Protocol(HttpToolsProtocol):
             return False
         if scope["method"] == "HEAD" or cycle.flow.write_paused:
             return False
-        if _UNFIT.search(b"".join([value for _, value in headers])):
+        if _UNFIT.search(b"".join(map(_value, headers))):
             return False
-        lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]
+        head = b"\r\n".join(map(b": ".join, (*cycle.default_headers, *headers)))
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
-        self.transport.write(b"".join((STATUS_LINE[status], *lines, b"\r\n", body)))
+        self.transport.write(b"".join((STATUS_LINE[status], head, b"\r\n\r\n", body)))
         cycle.message_event.set()
         cycle.on_response()
         return True
