@@ -67,6 +67,7 @@ async def _it_chooses_when_the_scorer_is_unsure(http, endpoint):
         answer = (await http.post("/route", json={"session_id": "s", "prompt": prompt, "roster": ROSTER})).json()
         assert answer["selected_agent"] in {"", *(agent["name"] for agent in ROSTER)}
         assert "evil" not in answer["additional_context"]
+        assert ("model" in answer["degraded"]) == (0.1 <= answer["confidence"] <= 0.6)
 
 
 async def _it_answers_what_it_can(http, endpoint):

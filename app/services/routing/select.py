@@ -65,7 +65,7 @@ class Select:
             candidates = _first(index, named, candidates)
         if self._indexes.degraded:
             route.degraded.append(DEGRADED)
-        tier, agent, reason = await self._choose(prompt, candidates, named=named is not None)
+        tier, agent, reason = await self._choose(prompt, candidates, route.degraded, named=named is not None)
         route.candidates, route.confidence = candidates, candidates[0].score
         route.tier, route.selected_agent, route.reason = tier, agent, reason
         route.trace = Trace(
@@ -76,21 +76,24 @@ class Select:
         if agent or candidates[0].score >= LEAST:
             route.sections.append(candidates_section(route))
 
-    async def _choose(self, prompt: Prompt, candidates: tuple[Candidate, ...], *, named: bool) -> tuple[Tier, str, str]:
+    async def _choose(
+        self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool
+    ) -> tuple[Tier, str, str]:
+        """Ask the tiers in their order; one that is configured and has nothing to say is named in `degraded`."""
         best = candidates[0]
         if named:
             return "explicit", best.name, f"the prompt names `{best.name}`"
+        asked: list[tuple[Tier, Chooser | None]] = [("node", self._node)]
+        asked += [("model", self._model)] if unsure(candidates) else []
         allowed = {one.name for one in candidates}
-        if self._node is not None:
-            choice = _valid(await self._node.choose(prompt, candidates), allowed)
-            if choice is not None:
-                return "node", choice.agent, _said("the routing node", choice)
-        sure = best.score >= self._threshold
-        if self._model is not None and unsure(candidates):
-            choice = _valid(await self._model.choose(prompt, candidates), allowed)
-            if choice is not None:
-                return "model", choice.agent, _said(f"the model `{choice.model}`", choice)
-        if sure:
+        for tier, chooser in asked:
+            if chooser is None:
+                continue
+            choice = await chooser.choose(prompt, candidates)
+            if choice is not None and (not choice.agent or choice.agent in allowed):
+                return tier, choice.agent, _said(tier, choice)
+            degraded.append(tier)
+        if best.score >= self._threshold:
             return "scorer", best.name, best.why
         return "none", "", f"no agent is a clear match: the best has {best.score:.2f} of {self._threshold:.2f}"
 
@@ -120,11 +123,8 @@ def _why(one: Scored) -> str:
     return f"{words}; nearness in meaning {near:.2f}"
 
 
-def _valid(choice: Choice | None, allowed: set[str]) -> Choice | None:
-    return choice if choice is not None and (not choice.agent or choice.agent in allowed) else None
-
-
-def _said(who: str, choice: Choice) -> str:
+def _said(tier: Tier, choice: Choice) -> str:
+    who = "the routing node" if tier == "node" else f"the model `{choice.model}`"
     return f"{who} chose `{choice.agent}`" if choice.agent else f"{who} found that none of the candidates fits"
 
 
