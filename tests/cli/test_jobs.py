@@ -1,0 +1,133 @@
+"""`baton delegate` and `baton jobs` against a real server, with a runner that does what a test says."""
+
+import gc
+import itertools
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.api import ApiError
+from app.cli.job_card import Card
+from app.cli.main import app
+from tests.api.test_jobs import POLL, tell
+from tests.support.server import serving
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A command leaves its connection to the end of its process, which here is not its own."""
+_boots = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def alice(server):
+    with server.client(**{"Baton-User": "alice"}) as client:
+        yield client
+
+
+@pytest.fixture
+def baton(server, tmp_path, monkeypatch):
+    """Run `baton …` as alice, in this process."""
+    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words, refused=False):
+        done = CliRunner().invoke(app, words)
+        if refused:
+            assert isinstance(done.exception, ApiError), done.output
+            return str(done.exception)
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    yield run
+    gc.collect()
+
+
+def job_of(told):
+    return next(word for word in told.split() if word.startswith("job_")).strip(".,")
+
+
+def lease(http):
+    (found,) = http.post("/runners/r/poll", json=POLL | {"boot_id": f"b{next(_boots)}"}).json()["jobs"]
+    return found["job"], {"attempt": found["attempt"], "token": found["token"]}
+
+
+def test_a_task_is_delegated_listed_shown_and_read(baton, alice):
+    told = baton("delegate", "list files", "--description", "look", "--session", "c1")
+    assert told.startswith("✓ Delegated to codex. Task: list files\n")
+    job = job_of(told)
+    assert f"{job}  queued" in baton("jobs", "list", "--session", "c1")
+    leased, proof = lease(alice)
+    assert leased == job
+    tell(alice, job, proof, "two files", state="completed", usage={"input_tokens": 7, "output_tokens": 8})
+    shown = baton("jobs", "show", job)
+    assert "completed" in shown
+    assert "7 tokens in, 8 out" in shown
+    assert baton("jobs", "output", job) == "two files\n"
+    assert baton("jobs", "list", "--state", "queued", "--session", "c1") == "No jobs.\n"
+    assert json.loads(baton("jobs", "list", "--session", "c1", "--json"))[0]["title"] == "look"
+    assert baton("jobs", "show", job, "--follow") == (
+        "✓ Delegated to codex. Task: list files\n┌ → Codex\n│ two files\n└\ncompleted\n"
+    )
+
+
+def test_what_is_wrong_is_said_in_the_server_s_words(baton):
+    assert "did you mean `claude_code`" in baton("delegate", "x", "--provider", "claude", refused=True)
+    assert "there is no job `job_0`" in baton("jobs", "cancel", "job_0", refused=True)
+
+
+def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
+    job = job_of(baton("delegate", "make", "--ask", "--key", "k1"))
+    assert job_of(baton("delegate", "make", "--ask", "--key", "k1")) == job
+    assert baton("jobs", "approve", job) == f"Job {job} is queued.\n"
+    _, proof = lease(alice)
+    assert baton("jobs", "permissions", job) == "It asked for nothing.\n"
+    request = {"request": {"tool_name": "Bash", "tool_input": {"command": "make"}, "title": "run make"}}
+    asked = alice.post(f"/runners/r/jobs/{job}/permissions", json=proof | request).json()["permission"]
+    assert f"{asked}  pending until" in baton("jobs", "permissions", job)
+    assert baton("jobs", "permissions", job, "--deny", asked, "--reason", "no") == f"{asked} is denied.\n"
+    assert f"{asked}  denied by alice  run make" in baton("jobs", "permissions", job)
+    assert baton("jobs", "cancel", job) == f"Job {job} is running, to be cancelled.\n"
+    tell(alice, job, proof, state="cancelled")
+    assert baton("jobs", "retry", job) == f"Job {job} is queued.\n"
+    assert baton("jobs", "cancel", job) == f"Job {job} is cancelled.\n"
+
+
+def chunk(text, source="delegated_agent", **update):
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}} | update
+    return {"update": update, "source": source, "provider": "claude_code"}
+
+
+def test_the_card_sets_the_agent_apart_from_the_orchestrator(capsys):
+    card = Card()
+    card.show("session.update", chunk("✓ Delegated", source="fm_orchestrator"))
+    for text in ("one\nt", "wo", "\n\nthree"):
+        card.show("session.update", chunk(text))
+    card.show("session.update", chunk("", sessionUpdate="tool_call", title="edit a.py"))
+    request = {"title": "", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    card.show("permission.requested", {"job": "job_1", "permission": "perm_1", "request": request})
+    card.show("permission.resolved", {"answer": "deny", "by": "timeout", "reason": "late"})
+    assert card.status is None
+    error = {"code": "runner_lost", "detail": "gone"}
+    card.show("job.state", {"state": "failed", "error": error})
+    assert card.status == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ Delegated",
+        "┌ → Claude Code",
+        "│ one",
+        "│ two",
+        "│ ",
+        "│ three",
+        "│ * edit a.py",
+        "│ ? asks leave: Bash {'command': 'ls'}",
+        "│   baton jobs permissions job_1 --allow perm_1",
+        "│   deny (by timeout): late",
+        "└",
+        "failed: gone (runner_lost)",
+    ]
