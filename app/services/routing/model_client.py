@@ -21,7 +21,8 @@ MOST_CONNECTIONS = 32
 Failure = Literal["timeout", "unreachable", "refused", "garbage", "too_large"]
 """No answer in time; nobody there; a status that is no success; no answer to what was asked; an answer without end."""
 
-logging.getLogger("httpx2").setLevel(logging.WARNING)
+for _name in ("httpx2", "httpcore2"):  # they log each call's URL, which may hold a password
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class ModelFailed(Exception):

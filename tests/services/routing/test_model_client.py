@@ -154,7 +154,7 @@ async def test_health_is_the_list_of_models(client, endpoint, healthy, alive):
 
 
 async def test_neither_key_nor_password_is_logged_shown_or_in_an_error(client, endpoint, caplog):
-    caplog.set_level(logging.DEBUG, logger="app")
+    caplog.set_level(logging.DEBUG)
     secret = Endpoint(url=endpoint.url.replace("//", "//user:pa55word@"), key="s3cret")
     assert secret.shown == endpoint.url
     await client.chat(secret, QUESTION, timeout_s=5, max_tokens=8)
