@@ -1,7 +1,8 @@
 """What an expression of `when:` may cost at worst, reckoned before it is asked. It evaluates none.
 
 Nothing can stop an expression that runs, so each is weighed: by what its text asks for, and by how much the call gives
-it to look at. The weights are measured worst cases; most expressions cost a thousandth of theirs.
+it to look at. The weights are measured worst cases (`bench/when_cost.py`); most
+expressions cost a thousandth of theirs.
 """
 
 import ast
@@ -74,7 +75,7 @@ class Cost:
         """Reckon the work of asking the expression about so much, in units of about 60 ns."""
         longest: int = max(given.longest, self._longest) * self._growth
         rounds = min((max(given.largest, self._literals) * self._growth) ** self.loops, MAX_ROUNDS)
-        each = 2 * self._operators + self._calls * (60 + longest // 12) + self._searches * (longest**2 // 8_192)
+        each = 2 * self._operators + self._calls * (60 + longest // 8) + self._searches * (longest**2 // 8_192)
         each += sum(size * (20 + longest // (6 if size <= _SMALL else 2)) for size in self._patterns)
         each += self._compared * (given.items + given.characters // 1_000)
         return int(_ASKING + 4 * given.items + given.characters // 50 + rounds * each)
