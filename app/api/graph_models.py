@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from app.api.spawn import Clean, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
+from app.api.spawn import PURPOSE, Clean, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
 from app.engine.compliance import WaveReport, totals
 from app.engine.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
 from app.services.graphs import NewGraph, Report
@@ -13,6 +13,17 @@ from app.store.graphs import StoredGraph, Violation
 
 TaskName = Annotated[str, Clean, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 MOST_TASKS = 500
+
+
+_GRAPH: dict[str, Any] = {
+    "session_id": "5b1f0c9e",
+    "roster": "stravinsky",
+    "tasks": {
+        "task_a": {"description": "Find every caller", "agent_type": "explore", "depends_on": []},
+        "task_b": {"description": "Read the documentation", "agent_type": "dewey", "depends_on": []},
+        "task_c": {"description": "Build the page", "agent_type": "frontend", "depends_on": ["task_a", "task_b"]},
+    },
+}
 
 
 class TaskBody(BaseModel):
@@ -29,14 +40,10 @@ class TaskBody(BaseModel):
 class GraphBody(BaseModel):
     """A graph to make."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_GRAPH]})
 
     session_id: Text = Field(min_length=1)
-    tasks: dict[TaskName, TaskBody] = Field(
-        min_length=1,
-        max_length=MOST_TASKS,
-        examples=[{"task_a": {"description": "Find every caller", "agent_type": "Explore", "depends_on": []}}],
-    )
+    tasks: dict[TaskName, TaskBody] = Field(min_length=1, max_length=MOST_TASKS)
     level: Level | None = Field(None, description="`strict` refuses what breaks a wave, `guidance` counts it.")
     strict: bool | None = Field(None, description="Another way to say `level`: true is `strict`, the default.")
     barrier: Barrier = Field(
@@ -179,18 +186,23 @@ class GraphPage(BaseModel):
 class TaskSpawnBody(SpawnFields):
     """A task to start. What its graph says of it need not be said again."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [PURPOSE | {"task": "task_a"}]})
+
     task: TaskName
 
 
 class BatchBody(SpawnFields):
     """Tasks to start at one moment. What is said beside `tasks` holds for all of them."""
 
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [PURPOSE | {"tasks": {"task_a": {}, "task_b": {}}}]}
+    )
+
     tasks: dict[TaskName, SpawnFields] | None = Field(
         None,
         min_length=1,
         max_length=MOST_TASKS,
         description="All that may start now when absent.",
-        examples=[{"task_a": {"prompt": "Find every caller of `parse`"}}],
     )
 
 

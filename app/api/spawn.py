@@ -26,6 +26,14 @@ Model = Annotated[str, Clean, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za
 """A model's name; it becomes an argument of a command, so it is none of its options."""
 
 
+PURPOSE: dict[str, Any] = {
+    "spawning_agent": "stravinsky",
+    "delegation_reason": "a search that a cheap model does as well",
+    "expected_outcome": "a list of files",
+    "required_tools": ["Read", "Grep"],
+}
+
+
 class SpawnFields(BaseModel):
     """What may be said of every start."""
 
@@ -51,6 +59,15 @@ class SpawnFields(BaseModel):
 
 class SpawnBody(SpawnFields):
     """An agent to start."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"agent_type": "explore", "prompt": "Find every caller of `parse`", "roster": "stravinsky"} | PURPOSE
+            ]
+        },
+    )
 
     agent_type: Name = Field(min_length=1)
     prompt: Prompt = Field(pattern=r"\S")
