@@ -1,0 +1,57 @@
+"""Recorded calls put together again: what is known of them comes back, and what is not is said."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.engine.policy.load import layered, load
+from app.engine.policy.replay import Replayer, principal_of
+from app.engine.principal import Principal
+from app.engine.record import Record
+from app.engine.verdict import Facts
+
+POLICIES = load(layered({"config.yaml": "shell_tools: {Bash: command}\nagent_tools: [Task]\n"}))
+
+
+def record(**fields):
+    given = {
+        "organisation": "acme",
+        "team": "web",
+        "user": "ann",
+        "role": "lead",
+        "client": "codex",
+        "event": "PreToolUse",
+    }
+    return Record(id="1", at=datetime(2026, 5, 1, tzinfo=UTC), **(given | fields))
+
+
+def test_the_facts_carry_whom_the_call_spoke_for_and_how():
+    facts = Replayer().facts(POLICIES, record(tool="Read", mode_enabled=True, mode_level="strict"))
+    assert isinstance(facts, Facts)
+    assert facts.principal == Principal(organisation="acme", team="web", user="ann", role="lead")
+    assert facts.level == "strict"
+
+
+def test_a_record_from_before_roles_were_kept_is_a_developers():
+    assert principal_of(record(role="")).role == "developer"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"tool": "Task"}, "what an agent was asked to do is not kept"),
+        ({"tool": "Bash"}, "the command was not kept"),
+        ({"tool": "Read", "overridden": True}, "the person had switched Baton off"),
+        ({"tool": "Read", "degraded": ("history",)}, "the decision was degraded"),
+    ],
+)
+def test_what_cannot_be_put_together_is_said(fields, why):
+    assert Replayer().facts(POLICIES, record(**fields)) == why
+
+
+def test_the_calls_before_in_a_session_are_its_history():
+    replayer = Replayer()
+    for tool in ("Read", "Grep"):
+        replayer.facts(POLICIES, record(tool=tool, session_id="s"))
+    facts = replayer.facts(POLICIES, record(tool="Read", session_id="s"))
+    assert facts.history == ("Read", "Grep")
