@@ -9,6 +9,7 @@ from app.api.dependencies import CallerOf, ServicesOf
 
 router = APIRouter(prefix="/delegation", tags=["delegation"])
 
+_ANSWER = "def test_parse_reads_a_number():\n    assert parse('1') == 1\n    assert parse('0') == 0\n    assert parse('') is None\n"
 _Prompt = Field(max_length=1_000_000, examples=["Write docstrings for the functions in app/parse.py"])
 
 
@@ -34,8 +35,8 @@ class QualityBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    intent: Literal["document", "test", "research"]
-    answer: str = Field(max_length=1_000_000, examples=["def test_parse_reads_a_number():\n    assert parse('1') == 1"])
+    intent: Literal["document", "test", "research"] = Field(examples=["test"])
+    answer: str = Field(max_length=1_000_000, examples=[_ANSWER])
 
 
 class QualityModel(BaseModel):
