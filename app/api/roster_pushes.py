@@ -33,21 +33,21 @@ class AgentBody(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     name: _AgentName
-    description: str = Field("", max_length=50_000)
-    body: str = Field("", max_length=400_000)
-    triggers: list[_Trigger] = Field(default=[], max_length=200)
-    capabilities: list[_Line] = Field(default=[], max_length=200)
-    examples: list[_Line] = Field(default=[], max_length=200)
+    description: str | None = Field(None, max_length=50_000)
+    body: str | None = Field(None, max_length=400_000)
+    triggers: list[_Trigger] | None = Field(None, max_length=200)
+    capabilities: list[_Line] | None = Field(None, max_length=200)
+    examples: list[_Line] | None = Field(None, max_length=200)
 
     def agent(self) -> Agent:
         """See it as routing does."""
         return Agent(
             name=self.name,
-            description=self.description,
-            body=self.body,
-            triggers=tuple(self.triggers),
-            capabilities=tuple(self.capabilities),
-            examples=tuple(self.examples),
+            description=self.description or "",
+            body=self.body or "",
+            triggers=tuple(self.triggers or ()),
+            capabilities=tuple(self.capabilities or ()),
+            examples=tuple(self.examples or ()),
         )
 
 

@@ -15,7 +15,7 @@ from app.engine.routing.text import stems
 
 LONGEST, MOST = 300, 200
 """Characters of one trigger, and triggers of one agent, that are read."""
-_WORD, _PHRASE, _EXPRESSION = 0.3, 0.6, 1.0
+_WORD, _PHRASE, _EXPRESSION = 0.2, 0.5, 1.0
 """How telling a match is: a single word, several words, an expression that somebody wrote for the purpose."""
 
 

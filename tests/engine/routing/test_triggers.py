@@ -15,12 +15,12 @@ def telling(prompt, *triggers):
 @pytest.mark.parametrize(
     ("trigger", "prompt", "expected"),
     [
-        ("deploy", "we are deploying today", 0.3),
+        ("deploy", "we are deploying today", 0.2),
         ("deploy", "the depot", 0.0),
         ("test", "the rest of it", 0.0),
-        ("code review", "a code review, please", 0.6),
+        ("code review", "a code review, please", 0.5),
         ("code review", "review the code", 0.0),
-        ("CI/CD", "our ci/cd is slow", 0.6),
+        ("CI/CD", "our ci/cd is slow", 0.5),
         ("/fix(es)? #\\d+/", "this Fixes #12", 1.0),
         ("/fix(es)? #\\d+/", "fix it", 0.0),
         ("/(((/", "(((", 0.0),
@@ -32,7 +32,7 @@ def test_a_trigger_matches_as_it_stands(trigger, prompt, expected):
 
 
 def test_a_trigger_that_several_agents_have_tells_less():
-    assert telling("deploy it", "deploy", "deploy", "ship") == [0.15, 0.15, 0.0]
+    assert telling("deploy it", "deploy", "deploy", "ship") == [0.1, 0.1, 0.0]
 
 
 def test_an_expression_cannot_take_long_whatever_it_says():
