@@ -102,6 +102,17 @@ class Rosters:
         """Give one of the rosters without the others, with the team's own aliases."""
         return Rosters(self.by_id, [roster], self._aliases)
 
+    def around(self, agent: str, spawner: str) -> "Rosters":
+        """Give the rosters for a start that names none: the team's order, then those that are not in it.
+
+        The first that knows both the agent and who starts it leads, so that a rank is judged among its own.
+        """
+        order = [*self.order, *sorted(self.by_id.keys() - set(self.order))]
+        names = [self._aliases.get(name, name) for name in (agent, spawner)]
+        both = (one for one in order if all(_in_roster(self.by_id[one], name) for name in names))
+        home = next(both, None) if spawner else None
+        return Rosters(self.by_id, order if home is None else [home, *order], self._aliases)
+
 
 def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> AgentMatch | None:
     """Find a name in the first roster of the order that knows it."""

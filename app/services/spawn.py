@@ -72,21 +72,24 @@ class Spawns:
             Invalid: there is no such roster.
             SpawnRefused: the rosters forbid it.
         """
-        rosters = await self.rosters(principal, asked.project, asked.roster)
-        found = judge(rosters, asked.spawn, f"agent_{uuid4().hex}")
+        spawn = asked.spawn
+        rosters = await self.rosters(principal, asked.project, asked.roster, spawn.agent_type, spawn.spawning_agent)
+        found = judge(rosters, spawn, f"agent_{uuid4().hex}")
         if isinstance(found, Refusal):
             raise refused(found)
         return found
 
-    async def rosters(self, principal: Principal, project: str, roster: str) -> Rosters:
-        """Give the rosters to ask: one by name, or the team's list.
+    async def rosters(
+        self, principal: Principal, project: str, roster: str, agent: str = "", spawner: str = ""
+    ) -> Rosters:
+        """Give the rosters to ask: one by name, or the team's list and after it the others, as the start needs them.
 
         Raises:
             Invalid: there is no roster of that name.
         """
         rosters = (await self._in_force(principal, project)).rosters
         if not roster:
-            return rosters
+            return rosters.around(agent, spawner)
         if roster not in rosters.by_id:
             raise Invalid("roster", f"is `{roster}`, which is no roster", sorted(rosters.by_id))
         return rosters.alone(roster)

@@ -107,3 +107,19 @@ def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, nam
     rosters = load(layered(policy_files.read(policy_files.shipped()))).rosters
     assert {name: rosters.resolve(name).model for name in names.split()} == dict.fromkeys(names.split(), expected)
     assert all(rosters.resolve(name).model in MODELS for roster in rosters.by_id.values() for name in roster.agents)
+
+
+@pytest.mark.parametrize(
+    ("agent", "spawner", "roster"),
+    [
+        ("explore", "", "ultrapower"),
+        ("dewey", "", "stravinsky"),
+        ("explore", "nobody", "ultrapower"),
+        ("explore", "delphi", "stravinsky"),
+        ("planner", "explore", "ultrapower"),
+        ("dewey", "explore", "stravinsky"),
+    ],
+)
+def test_a_start_without_a_roster_is_judged_where_both_agents_are_known(agent, spawner, roster):
+    rosters = load(layered(policy_files.read(policy_files.shipped()))).rosters
+    assert rosters.around(agent, spawner).resolve(agent).roster == roster
