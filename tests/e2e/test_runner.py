@@ -158,7 +158,8 @@ def test_an_answer_streams_back_with_its_cost_from_the_model_of_its_tier(laptop,
     job = here.delegate(provider, model=asked)
     done = here.ended(job)
     assert (done["state"], done.get("error")) == ("completed", None)
-    assert {one.model.startswith(named) for one in here.model.thread("main")} == {True}
+    turns = [one.model for one in here.model.thread("main") if one.tools]  # a title for the session is another's work
+    assert [one.startswith(named) for one in turns] == [True]
     chunks = [u["content"]["text"] for u in here.updates(job) if u["sessionUpdate"] == "agent_message_chunk"]
     assert "".join(chunks) == here.call("GET", f"/jobs/{job}/output")["output"] == "one two three"
     assert done["usage"]["output_tokens"] == 5
@@ -276,7 +277,7 @@ def test_claude_without_its_adapter_streams_resumes_and_is_refused_what_it_would
     assert (first.get("error"), second.get("error")) == (None, None)
     assert here.call("GET", f"/jobs/{first['id']}/output")["output"] == "the word is swordfish"
     assert not (here.project / "touched").exists()
-    assert {one.model.startswith("claude-haiku") for one in here.model.thread("main")} == {True}
+    assert {one.model.startswith("claude-haiku") for one in here.model.thread("main") if one.tools} == {True}
     assert "swordfish" in here.model.thread("next")[-1].text()
     assert first["usage"]["cost_usd"] > 0
 
