@@ -29,6 +29,14 @@ _STOP_WORDS = """
     thus to today together too try trying under until up upon us use used uses using ve very via want wanted wants
     was way we well were what whatever when where whether which while who whom whose why will with within without wo
     would yes yet you your yours"""
+_BRAND_NAMES = (
+    "javascript typescript coffeescript actionscript github gitlab graphql postgresql mysql mariadb nosql mongodb dynamodb"
+    " couchdb influxdb duckdb devops devsecops mlops gitops finops paypal fastapi pytorch numpy scipy macos ios ipados"
+    " tvos webos youtube linkedin wordpress woocommerce latex chatgpt openai websocket websockets webgl webrtc nextjs"
+    " nodejs vuejs nuxtjs nestjs angularjs reactjs powershell bitbucket airflow hubspot salesforce"
+)
+_BRANDS = frozenset(_BRAND_NAMES.split())
+"""Names that are one word, however they are written."""
 _LANGUAGES = frozenset({"c", "r"})
 _STOP = frozenset(_STOP_WORDS.split())
 _SHORT = {
@@ -62,9 +70,16 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split into lower-case words, at borders within camelCase and snake_case too; `don't` is `do`."""
-    split = _CAMEL.sub(" ", _CONTRACTED.sub("", text)).lower()
-    return [word for word in _WORD.findall(split) if len(word) <= _LONGEST_WORD]
+    """Split into lower-case words, `don't` as `do`; an identifier like `parseConfig` is itself and its parts."""
+    found = []
+    for word in _WORD.findall(_CONTRACTED.sub("", text.replace("_", " "))):
+        if len(word) <= _LONGEST_WORD:
+            lower = word.lower()
+            found.append(lower)
+            if lower != word and not (word[1:].islower() or word.isupper() or lower in _BRANDS):
+                parts = _CAMEL.sub(" ", word).lower().split()
+                found += parts if len(parts) > 1 else ()
+    return found
 
 
 def stems(text: str) -> list[str]:
@@ -103,5 +118,6 @@ def _read_word(word: str) -> tuple[str, bool]:
 @lru_cache(maxsize=4_096)
 def name_parts(name: str) -> tuple[str, ...]:
     """Give the words of an agent's name, without a namespace and without `agent` itself."""
-    parts = words(name.rpartition(":")[2])
+    plain_name = name.rpartition(":")[2]
+    parts = words(plain_name if plain_name.lower() in _BRANDS else _CAMEL.sub(" ", plain_name))
     return tuple(part for part in parts if part not in {"agent", "agents", "subagent"}) or tuple(parts)

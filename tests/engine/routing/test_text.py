@@ -8,7 +8,9 @@ from app.engine.routing.text import HEAD, TAIL, bounded, name_parts, plain, term
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("HTTPServer parseConfig snake_case kebab-case", ["http", "server", "parse", "config", "snake", "case", "kebab", "case"]),
+        ("JavaScript PayPal GraphQL iOS API Docs", ["javascript", "paypal", "graphql", "ios", "api", "docs"]),
+        ("HTTPServer parseConfig", ["httpserver", "http", "server", "parseconfig", "parse", "config"]),
+        ("snake_case kebab-case", ["snake", "case", "kebab", "case"]),
         ("C++ and C# and F#", ["c++", "and", "c#", "and", "f#"]),
         ("don't isn\u2019t we'll it's", ["do", "is", "we", "it"]),
         ("gr\u00fc\u00dfe \u0645\u0631\u062d\u0628\u0627 \u30c6\u30b9\u30c8", ["gr\u00fc\u00dfe", "\u0645\u0631\u062d\u0628\u0627", "\u30c6\u30b9\u30c8"]),
