@@ -16,6 +16,7 @@ from app.cli import (
     jobs,
     mcp,
     mode,
+    model_agent,
     override,
     policy,
     projects,
@@ -57,6 +58,7 @@ app.add_typer(jobs.app, name="jobs")
 app.command("spawn")(spawn.spawn)
 app.add_typer(graph.app, name="graph")
 app.command("mcp")(mcp.mcp)
+app.command("model-agent")(model_agent.model_agent)
 app.command("delegation")(delegation.delegation)
 app.add_typer(override.app, name="override")
 app.command("report")(report.report)

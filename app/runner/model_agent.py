@@ -1,0 +1,152 @@
+"""An agent over ACP that is one completion of an OpenAI-compatible endpoint: no tools, no files, no memory.
+
+It is what a provider of `runner.yaml` starts where a plain model is wanted in an agent's place.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import httpx2
+import msgspec
+from acp import PROTOCOL_VERSION, Agent, Client, RequestError, run_agent, update_agent_message_text
+from acp.schema import (
+    Implementation,
+    InitializeResponse,
+    NewSessionResponse,
+    PromptResponse,
+    SessionConfigOptionSelect,
+    SessionConfigSelectOption,
+    SetSessionConfigOptionResponse,
+    Usage,
+)
+
+CONNECT_S = 10.0
+SILENCE_S = 120.0
+"""Longest silence of the endpoint, in seconds; how long an answer takes in all is the runner's to bound."""
+_SESSION = "completion"
+
+
+class Piece(msgspec.Struct):
+    """What a delta holds."""
+
+    content: str | None = None
+
+
+class Alternative(msgspec.Struct):
+    """The next part of the answer."""
+
+    delta: Piece = msgspec.field(default_factory=Piece)
+
+
+class Tokens(msgspec.Struct):
+    """What the endpoint counted."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Event(msgspec.Struct):
+    """One event of the stream."""
+
+    choices: list[Alternative] = []
+    usage: Tokens | None = None
+
+
+_event = msgspec.json.Decoder(Event)
+
+
+class ModelAgent:
+    """Answers each prompt by one completion. The models that it offers are those it was started with, the first by default."""
+
+    def __init__(self, url: str, models: Sequence[str], key: str, effort: str = "") -> None:
+        self._url = f"{url.rstrip('/')}/chat/completions"
+        self._models = list(models)
+        self._model = self._models[0]
+        self._effort = effort
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._client: Client | None = None
+        self._turn: asyncio.Task[Tokens] | None = None
+
+    def on_connect(self, conn: Client) -> None:
+        """Keep the way back to whoever prompts."""
+        self._client = conn
+
+    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
+        """Say what this is: an agent that can do nothing but answer."""
+        info = Implementation(name="baton-model-agent", version="1")
+        return InitializeResponse(protocol_version=PROTOCOL_VERSION, agent_info=info)
+
+    async def new_session(self, **_: Any) -> NewSessionResponse:
+        """Begin; there is nothing to remember."""
+        return NewSessionResponse(session_id=_SESSION, config_options=self._options())
+
+    async def set_config_option(self, config_id: str, value: object, **_: Any) -> SetSessionConfigOptionResponse:
+        """Take another of the models."""
+        if config_id != "model" or value not in self._models:
+            raise RequestError.invalid_params({"details": f"`{value}` is not offered"})
+        self._model = str(value)
+        return SetSessionConfigOptionResponse(config_options=self._options())
+
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
+        """Have the model answer, and tell each piece as it comes."""
+        text = "\n".join(block.text for block in prompt if getattr(block, "text", None))
+        self._turn = asyncio.ensure_future(self._answer(session_id, text))
+        try:
+            tokens = await self._turn
+        except asyncio.CancelledError:
+            return PromptResponse(stop_reason="cancelled")
+        except (httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError) as error:
+            detail = str(error) or type(error).__name__
+            raise RequestError.internal_error({"details": f"the model at `{self._url}` failed: {detail}"}) from None
+        total = tokens.prompt_tokens + tokens.completion_tokens
+        usage = Usage(total_tokens=total, input_tokens=tokens.prompt_tokens, output_tokens=tokens.completion_tokens)
+        return PromptResponse(stop_reason="end_turn", usage=usage)
+
+    async def cancel(self, **_: Any) -> None:
+        """End the answer; the connection to the endpoint is closed."""
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def _answer(self, session_id: str, text: str) -> Tokens:
+        tokens = Tokens()
+        async for event in self._events(text):
+            said = event.choices[0].delta.content if event.choices else None
+            if said and self._client is not None:
+                await self._client.session_update(session_id=session_id, update=update_agent_message_text(said))
+            tokens = event.usage or tokens
+        return tokens
+
+    async def _events(self, text: str) -> AsyncIterator[Event]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": text}],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if self._effort:
+            body["reasoning_effort"] = self._effort
+        timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
+        async with (
+            httpx2.AsyncClient(timeout=timeout, headers=self._headers) as http,
+            http.stream("POST", self._url, json=body) as answer,
+        ):
+            if not answer.is_success:
+                raise httpx2.HTTPError(f"it answered {answer.status_code}")
+            async for line in answer.aiter_lines():
+                data = line.removeprefix("data:").strip()
+                if line.startswith("data:") and data != "[DONE]":
+                    yield _event.decode(data)
+
+    def _options(self) -> list[Any]:
+        offered = [SessionConfigSelectOption(value=model, name=model) for model in self._models]
+        return [
+            SessionConfigOptionSelect(
+                type="select", id="model", name="Model", category="model", current_value=self._model, options=offered
+            )
+        ]
+
+
+async def serve(agent: ModelAgent) -> None:
+    """Serve on standard input and output until the input ends."""
+    await run_agent(cast("Agent", agent))

@@ -1,0 +1,68 @@
+"""An OpenAI-compatible endpoint as a runner's agent, over real pipes and a real socket."""
+
+import pytest
+
+from tests.runner.conftest import happens
+from tests.runner.test_jobs import ended
+from tests.support.chat_endpoint import ChatEndpoint
+from tests.support.server import BATON
+
+
+@pytest.fixture
+async def endpoint():
+    async with ChatEndpoint() as endpoint:
+        endpoint.how = "streams"
+        yield endpoint
+
+
+@pytest.fixture
+def provider(endpoint):
+    command = [BATON, "model-agent", "--url", endpoint.url, "--model", "small", "--model", "large"]
+    return {
+        "command": [*command, "--key-variable", "THE_KEY", "--reasoning-effort", "high"],
+        "env": {"THE_KEY": "k3y"},
+    }
+
+
+async def test_a_prompt_is_one_completion_and_its_pieces_are_told(server, running, endpoint, provider):
+    endpoint.says = "hello there"
+    job = server.give("say hello", system_prompt="Be brief.", model="large")
+    async with running(provider=provider):
+        finish = await ended(server, job)
+    assert (finish["state"], finish["output"]) == ("completed", "hello there")
+    (asked,) = endpoint.asked
+    assert (asked["model"], asked["reasoning_effort"]) == ("large", "high")
+    assert asked["messages"] == [{"role": "user", "content": "Be brief.\n\nsay hello"}]
+    assert "tools" not in asked
+    assert endpoint.headers[0]["authorization"] == "Bearer k3y"
+
+
+async def test_a_model_that_is_not_offered_is_refused_before_it_is_asked(server, running, endpoint, provider):
+    job = server.give("say hello", model="huge")
+    async with running(provider=provider):
+        finish = await ended(server, job)
+    assert finish["error"]["code"] == "model_not_offered"
+    assert "`small`, `large`" in finish["error"]["detail"]
+    assert endpoint.asked == []
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs_up_midway", "sends_huge_headers"])
+async def test_an_endpoint_that_misbehaves_fails_the_job(server, running, endpoint, provider, how):
+    endpoint.how = how
+    job = server.give("say hello")
+    async with running(provider=provider):
+        finish = await ended(server, job)
+    assert (finish["state"], finish["error"]["code"]) == ("failed", "agent_refused")
+    assert "the model at" in finish["error"]["detail"]
+    assert "k3y" not in finish["error"]["detail"]
+
+
+async def test_a_cancel_closes_the_call(server, running, endpoint, provider):
+    endpoint.how = "hangs"
+    job = server.give("say hello")
+    async with running(provider=provider):
+        await happens(lambda: endpoint.asked)
+        server.command(job, "cancel")
+        finish = await ended(server, job)
+    assert finish["state"] == "cancelled"
+    assert endpoint.given_up.is_set()
