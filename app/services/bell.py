@@ -24,6 +24,11 @@ class Bell:
         self._listening = False
 
     @property
+    def listening(self) -> bool:
+        """Whether other servers are heard now."""
+        return self._listening
+
+    @property
     def pause_s(self) -> float:
         """How long one may wait before one looks again, in seconds."""
         return NET_S if self._listening else POLL_S

@@ -11,7 +11,7 @@ import msgspec
 from app.engine.delegation import HELD
 from app.engine.principal import Principal
 from app.errors import StoreUnavailable
-from app.services.bell import Bell, wait
+from app.services.bell import POLL_S, Bell, wait
 from app.services.job_machine import JobMachine
 from app.services.permissions import require
 from app.services.reach import whose
@@ -24,7 +24,7 @@ from app.store.sql import Database, DatabaseUnavailable
 LEASE = timedelta(seconds=60)
 ALIVE = timedelta(seconds=LEASE.total_seconds())
 """A runner that was not heard of for so long counts as gone."""
-LOOK_S = 1.0
+LOOK_S = 2.0
 """How often a poll that waits looks whether its runner is still there, in seconds."""
 _AWAY = "the database is away; poll again"
 
@@ -108,7 +108,7 @@ class Runners:
                     left = ends - asyncio.get_running_loop().time()
                     if news.jobs or news.commands or news.lost or left <= 0:
                         return news
-                    if await self._left_waiting(rang, min(left, self._bell.pause_s), gone):
+                    if await self._left_waiting(rang, left if self._bell.listening else min(left, POLL_S), gone):
                         return News()
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
