@@ -25,6 +25,7 @@ from app.api.asgi import (
     respond,
 )
 from app.api.guards import Guard
+from app.api.json_io import whole_characters
 from app.errors import BatonError, Forbidden, InternalError, MethodNotAllowed, TooLarge, Unauthenticated
 from app.services.caller import Caller
 
@@ -143,7 +144,7 @@ def _naming(send: Send, name: bytes) -> Send:
 async def _limited(receive: Receive, method: str, path: str) -> Receive:
     """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
     roster = method == "PUT" and _ROSTER.fullmatch(path)
-    body = await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY)
+    body = whole_characters(await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY))
     parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def again() -> Message:

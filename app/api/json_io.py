@@ -1,6 +1,7 @@
 """JSON in and out of the hot paths. It does not validate fields: the readers of each payload do."""
 
 import json
+import re
 from typing import Any, NoReturn
 
 import msgspec
@@ -11,10 +12,20 @@ from app.errors import BadJSON
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _BOM = b"\xef\xbb\xbf"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"`{constant}` is not JSON")
+
+
+def whole_characters(body: bytes) -> bytes:
+    r"""Put U+FFFD in the place of each escaped half of a surrogate pair (`\ud800`), which no store takes."""
+    if b"\\ud" not in body and b"\\uD" not in body:
+        return body
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], body)
 
 
 def decode_object(body: bytes) -> dict[str, Any]:

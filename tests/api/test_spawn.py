@@ -58,7 +58,7 @@ def test_a_body_that_is_wrong_names_its_field(http, body, field):
 def test_a_text_that_is_no_text_is_mended(http):
     body = b'{"agent_type": "Explore", "prompt": "a\\ud800b\\u0000c", "execute": "run"}'
     answer = http.post("/spawn", content=body, headers={"content-type": "application/json"})
-    assert answer.json()["stdin"] == "a?b\ufffdc"
+    assert answer.json()["stdin"] == "a\ufffdb\ufffdc"
     tasks = b'{"session_id": "s", "tasks": {"a\\ud800": {"agent_type": "Explore"}}}'
     assert http.post("/graphs", content=tasks, headers={"content-type": "application/json"}).status_code == 422
 
@@ -87,7 +87,8 @@ def test_a_plan_holds_all_that_starts_the_agent(http):
 def test_the_team_s_list_is_asked_where_no_roster_is_named(http):
     plan = spawn(http, "Explore", roster="").json()
     assert (plan["roster"], plan["display_model"], plan["cli_model"]) == ("claude-code", "haiku", "haiku")
-    assert spawn(http, "frontend", roster="").json()["code"] == "unknown_agent"
+    assert spawn(http, "frontend", roster="").json()["roster"] == "stravinsky"
+    assert spawn(http, "nobody", roster="").json()["code"] == "unknown_agent"
 
 
 def test_a_spawner_that_no_roster_knows_is_not_judged_and_that_is_said(http):

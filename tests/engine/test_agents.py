@@ -106,7 +106,9 @@ SEED = {
 def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, names):
     rosters = load(layered(policy_files.read(policy_files.shipped()))).rosters
     assert {name: rosters.resolve(name).model for name in names.split()} == dict.fromkeys(names.split(), expected)
-    assert all(rosters.resolve(name).model in MODELS for roster in rosters.by_id.values() for name in roster.agents)
+    for roster_id, roster in rosters.by_id.items():
+        alone = rosters.alone(roster_id)
+        assert all(alone.resolve(name).model in MODELS for name in roster.agents)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,9 @@ async def test_what_the_rosters_no_longer_let_start_has_failed(server, tmp_path)
     await shift(one, graph, timedelta(milliseconds=LONG_MS + 1))
     folder = tmp_path / "none"
     folder.mkdir()
-    (folder / "config.yaml").write_text("rosters: [stravinsky]\n")
+    (folder / "agents").mkdir()
+    own = "id: claude-code\ndescription: Without Explore.\nagents: {Plan: {model: opus}}\n"
+    (folder / "agents" / "claude-code.yaml").write_text(own)
     changed = server()
     assert await changed.spawning.graph_spawns.close(graph) == ["b"]
     found = await one.spawning.graphs.get(ADA, graph)
