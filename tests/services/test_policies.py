@@ -19,6 +19,7 @@ ANN = Principal(team="payments", user="ann")
 BUDGET_S = 0.25
 RULE = """
 id: payments/no-read
+description: The payments team reads nothing.
 decision: deny
 reason: ask the payments team
 match: {tools: [Read]}
@@ -34,7 +35,7 @@ async def services(tmp_path, valkey_url, sqlite_url, redis):
     settings = Settings(home=tmp_path / "home", database_url=sqlite_url, redis_timeout_ms=5_000)
     database = Database(settings)
     async with database.transaction() as connection:
-        files = {"rules/no-read.yaml": RULE}
+        files = {"payments/no-read.yaml": RULE}
         version = await policy_layers.add(connection, "default", "team", "payments", files, by="ann", reason="")
         await policy_layers.activate(connection, "default", "team", "payments", version)
     await database.close()
