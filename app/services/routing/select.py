@@ -3,6 +3,7 @@
 It never makes a name up: whatever a tier says must be in the roster.
 """
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -48,6 +49,7 @@ class Select:
         self._weights = weights
         self._node = node
         self._model = model
+        self._turn = asyncio.Lock()
 
     async def run(self, prompt: Prompt, route: Route) -> None:
         """Rank the agents, choose one or none, and say so in the context."""
@@ -58,7 +60,7 @@ class Select:
         if not index.names:
             route.reason = "the roster has no agents"
             return
-        ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
+        ranking = await self._ranked(index, prompt)
         candidates = candidates_of(index, ranking)
         named = index.mentions.find(bounded(prompt.text))
         if named is not None:
@@ -75,6 +77,13 @@ class Select:
             route.sections.append(selection_section(route, prompt.client, found.homes.get(agent, "")))
         if agent or candidates[0].score >= LEAST:
             route.sections.append(candidates_section(route))
+
+    async def _ranked(self, index: Index, prompt: Prompt) -> list[Scored]:
+        """Score one prompt a turn of the loop: many at once must not keep decisions from their Redis."""
+        async with self._turn:
+            ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
+            await asyncio.sleep(0)
+        return ranking
 
     async def _choose(
         self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool
