@@ -25,6 +25,7 @@ from app.api import (
     route_feedback,
     sessions,
     spawn,
+    teams,
     tokens,
     users,
 )
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         route_feedback,
         tokens,
         users,
+        teams,
         modes,
         audit,
         reports,
