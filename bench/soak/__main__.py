@@ -28,7 +28,8 @@ async def faults(names: list[str]) -> list[Row]:
             rows.append(row)
             print(
                 f"{name:24}{row.seen.calls:>8}{row.seen.degraded:>10}{row.seen.retried:>9}"
-                f"{row.seen.slowest_s * 1000:>7.0f} ms{row.seen.lag_s * 1000:>6.0f} ms{row.late:>9}{row.recovery_s:>8.1f} s{row.lost:>6}{row.grown_mib:>+5.0f} MiB",
+                f"{row.seen.slowest_s * 1000:>7.0f} ms{row.seen.lag_s * 1000:>6.0f} ms{row.late:>9}{row.recovery_s:>8.1f} s{row.lost:>6}{row.grown_mib:>+5.0f} MiB"
+                f"  {', '.join(f'{cause} {count}' for cause, count in row.seen.causes.items())}",
                 flush=True,
             )
             for miss in row.misses():
@@ -38,9 +39,8 @@ async def faults(names: list[str]) -> list[Row]:
 
 
 def _health(made: World) -> str:
-    return f"{len(made.workers())} workers, {made.memory():.0f} MiB in all" + (
-        f"\n{log}" if (log := made.log()) else ""
-    )
+    errors = [line for line in made.log().splitlines() if " ERROR " in line]
+    return "\n".join([f"{len(made.workers())} workers, {made.memory():.0f} MiB in all", *errors])
 
 
 async def main() -> int:

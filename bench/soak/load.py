@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,6 +30,7 @@ class Seen(msgspec.Struct):
     slowest_s: float = 0.0
     lag_s: float = 0.0
     last_degraded_at: float = 0.0
+    causes: Counter[str] = msgspec.field(default_factory=Counter)
     wrong: list[str] = []
     unanswered: list[str] = []
     ids: set[str] = set()
@@ -166,6 +168,7 @@ class Load:
             self.seen.ids.add(answer["decision_id"])
             if answer["degraded"]:
                 self.seen.degraded += 1
+                self.seen.causes.update(answer["degraded"])
                 self.seen.last_degraded_at = now
             return answer
         self.seen.unanswered.append(use)
