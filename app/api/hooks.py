@@ -9,7 +9,7 @@ import logging
 from app.api.asgi import Headers, Request, Response
 from app.api.callers import PROTOCOL, CallerReader
 from app.api.json_io import decode_object, encode
-from app.api.pre_tool_use import decision_headers
+from app.api.pre_tool_use import decision_headers, header_text
 from app.clients import CLIENTS
 from app.clients.base import Client, HookAnswer
 from app.errors import BatonError, Forbidden, Unauthenticated, UnknownClient
@@ -47,7 +47,7 @@ class HooksEndpoint:
         try:
             client = _client(request)
         except UnknownClient as unknown:
-            return Response(b"{}", 200, [(b"baton-error", unknown.detail.encode())])
+            return Response(b"{}", 200, [(b"baton-error", header_text(unknown.detail))])
         on_failure = self._callers.on_failure(request.headers)
         self._counters.failed(client.name, on_failure, error.code)
         log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)

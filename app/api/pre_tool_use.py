@@ -199,8 +199,9 @@ def decision_headers(decision: Decision, *, debug: bool) -> Headers:
 
 
 def header_text(text: str) -> bytes:
-    """Make a text fit for a header: one line, UTF-8, at most 512 bytes."""
-    return " ".join(text.split()).encode("utf-8", "replace")[:512]
+    """Make a text fit for a header: one line, UTF-8, no control characters, at most 512 bytes."""
+    shown = "".join(character if character.isprintable() else " " for character in text[:512])
+    return " ".join(shown.split()).encode("utf-8", "replace")[:512]
 
 
 class PreToolUseEndpoint:

@@ -140,10 +140,13 @@ def test_a_body_of_megabytes_is_decided_on(http, session):
     assert post(http, "claude-code", call).json()["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_an_unknown_client_gets_no_opinion_and_the_clients_that_there_are(http):
-    response = post(http, "emacs", {"hook_event_name": "PreToolUse"})
+@pytest.mark.parametrize("name", ["emacs", "%1F%00%7F", "%C3%A4%E2%80%AE", "e" * 2_000], ids=lambda name: name[:9])
+def test_an_unknown_client_gets_no_opinion_and_the_clients_that_there_are(http, name):
+    response = post(http, name, {"hook_event_name": "PreToolUse"})
     assert response.json() == {}
-    assert "claude-code" in response.headers["baton-error"]
+    said = response.headers["baton-error"]
+    assert "is not a client" in said or len(said) == 512
+    assert "claude-code" in said or len(said) == 512
 
 
 def test_an_override_is_announced_once_at_the_session_s_start_and_found_again(http, session):
