@@ -14,6 +14,8 @@ from mcp import Client, StdioServerParameters
 
 from tests.support.server import BATON, serving, until
 
+pytestmark = pytest.mark.xdist_group("mcp")
+
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "runner" / "agent.py")]
 GIVEN_UP = "sleep 77"
 TOOLS = {
