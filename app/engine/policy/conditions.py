@@ -44,6 +44,11 @@ class Compiled(msgspec.Struct, frozen=True):
         """Tell whether the call's reading and its folders alone decide."""
         return len(self.checks) == len(self.reading_checks)
 
+    def told_by_line(self, key: str) -> bool:
+        """Tell whether they decide for a tool that carries its shell line under this key of its input."""
+        line = f"input.{key}"
+        return all(_by_reading(check) or check.key == line for check in self.checks)
+
     def holds(self, context: Context) -> bool:
         """Tell whether all checks hold."""
         for check in self.checks:  # noqa: SIM110
@@ -104,8 +109,12 @@ def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path:
     if tool is None:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
-    reading_checks = tuple(check for check in checks if check.key.partition(".")[0] in _BY_READING)
+    reading_checks = tuple(filter(_by_reading, checks))
     return Compiled(applies, why, checks, reading_checks, _literal_programs(condition.shell, ground.lists))
+
+
+def _by_reading(check: Check) -> bool:
+    return check.key.partition(".")[0] in _BY_READING
 
 
 def _literal_programs(match: ShellMatch | None, lists: Lists) -> frozenset[str] | None:

@@ -80,9 +80,8 @@ def _weighed(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Outc
     return Outcome(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
-        by_mode=bool(rule.modes),
         hits=(*[RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits], *shadows),
-        reason=reason,
+        reason=_around(rule, effect, reason, suggestion, context.call.client),
         guidance=guidance,
         suggestion=suggestion,
         changes=changes,
@@ -113,14 +112,21 @@ def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
     return changes, "\n".join(messages)
 
 
+def _around(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> texts.Around | None:
+    if effect == "deny":
+        by_mode = bool(rule.modes)
+        return (
+            texts.orchestrator_deny(reason, suggestion, client) if by_mode else texts.deny(rule.id, reason, suggestion)
+        )
+    return texts.ask(reason, suggestion, client) if effect == "ask" else None
+
+
 def _verdict(context: Context, outcome: Outcome) -> Verdict:
     call = context.call
     reason = ""
-    if outcome.effect == "deny":
-        write = texts.orchestrator_deny if outcome.by_mode else texts.deny
-        reason = write(outcome.rule, outcome.reason, outcome.suggestion, call)
-    elif outcome.effect == "ask":
-        reason = texts.ask(outcome.rule, outcome.reason, outcome.suggestion, call)
+    if outcome.reason is not None:
+        before, after = outcome.reason
+        reason = f"{before}{texts.where(outcome.rule, call)}{after}"
     return Verdict(
         effect=outcome.effect,
         rule=outcome.rule,

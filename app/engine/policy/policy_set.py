@@ -69,12 +69,13 @@ class PolicySet:
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Read what a call names, or find it in the cache. `agent` is the call as one that starts a sub-agent."""
         key = self.config.shell_tools.get(call.tool_name)
-        line = None if key is None else _line(call.tool_input.get(key))
+        given = None if key is None else call.tool_input.get(key)
+        line = given if isinstance(given, str) else _joined(given)
         paths = input_paths(self.config.patch_tools, self.path_keys, call)
         name, model = (agent.agent, agent.model) if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
-            return self._reading(line, paths, name, model)
-        return Reading(None if line is None else read(self.tables, line), paths)
+            return self._reading(line, line is given, paths, name, model)
+        return Reading(None if line is None else read(self.tables, line), paths, as_given=line is given)
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""
@@ -100,12 +101,18 @@ class PolicySet:
         return ""
 
 
-def _remembered(shells: Shells) -> Callable[[str | None, tuple[str, ...], str | None, str], Reading]:
+def _remembered(shells: Shells) -> Callable[[str | None, bool, tuple[str, ...], str | None, str], Reading]:
     """Remember readings apart from the set that asks: a cache of its own method would keep a replaced set alive."""
 
     @lru_cache(maxsize=4096)
-    def reading(line: str | None, paths: tuple[str, ...], _agent: str | None, _model: str) -> Reading:
-        return Reading(None if line is None else shells.read(line), paths)
+    def reading(
+        line: str | None,
+        as_given: bool,  # noqa: FBT001 - a part of the key, as all are
+        paths: tuple[str, ...],
+        _agent: str | None,
+        _model: str,
+    ) -> Reading:
+        return Reading(None if line is None else shells.read(line), paths, as_given=as_given)
 
     return reading
 
@@ -116,10 +123,8 @@ def _asks(rule: Rule, key: str) -> bool:
     return any(check.key == key for condition in conditions for check in condition.checks)
 
 
-def _line(value: Any) -> str | None:
-    """A tool's command as one text: as given, or its list of arguments quoted."""
-    if isinstance(value, str):
-        return value
+def _joined(value: Any) -> str | None:
+    """A tool's command that is a list of arguments as one text, quoted; None for anything else."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return shlex.join(value)
     return None

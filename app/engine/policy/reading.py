@@ -27,15 +27,14 @@ _Key = tuple[str, str, Level, bool, str, str]
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The rules' weighed answer, with the deciding rule's texts filled in; no session and no input is in it.
 
-    `effect` is "abstain" and `rule` "" where no rule spoke; `by_mode` tells that the mode switches the rule. `changes`
-    are the input keys that rewrites set.
+    `effect` is "abstain" and `rule` "" where no rule spoke. `reason` is the text of a refusal or a question around the
+    words on who decided about whom, None for none. `changes` are the input keys that rewrites set.
     """
 
     effect: Decided = "abstain"
     rule: str = ""
-    by_mode: bool = False
     hits: tuple[RuleHit, ...] = ()
-    reason: str = ""
+    reason: tuple[str, str] | None = None
     guidance: str = ""
     suggestion: str = ""
     changes: dict[str, Any] = {}
@@ -51,10 +50,10 @@ class Live:
 
     __slots__ = ("open", "outcomes", "repeats", "rules")
 
-    def __init__(self, rules: tuple[Open, ...]) -> None:
+    def __init__(self, rules: tuple[Open, ...], line_key: str) -> None:
         self.rules = rules
         self.open = tuple(one for one, found in rules if found is None)
-        self.repeats = all(one.rule.suggests_by_reading for one, _ in rules)
+        self.repeats = all(one.rule.suggests_by_reading(line_key) for one, _ in rules)
         self.outcomes: dict[tuple[Found, ...], Outcome] = {}
 
     def keep(self, found: tuple[Found, ...], outcome: Outcome) -> None:
@@ -64,13 +63,17 @@ class Live:
 
 
 class Reading:
-    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance."""
+    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance.
 
-    __slots__ = ("_live", "paths", "programs", "shell")
+    `as_given` tells that the line is the very text that the tool's input holds.
+    """
 
-    def __init__(self, shell: Shell | None, paths: tuple[str, ...]) -> None:
+    __slots__ = ("_as_given", "_live", "paths", "programs", "shell")
+
+    def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
         self.shell = shell
         self.paths = paths
+        self._as_given = as_given
         self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
         self._live: dict[_Key, Live] = {}
 
@@ -81,7 +84,8 @@ class Reading:
         key = (call.tool_name, call.client, context.facts.level, call.is_subagent, call.cwd, root)
         found = self._live.get(key)
         if found is None:
-            found = Live(tuple(self._ask(context)))
+            line_key = context.policies.config.shell_tools.get(call.tool_name, "") if self._as_given else ""
+            found = Live(tuple(self._ask(context)), line_key)
             if len(self._live) < _CACHED_FOLDERS and len(call.client) + len(call.cwd) + len(root) < _CACHED_NAME:
                 self._live[key] = found
         return found

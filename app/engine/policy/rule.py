@@ -52,10 +52,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """The calls that its file tests it with."""
         return self.file.tests
 
-    @property
-    def suggests_by_reading(self) -> bool:
-        """Tell whether what a call names, and its folders, alone decide which suggestion holds."""
-        return all(condition.settled for one in self.suggestions for condition in one.conditions)
+    def suggests_by_reading(self, line_key: str) -> bool:
+        """Tell whether what a call names, and its folders, alone decide which suggestion holds.
+
+        `line_key` is the key of its input that holds the shell line, "" for a tool without one.
+        """
+        return all(condition.told_by_line(line_key) for one in self.suggestions for condition in one.conditions)
 
     def suggestion(self, context: Context) -> str:
         """The first suggestion whose condition holds, as text."""

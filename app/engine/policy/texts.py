@@ -81,30 +81,31 @@ def where(rule: str, call: ToolCall) -> str:
     return f"Rule {rule}, session {call.session_id[:64] or 'unknown'}, {thread}."
 
 
-def orchestrator_deny(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
+Around = tuple[str, str]
+"""What stands before and after the words on who decided about whom."""
+
+
+def orchestrator_deny(reason: str, suggestion: str, client: str) -> Around:
     """A refusal that the mode causes."""
-    return (
-        f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion, call.client)}\n\n"
-        f"To disable orchestrator mode: baton mode disable (for the person to run, not the agent)\n\n{where(rule, call)}"
+    before = (
+        f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion, client)}\n\n"
+        "To disable orchestrator mode: baton mode disable (for the person to run, not the agent)\n\n"
     )
+    return before, ""
 
 
-def deny(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
+def deny(rule: str, reason: str, suggestion: str) -> Around:
     """A refusal whatever the mode."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
-    return (
-        f"🛑 BATON: {reason}{instead}\n\n{where(rule, call)} "
-        f"A person who needs this runs it outside the agent, or turns the rule off: `{rule}: off` in config.yaml."
-    )
+    after = f" A person who needs this runs it outside the agent, or turns the rule off: `{rule}: off` in config.yaml."
+    return f"🛑 BATON: {reason}{instead}\n\n", after
 
 
-def ask(rule: str, reason: str, suggestion: str, call: ToolCall) -> str:
+def ask(reason: str, suggestion: str, client: str) -> Around:
     """A question to the person."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
-    who = (
-        "Codex cannot ask: the person may run it outside the agent." if call.client == CODEX else "The person decides."
-    )
-    return f"✋ BATON: {reason}{instead}\n\n{where(rule, call)} {who}"
+    who = "Codex cannot ask: the person may run it outside the agent." if client == CODEX else "The person decides."
+    return f"✋ BATON: {reason}{instead}\n\n", f" {who}"
 
 
 def softened(reason: str) -> str:

@@ -41,6 +41,18 @@ def test_what_is_remembered_of_one_call_is_not_taken_for_another(build, rule, fa
     assert effects == ["deny", "abstain", "deny", "deny"]
 
 
+def test_a_suggestion_that_asks_for_the_input_is_not_taken_from_a_command_of_another_kind(build, rule, facts):
+    suggest = "[{if: {input: {command: ls}}, text: as text}, {text: as a list}]"
+    policies = build(
+        {"team/rule": rule(match="{shell: {program: ls}}", extra=f"suggest: {suggest}", yes="ls", no="cat")}
+    )
+    said = [
+        evaluate(policies, facts("Bash", {"command": command})).suggestion
+        for command in ("ls", ["ls"], "ls", ["ls"])
+    ]
+    assert said == ["as text", "as a list"] * 2
+
+
 def test_a_replaced_set_is_freed_at_once_without_the_collector():
     gc.disable()
     try:
