@@ -86,6 +86,7 @@ class RosterPushes:
                     after = {"version": version, "agents": len(agents)}
                     await self._audit(connection, principal, "push", key, before, after, reason)
             await self._rosters.load()
+            await self._rosters.settled()
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         self._changes.announce(KIND)
@@ -116,6 +117,7 @@ class RosterPushes:
                 await store.retire(connection, organisation, key)
                 await self._audit(connection, principal, "remove", key, before, {}, reason)
             await self._rosters.load()
+            await self._rosters.settled()
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         self._changes.announce(KIND)

@@ -1,5 +1,7 @@
 """Which agents a prompt is routed over: a pushed roster, an inline one, or the policy set's. It scores nothing."""
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -17,7 +19,7 @@ from app.services.routing.indexes import Indexes, digest_of
 from app.services.routing.stage import Inline, Prompt
 from app.store import routing_rosters as store
 from app.store.routing_rosters import ORGANISATION, PushedRoster
-from app.store.sql import Database
+from app.store.sql import Database, DatabaseUnavailable
 
 KIND = "routing_rosters"
 MOST_INLINE = 2_000
@@ -44,17 +46,38 @@ class RoutingRosters:
         self._indexes = indexes
         self._organisation = organisation
         self._pushed: dict[_Key, PushedRoster] = {}
+        self._wanted = self._pushed
+        self._loaded = False
+        self._swapping: asyncio.Task[None] | None = None
         self._of_policies: dict[tuple[str, str], tuple[str, tuple[Agent, ...], dict[str, str]]] = {}
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read which rosters are active, and put them in force once they are indexed. Raises DatabaseUnavailable."""
-        fresh = {one.key: one for one in await store.active(self._database, self._organisation)}
-        if self._pushed:  # at the start nobody waits yet: the first prompt builds what it needs
-            for key, one in fresh.items():
+        """Read which rosters are active. They are in force once they are indexed, beside the loop. Raises DatabaseUnavailable.
+
+        At the start nothing waits for that: the first prompt has indexed what it needs.
+        """
+        self._wanted = {one.key: one for one in await store.active(self._database, self._organisation)}
+        if not self._loaded:
+            self._loaded, self._pushed = True, self._wanted
+        elif self._swapping is None or self._swapping.done():
+            self._swapping = asyncio.create_task(self._swap())
+
+    async def settled(self) -> None:
+        """Wait until what was read last is in force."""
+        if self._swapping is not None:
+            await asyncio.shield(self._swapping)
+
+    async def _swap(self) -> None:
+        """Index what has changed, then put all of it in force at once; what cannot be indexed now is so when it is asked."""
+        while self._pushed is not self._wanted:
+            wanted = self._wanted
+            for key, one in wanted.items():
                 if one != self._pushed.get(key):
-                    await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
-        self._pushed = fresh
+                    with contextlib.suppress(DatabaseUnavailable):
+                        await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
+            if wanted is self._wanted:
+                self._pushed = wanted
 
     def pushed(self, principal: Principal) -> list[PushedRoster]:
         """List the rosters that hold for a caller: their team's first, then the organisation's without namesakes."""

@@ -34,6 +34,10 @@ class Server:
         self.pushes = RosterPushes(database, self.changes, self.rosters)
         self.feedback = RouteFeedback(database, self.changes, RouteTraces(redis), organisation="default", threshold=0.3)
 
+    async def catch_up(self):
+        await self.changes.catch_up()
+        await self.rosters.settled()
+
     async def push(self, *agents, name="ours", tier="team", who=LEAD):
         return await self.pushes.push(who, tier, "", name, description="", agents=agents, if_match=None, reason="")
 
@@ -43,22 +47,25 @@ class Server:
 
 
 @pytest.fixture
-def servers(database, redis, tmp_path):
+async def servers(database, redis, tmp_path):
     (tmp_path / "config.yaml").write_text("agent_tools: [Task]\n")
-    return [Server(database, redis, tmp_path) for _ in range(2)]
+    both = [Server(database, redis, tmp_path) for _ in range(2)]
+    for one in both:
+        await one.rosters.load()
+    return both
 
 
 async def test_another_server_follows_a_push_a_second_one_and_a_removal(servers):
     one, other = servers
     await one.push(TOMATO)
-    await other.changes.catch_up()
+    await other.catch_up()
     assert (await other.names())[0] == ["alpha"]
     await one.push(TOMATO, BICYCLE)
-    await other.changes.catch_up()
+    await other.catch_up()
     assert (await other.names())[0] == ["alpha", "beta"]
     assert other.indexes.find(digest_of([TOMATO, BICYCLE])) is not None
     await other.pushes.remove(LEAD, "team", "", "ours", if_match=None, reason="")
-    await one.changes.catch_up()
+    await one.catch_up()
     assert one.rosters.pushed(LEAD) == []
 
 
