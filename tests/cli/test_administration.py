@@ -1,5 +1,6 @@
 """`baton report`, `reports`, `override`, `session`, `audit`, `delegation` against a real server."""
 
+import gc
 import json
 
 import pytest
@@ -37,7 +38,8 @@ def baton(server, tmp_path, monkeypatch):
         assert done.exit_code == 0, (done.output, done.exception)
         return done.output
 
-    return run
+    yield run
+    gc.collect()
 
 
 @pytest.fixture

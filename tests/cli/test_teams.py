@@ -1,5 +1,6 @@
 """`baton team`, `project`, `user` and `mode --scope` as an admin, a lead and a developer run them, with tokens."""
 
+import gc
 import json
 
 import pytest
@@ -42,7 +43,8 @@ def baton(server, tmp_path, monkeypatch):
         assert done.exit_code == 0, (done.output, done.exception)
         return done.output
 
-    return run
+    yield run
+    gc.collect()
 
 
 def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, baton):
