@@ -47,8 +47,7 @@ def test_a_suggestion_that_asks_for_the_input_is_not_taken_from_a_command_of_ano
         {"team/rule": rule(match="{shell: {program: ls}}", extra=f"suggest: {suggest}", yes="ls", no="cat")}
     )
     said = [
-        evaluate(policies, facts("Bash", {"command": command})).suggestion
-        for command in ("ls", ["ls"], "ls", ["ls"])
+        evaluate(policies, facts("Bash", {"command": command})).suggestion for command in ("ls", ["ls"], "ls", ["ls"])
     ]
     assert said == ["as text", "as a list"] * 2
 
