@@ -24,6 +24,7 @@ async def words(world, job):
     return [told(event) for event in await world.events(job)][-3:]
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize(
     ("effect", "answer", "state"),
     [
@@ -65,6 +66,7 @@ async def test_a_spawned_agent_reaches_its_target_without_a_person_unless_a_rule
     assert (await runner.ask(lease, tool=tool)).answer == answer
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_the_rules_are_asked_about_a_call_of_the_owner_s_session(world):
     _, _, job, _ = await asked(world, project="acme/shop")
     ((caller, call),) = world.rules.asked
@@ -89,6 +91,7 @@ async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer)
         await world.permissions.answer(ADA, job.id, pending.permission, allow=not allow)
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_who_may_not_decide_does_not(world):
     _, _, job, pending = await asked(world)
     with pytest.raises(NotFound):

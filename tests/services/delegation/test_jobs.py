@@ -36,6 +36,7 @@ async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
     assert await world.mode() == "default_mode"
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
     runner, job = Runner(world), await world.delegate(provider="claude-code")
     await runner.tell(await runner.lease(), "hello", finish="completed")
@@ -57,6 +58,7 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
     assert ack["_meta"] == {"source": "fm_orchestrator", "provider": "foundation_models"}
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize(
     ("fields", "field", "words"),
     [
@@ -125,12 +127,14 @@ async def test_who_did_what_to_a_job_is_in_the_audit_log(world):
     ]
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_a_runner_s_token_does_not_approve(world):
     job = await world.delegate(approval="ask")
     with pytest.raises(Forbidden):
         await world.control.approve(Principal(user="ada", team="red", role="runner"), job.id)
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("approval", ["none", "ask"])
 async def test_what_no_runner_has_is_cancelled_at_once(world, approval):
     job = await world.delegate(approval=approval)
@@ -174,6 +178,7 @@ async def test_a_cancel_that_the_runner_ignores_ends_by_itself(world):
     assert (await runner.poll()).lost == [job.id]
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
 async def test_what_has_ended_is_not_cancelled_and_only_retried_if_it_did_not_complete(world, end):
     runner, job = Runner(world), await world.delegate()

@@ -52,6 +52,7 @@ async def test_an_end_counts_only_with_all_that_came_before_it(world):
     assert [told(event) for event in await world.events(job)].count("completed") == 1
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize(
     "wrong", [{"token": "0" * 64}, {"attempt": 2}, {"attempt": 7}], ids=["token", "next attempt", "far attempt"]
 )
@@ -63,6 +64,7 @@ async def test_a_stale_lease_stores_nothing(world, wrong):
     assert await world.state(job) == "leased"
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("who", [BOB, BEA, ADMIN])
 async def test_another_s_runner_has_no_such_job(world, who):
     _, lease, job = await running(world)
@@ -71,6 +73,7 @@ async def test_another_s_runner_has_no_such_job(world, who):
     assert await chunks(world, job) == []
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_an_unknown_type_of_event_is_refused_whole(world):
     _, lease, job = await running(world)
     events = [Told(seq=1, type="session.update", body={}), Told(seq=2, type="job.state", body={"state": "completed"})]
@@ -225,6 +228,7 @@ async def test_a_poll_that_waits_in_vain_comes_back_empty(world):
     assert (news.jobs, news.commands, news.lost) == ([], [], [])
 
 
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_an_auditor_runs_nothing(world):
     with pytest.raises(Forbidden):
         await Runner(world, Principal(user="ada", role="auditor")).poll()
