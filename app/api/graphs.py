@@ -9,13 +9,12 @@ from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.graph_models import (
     BatchBody,
     BatchModel,
-    ComplianceModel,
     GraphBody,
     GraphModel,
     GraphPage,
-    SessionComplianceModel,
     TaskSpawnBody,
 )
+from app.api.graph_reports import ComplianceModel, SessionComplianceModel
 from app.api.limits import ADMIN, EXPENSIVE
 from app.api.paging import Cursor, Limit, Text, after, page
 from app.api.spawn import SpawnModel, asked
