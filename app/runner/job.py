@@ -18,7 +18,7 @@ from app.runner.process import Tree
 from app.runner.spool import Spool
 from app.runner.tools import tool_server
 from app.runner.updates import output_of, text_of
-from app.runner.wire import Answered, Ended, Lease, LeaseLost, Refused, Server, ServerAway
+from app.runner.wire import Answered, Ended, Lease, LeaseLost, NotLetIn, Refused, Server, ServerAway
 from app.runner.worktrees import NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
@@ -224,7 +224,7 @@ class Job:
         while True:
             try:
                 return await self._server.ask(lease.job, body)
-            except ServerAway:
+            except (ServerAway, NotLetIn):
                 await anext(pauses)
             except LeaseLost as error:
                 self.stop("lost", str(error))

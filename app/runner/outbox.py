@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from app.runner.spool import Kept, Spool
-from app.runner.wire import Ended, Event, LeaseLost, Refused, Server, ServerAway
+from app.runner.wire import Ended, Event, LeaseLost, NotLetIn, Refused, Server, ServerAway
 
 BATCH = 200
 BATCH_BYTES = 256 * 1024
@@ -111,14 +111,21 @@ async def deliver(
     events: list[Event],
     ended: Ended | None,
     on_cancel: Callable[[], None] = lambda: None,
+    *,
+    patient: bool = True,
 ) -> int:
-    """Send one batch, again and again while the server is away; gives the number up to which the server has all."""
+    """Send one batch, again and again while the server is away; gives the number up to which the server has all.
+
+    While the token is refused too, where `patient`: a job goes on, and somebody may mend it.
+    """
     body = {**lease, "events": events} | ({"finish": ended} if ended else {})
     pauses = waits()
     while True:
         try:
             answer = await server.post(job, body)
-        except ServerAway:
+        except (ServerAway, NotLetIn) as error:
+            if isinstance(error, NotLetIn) and not patient:
+                raise
             await anext(pauses)
             continue
         if answer.cancel and not ended:
@@ -127,16 +134,23 @@ async def deliver(
 
 
 async def replay(server: Server, kept: Kept) -> str:
-    """Send what an earlier run left; gives what became of it, in words."""
+    """Send what an earlier run left; gives what became of it, in words.
+
+    Raises:
+        NotLetIn: the token is refused; nothing is forgotten.
+    """
     lease = {"attempt": kept.attempt, "token": kept.token}
     events = kept.events
     try:
         while events or kept.ended:
             batch = _batch(events)
             last = len(batch) == len(events)
-            events = left_of(events, await deliver(server, kept.job, lease, batch, kept.ended if last else None))
+            ended = kept.ended if last else None
+            events = left_of(events, await deliver(server, kept.job, lease, batch, ended, patient=False))
             if last and not events:
                 break
+    except NotLetIn:
+        raise
     except LeaseLost:
         return "is another's by now"
     except Refused as error:

@@ -1,7 +1,7 @@
 """The messages between runner and server (decision 0010), and the HTTP client that carries them. It retries nothing."""
 
 import ssl
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -11,9 +11,11 @@ WAIT_S = 20
 """Longest poll, in seconds."""
 _TIMEOUT_S = 15.0
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-_STALE, _LEAST_RETRIED = 409, 500
+_UNKNOWN, _STALE, _LEAST_RETRIED = 401, 409, 500
+_STRANGE = "something that is no answer of Baton's"
 _RETRIED = {408, 425, 429}
 
+T = TypeVar("T")
 JobId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
 
 
@@ -99,6 +101,10 @@ class Answered(msgspec.Struct, frozen=True):
     reason: str | None = ""
 
 
+class NotLetIn(Refused):
+    """The token is unknown, expired or revoked: once there is a new one, the same may be sent again."""
+
+
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """Where the server is, and who asks."""
 
@@ -129,15 +135,15 @@ class Server:
     async def poll(self, body: dict[str, Any]) -> Polled:
         """Say what runs, and get what to do; waits up to the body's `wait_s` for it."""
         content = await self._post(f"{self._base}/poll", body, limit_s=float(body["wait_s"]) + _TIMEOUT_S)
-        return msgspec.json.decode(content, type=Polled)
+        return self._read(content, Polled)
 
     async def post(self, job: str, body: dict[str, Any]) -> Posted:
         """Send events, and the end with the last of them."""
-        return msgspec.json.decode(await self._post(f"{self._base}/jobs/{job}/events", body), type=Posted)
+        return self._read(await self._post(f"{self._base}/jobs/{job}/events", body), Posted)
 
     async def ask(self, job: str, body: dict[str, Any]) -> Answered:
         """Ask whether the agent may do something."""
-        return msgspec.json.decode(await self._post(f"{self._base}/jobs/{job}/permissions", body), type=Answered)
+        return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), Answered)
 
     async def exempt(self, session: str, job: str, until: str) -> None:
         """Switch the orchestrator mode off for an agent's own session: it is to do the work, not to delegate it."""
@@ -157,17 +163,23 @@ class Server:
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:
             return response.content
-        told = f"`{path}` answered {response.status_code}: {_detail(response)}"
-        if response.status_code == _STALE:
-            raise LeaseLost(told)
-        if response.status_code >= _LEAST_RETRIED or response.status_code in _RETRIED:
+        problem, status = _problem(response), response.status_code
+        told = f"`{path}` answered {status}: {problem or _STRANGE}"
+        if not problem or status >= _LEAST_RETRIED or status in _RETRIED:
             raise ServerAway(told)
-        raise Refused(told)
+        raise {_STALE: LeaseLost, _UNKNOWN: NotLetIn}.get(status, Refused)(told)
+
+    def _read(self, content: bytes, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(content, type=kind)
+        except msgspec.MsgspecError as error:
+            raise ServerAway(f"`{self.url}` answered {_STRANGE}: {error}") from None
 
 
-def _detail(response: httpx2.Response) -> str:
+def _problem(response: httpx2.Response) -> str:
+    """Give the server's words; "" where a proxy or a stranger has answered in its place."""
     try:
         problem = response.json()
         return f"{problem['detail']} ({problem['code']})"
     except (ValueError, KeyError, TypeError):
-        return "no answer of Baton's"
+        return ""

@@ -30,6 +30,7 @@ class StandIn:
         self.away = False
         self.forgotten = 0
         self.short = 0
+        self.strange = None
         self.numbers = count(1)
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         self.http.daemon_threads = True
@@ -110,6 +111,8 @@ class StandIn:
             return 200, {"permission": f"p{len(self.asked)}", "reason": "", **self.policy(body["request"])}
 
     def answer(self, path, body):
+        if self.strange:
+            return 200, {}
         if self.away:
             return 503, {"code": "store_unavailable", "detail": "away"}
         parts = path.strip("/").split("/")
@@ -138,6 +141,8 @@ def handler(stand_in):
                 self.close_connection = True
                 return
             data = json.dumps(answer).encode()
+            if stand_in.strange:
+                status, data = stand_in.strange
             try:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))

@@ -85,6 +85,27 @@ async def test_a_job_goes_on_while_the_server_is_away(server, running):
     assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(50))
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, b"<html>log in</html>"),
+        (302, b""),
+        (404, b"<html>no such site</html>"),
+        (401, b'{"code": "unauthenticated", "detail": "the token has expired"}'),
+    ],
+    ids=["page", "redirect", "proxy", "token"],
+)
+async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, running, answer):
+    job = server.give("say begun\nsleep 0.3\ncount 20")
+    async with running() as runner:
+        await happens(lambda: server.texts(job))
+        server.strange = answer
+        await happens(lambda: "trying again" in runner.told.getvalue())
+        server.strange = None
+        finish = await ended(server, job)
+    assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(20))
+
+
 async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents_are_gone(server, laptop, tmp_path):
     pid, child = tmp_path / "pid", tmp_path / "child"
     job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nsleep 1\ncount 20\nsleep 60")
@@ -134,6 +155,18 @@ async def test_a_spool_whose_job_is_anothers_or_that_is_none_is_forgotten(server
         await happens(lambda: server.polls)
         assert "another's" in runner.told.getvalue()
     assert not list(folder.iterdir())
+
+
+async def test_a_refused_token_forgets_nothing_that_an_earlier_run_left(server, running, tmp_path):
+    folder = tmp_path / "home" / "spool"
+    folder.mkdir(parents=True)
+    lines = [{"job": "job_1", "attempt": 1, "token": "old"}, {"seq": 1, "type": "session.update", "body": {}}]
+    (folder / "job_1.1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    server.strange = (401, b'{"code": "unauthenticated", "detail": "who are you"}')
+    with pytest.raises(Refused, match="who are you"):
+        async with running():
+            await asyncio.Event().wait()
+    assert (folder / "job_1.1.jsonl").exists()
 
 
 async def test_an_agent_killed_by_force_fails_its_job(server, running, tmp_path):

@@ -30,6 +30,9 @@ echo '{"type":"result","usage":{"input_tokens":1,"output_tokens":1}}'
 """
 
 
+pytestmark = pytest.mark.xdist_group("runners-and-a-server")
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("real") / "home", BATON_PERMISSION_S="30") as server:
