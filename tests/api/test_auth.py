@@ -2,12 +2,12 @@
 
 import json
 import socket
-import subprocess
 
 import pytest
 
 from app.clients import CLIENTS
-from tests.support.server import BATON, serving, until
+from tests.support.forge import forge
+from tests.support.server import serving, until
 
 CALL = {"session_id": "a1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
 EVENT = CALL | {"hook_event_name": "PreToolUse"}
@@ -126,7 +126,7 @@ def test_the_command_line_makes_lists_and_revokes(server, tmp_path):
     env = server.env | {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_TOKEN": server.texts[0]}
 
     def baton(*words, **more):
-        found = subprocess.run([BATON, *words], env=env | more, capture_output=True, text=True, timeout=60, check=False)
+        found = forge.run(words, env=env | more)
         assert "Traceback" not in found.stderr
         return found
 

@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
-from tests.support.server import BATON, serving, until
+from tests.support.forge import forge
+from tests.support.server import serving, until
 
 EDIT = {
     "session_id": "c1",
@@ -31,16 +31,7 @@ def baton(server, tmp_path):
     env |= {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}
 
     def run(*words, stdin="", **more):
-        return subprocess.run(
-            [BATON, *words],
-            env=env | more,
-            cwd=project,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return forge.run(words, env=env | more, cwd=project, stdin=stdin)
 
     return run
 

@@ -1,16 +1,12 @@
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import aiosqlite
 import pytest
 
 from app.settings import Settings
 from app.store import migrate
-
-BATON = str(Path(sys.executable).parent / "baton")
+from tests.support.forge import forge
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -22,7 +18,7 @@ def url(request, tmp_path):
 
 def baton(*arguments, **env):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
-    return subprocess.run([BATON, "db", *arguments], env=kept | env, capture_output=True, text=True, check=False)
+    return forge.run(["db", *arguments], env=kept | env)
 
 
 def test_a_schema_is_checked_upgraded_and_taken_back(url, tmp_path):

@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
 from tests.api.test_policy_layers import rule
-from tests.support.server import BATON, serving, until
+from tests.support.forge import forge
+from tests.support.server import serving, until
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +22,7 @@ def baton(server, tmp_path):
     env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
 
     def run(*words):
-        return subprocess.run(
-            [BATON, "policy", *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-        )
+        return forge.run(["policy", *words], env=env, cwd=tmp_path)
 
     return run
 

@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
-from tests.support.server import BATON, serving
+from tests.support.forge import forge
+from tests.support.server import serving
 
 REVIEWER = "---\nname: reviewer\ndescription: Reviews code: faults, style.\n---\nBe kind.\n"
 DEBUGGER = "agent_identity: {name: agent-debug, description: Finds causes.}\nactivation_patterns: {explicit_triggers: [debug]}\n"
@@ -24,9 +24,7 @@ def baton(server, tmp_path):
     env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
 
     def run(*words):
-        return subprocess.run(
-            [BATON, "roster", *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-        )
+        return forge.run(["roster", *words], env=env, cwd=tmp_path)
 
     return run
 

@@ -13,6 +13,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -58,13 +59,30 @@ class Forge:
 
     def start(self, arguments, env, log):
         """Start `baton` with these arguments, this environment, and a file's path for what it says."""
+        return self._order(arguments, env, os.devnull, log, log, Path.cwd())
+
+    def run(self, arguments, *, env, cwd=None, stdin="", timeout=60):
+        """Run `baton` to its end, as `subprocess.run` does, with text in and out."""
+        with tempfile.TemporaryDirectory(prefix="baton-run-") as folder:
+            given, out, err = (Path(folder) / name for name in ("in", "out", "err"))
+            given.write_text(stdin)
+            process = self._order(list(arguments), env, given, out, err, cwd or Path.cwd())
+            try:
+                status = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+            return subprocess.CompletedProcess(["baton", *arguments], status, out.read_text(), err.read_text())
+
+    def _order(self, arguments, env, given, out, err, cwd):
         if self._process is None:
             command = [sys.executable, "-m", "tests.support.forge"]
             self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._reader = threading.Thread(target=self._read, daemon=True)
             self._reader.start()
             atexit.register(self.stop)
-        order = {"arguments": arguments, "env": env, "log": str(log), "cwd": str(Path.cwd())}
+        files = [str(given), str(out), str(err)]
+        order = {"arguments": list(map(str, arguments)), "env": env, "files": files, "cwd": str(cwd)}
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
         self._process.stdin.flush()
         with self._changed:
@@ -124,11 +142,14 @@ def _become(order):
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    log = os.open(order["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    for old, new in ((nothing, 0), (log, 1), (log, 2)):
+    given, *said = order["files"]
+    files = [
+        os.open(given, os.O_RDONLY),
+        *(os.open(one, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) for one in said),
+    ]
+    for new, old in enumerate(files):
         os.dup2(old, new)
-    os.closerange(3, max(nothing, log, 64) + 1)
+    os.closerange(3, max(*files, 64) + 1)
     random.seed()
     os.chdir(order["cwd"])
     os.environ.clear()
