@@ -81,31 +81,21 @@ async def list_breakers(caller: CallerOf, services: ServicesOf) -> BreakersModel
 
 
 @router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def open_breaker(
-    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
-) -> BreakerModel:
+async def open_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker open: its service is not asked until it is closed or reset."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "open", _why(body)))
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "open", body.reason))
 
 
 @router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def close_breaker(
-    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
-) -> BreakerModel:
+async def close_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "close", _why(body)))
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "close", body.reason))
 
 
 @router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def reset_breaker(
-    caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody | None = None
-) -> BreakerModel:
+async def reset_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
     """Close a breaker, forget what it counted, and leave it to its counts again."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "reset", _why(body)))
-
-
-def _why(body: BreakerBody | None) -> str:
-    return body.reason if body else ""
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "reset", body.reason))
 
 
 def _moment(seconds: float) -> datetime | None:

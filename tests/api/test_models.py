@@ -90,5 +90,5 @@ async def _a_breaker_is_held(http, endpoint):
     assert not (await http.post("/route", json=prompt)).json()["delegated"]
     (entry,) = (await http.get("/audit?kind=breaker")).json()["items"]
     assert (entry["action"], entry["object"], entry["reason"]) == ("breaker.open", "local", "it is being moved")
-    assert (await http.post("/breakers/local/reset")).json()["allows"]
+    assert (await http.post("/breakers/local/reset", json={})).json()["allows"]
     assert (await http.post("/route", json=prompt)).json()["delegated"]
