@@ -56,7 +56,11 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
             if not (id or caller.project):
                 raise Invalid("id", "is missing; scope `project` needs the project")
             name = id or caller.project
-            _check_team(caller, users.project_team(name), f"`{name}` is no project of your team; an admin says whose: `baton project set`")
+            _check_team(
+                caller,
+                users.project_team(name),
+                f"`{name}` is no project of your team; an admin says whose: `baton project set`",
+            )
             return Target(scope=scope, id=name)
 
 

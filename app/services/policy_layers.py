@@ -178,7 +178,9 @@ class PolicyLayers:
             policy_layers.version_before(self._database, principal.organisation, where.tier, where.name)
         )
         if not version:
-            raise Conflict(f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force")
+            raise Conflict(
+                f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force"
+            )
         return await self.activate(principal, where, version, reason=reason, seen=seen, action="rollback")
 
     async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
