@@ -1,14 +1,17 @@
 """The runner's parts that need no server: files, configuration, worktrees, updates, permissions."""
 
 import asyncio
+import io
 import os
 import time
 
 import pytest
 
 from app.runner import config, files, template, updates
+from app.runner.job import Job
 from app.runner.permissions import Permissions
-from app.runner.wire import Answered
+from app.runner.progress import Progress
+from app.runner.wire import Answered, Lease, Link, Server
 from app.runner.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
 
@@ -143,3 +146,22 @@ async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_o
 
     permissions = Permissions(tmp_path, ask)
     assert await permissions.allowed({"tool_input": {}})
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path):
+    lease = Lease(job="job_0123456789", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    server = Server(Link(url="http://127.0.0.1:9"), "r")
+    job = Job(lease, config.RunnerConfig(), server, Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    job.note, job.events = "edit \x1b[2Ja.py", 7
+    out = Terminal()
+    shown = Progress(out)
+    shown.show([job])
+    assert "job_01234567  codex in shop  0 s  7 events  edit  [2Ja.py" in out.getvalue()
+    shown.say("something happened")
+    assert out.getvalue().count("\x1b[1F\x1b[J") == 1
+    assert out.getvalue().endswith("something happened\n")
