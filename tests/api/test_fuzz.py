@@ -61,7 +61,7 @@ def test_native_endpoints_always_answer_in_the_dialect(http, client, body, event
 @given(body=st.dictionaries(st.sampled_from(["scope", "id", "user", "project", "enabled", "level", "reason"]), JSON))
 def test_the_mode_is_set_or_the_field_is_named(http, body):
     body = {**body, "scope": "session"} if body.get("scope") != "session" else body
-    response = http.put("/mode", content=json.dumps(body))
+    response = http.put("/mode", content=json.dumps(body), headers={"Content-Type": "application/json"})
     assert response.status_code in {200, 422}, response.text
 
 
