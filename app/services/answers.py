@@ -1,4 +1,7 @@
-"""Answers that were given, for retries of their calls. It keeps them in this process: the recorder keeps them in Redis."""
+"""Answers that were given, for retries of their calls. It keeps them in this process: the recorder keeps them in Redis.
+
+What reading a call's command yielded is not kept: the call tells it again.
+"""
 
 from collections import OrderedDict
 
@@ -23,14 +26,15 @@ class Answers:
         self._packed: OrderedDict[Key, bytes] = OrderedDict()
 
     def find(self, key: Key) -> Decision | None:
-        """Give what a call was answered, if it is one of the latest."""
+        """Give what a call was answered, but for the reading of its command, if it is one of the latest."""
         packed = self._packed.get(key)
         return None if packed is None else unpack(packed)
 
     def keep(self, key: Key, decision: Decision) -> bytes | None:
         """Keep an answer and give it packed; None for text that cannot be: a retry is decided again."""
+        bare = msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=None))
         try:
-            packed = _encode(decision)
+            packed = _encode(bare)
         except UnicodeEncodeError:  # half a surrogate pair
             return None
         self._packed[key] = packed
@@ -40,5 +44,5 @@ class Answers:
 
 
 def unpack(packed: bytes) -> Decision:
-    """Read an answer that was packed, here or by another server."""
+    """Read an answer that was packed, here or by another server; it lacks the reading of the call's command."""
     return _decode(packed)

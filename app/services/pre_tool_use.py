@@ -2,10 +2,12 @@
 
 from time import perf_counter_ns
 
+import msgspec
 from uuid_utils import uuid7
 
 from app import logs
 from app.engine.call import ToolCall
+from app.engine.policy.context import Context
 from app.engine.policy.evaluate import evaluate
 from app.engine.verdict import Facts, RuleHit, Verdict
 from app.services.answers import Answers, unpack
@@ -60,15 +62,15 @@ class PreToolUse:
         principal = caller.principal
         name = name_of_call(call) if call.tool_use_id else b""
         key = (principal.organisation, principal.user, call.session_id, name)
-        known = self._answers.find(key) if name else None
-        if known is not None:
-            return known
         degraded: tuple[str, ...] = ()
         prior: Prior | None = None
         decision_id = str(uuid7())
         call = self._sessions.place(principal, call)
         project = call.project or call.project_root or call.cwd
         in_force = self._policies.find(principal, project) or await self._policies.prepare(principal, project)
+        known = self._answers.find(key) if name else None
+        if known is not None:
+            return _again(known, caller, call, in_force)
         if call.session_id:
             try:
                 prior = await self._history.begin(
@@ -78,7 +80,7 @@ class PreToolUse:
                 degraded = ("history",)
         if prior is not None:
             if prior.answer is not None:
-                return unpack(prior.answer)
+                return _again(unpack(prior.answer), caller, call, in_force)
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
         logs.decision_id.set(decision_id)
@@ -155,6 +157,14 @@ class PreToolUse:
         """Judge a call without recording it."""
         facts = self.facts_without_history(caller, call)
         return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
+
+
+def _again(decision: Decision, caller: Caller, call: ToolCall, in_force: InForce) -> Decision:
+    """Give an answer once more, with the reading of the command, which is not kept with it."""
+    if caller.disabled:
+        return decision
+    shell = Context(in_force.policies, Facts(call=call)).shell
+    return msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=shell))
 
 
 def _too_many(wait_ms: int) -> Verdict:

@@ -96,11 +96,12 @@ def test_one_developer_s_look_ups_never_count_for_another_with_the_same_session_
     assert ask(http, session, READ)["decision"] == "allow"
 
 
-def test_a_retry_gets_the_same_answer_and_is_recorded_once(http, session):
+@pytest.mark.parametrize("call", [READ, bash("npm test > out.txt"), bash("git status")], ids=["read", "deny", "allow"])
+def test_a_retry_gets_the_same_answer_and_is_recorded_once(http, session, call):
     enable(http, session)
-    first = ask(http, session, READ, tool_use_id="t1")
+    first = ask(http, session, call, tool_use_id="t1")
     http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": False})
-    again = ask(http, session, READ, tool_use_id="t1")
+    again = ask(http, session, call, tool_use_id="t1")
     assert again == first
     found = until(lambda: http.get("/decisions", params={"session_id": session["session_id"]}).json()["items"])
     assert [item["id"] for item in found] == [first["decision_id"]]
