@@ -98,6 +98,15 @@ def mask(text: str, window: int = WINDOW) -> str:
     return text
 
 
+def mask_json(value: Any) -> Any:
+    """Mask every text within a JSON value, whatever its length; keys stay."""
+    if isinstance(value, str):
+        return mask(value, len(value))
+    if isinstance(value, dict):
+        return {key: mask_json(part) for key, part in value.items()}
+    return [mask_json(part) for part in value] if isinstance(value, list) else value
+
+
 def mask_and_cut(text: str, longest: int = LONGEST) -> str:
     """Mask a text, then cut it: the other way round a secret at the border would escape."""
     text = mask(text)

@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.delegation import ACTIVE, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from app.engine.masking import mask_json
 from app.store import job_events, jobs
 from app.store.job_events import NewEvent
 from app.store.jobs import Job
@@ -21,6 +22,8 @@ from app.store.sql import storable
 MODE_ENTERED = "mode.entered"
 MODE_LEFT = "mode.left"
 """Stand for mode updates until the session is locked; they are never stored."""
+_TOLD = frozenset({"output", "error_detail", "progress", "late_result"})
+"""What an agent said, by a job's columns: secrets in it are masked."""
 
 
 class Work:
@@ -37,14 +40,15 @@ class Work:
 
     def change(self, job: Job, **values: Any) -> Job:
         """Change a job that this transaction has locked or made; it is written with the events."""
-        stored = {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
+        told = {name: mask_json(value) if name in _TOLD else value for name, value in values.items()}
+        stored = {name: storable(value) if isinstance(value, str) else value for name, value in told.items()}
         self._changed.setdefault(job.id, {}).update(stored)
         self._latest[job.id] = job = msgspec.structs.replace(job, **stored)
         return job
 
     def tell(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
-        """Add an event to a job and its session."""
-        self._events.append(NewEvent(job=job, attempt=job.attempt, type=kind, body=dict(body), seq=seq))
+        """Add an event to a job and its session; secrets in it are masked."""
+        self._events.append(NewEvent(job=job, attempt=job.attempt, type=kind, body=mask_json(dict(body)), seq=seq))
         self.topics |= {f"job {job.id}", f"session {job.user} {job.session_id}"}
 
     def say(self, job: Job, update: dict[str, Any]) -> None:

@@ -53,6 +53,30 @@ async def test_an_end_counts_only_with_all_that_came_before_it(world):
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_secrets_that_an_agent_says_are_stored_nowhere(world):
+    secret = "ghp_" + "a1B2" * 9
+    _, lease, job = await running(world)
+    tool = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "env", "rawOutput": {"lines": [f"T={secret}"]}}
+    await world.reports.report(
+        ADA,
+        "laptop",
+        lease.job.id,
+        attempt=lease.job.attempt,
+        token=lease.token,
+        events=[
+            Told(seq=1, type="session.update", body={"update": tool}),
+            Told(seq=2, type="workspace.diff", body={"diff": f"+TOKEN={secret}"}),
+        ],
+        finish=Finish(state="failed", output=f"it is {secret}", error_code="agent", error_detail=f"bad {secret}"),
+    )
+    kept = await world.get(job)
+    assert kept.output == "it is [masked:github-token]"
+    events = await world.events(job)
+    assert secret not in f"{kept} {[event.body for event in events]}"
+    assert "[masked:" in str([event.body for event in events if event.type == "workspace.diff"])
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize(
     "wrong", [{"token": "0" * 64}, {"attempt": 2}, {"attempt": 7}], ids=["token", "next attempt", "far attempt"]
 )
