@@ -51,10 +51,11 @@ def own(tmp_path):
         yield running
 
 
+@contextlib.contextmanager
 def strict(server):
-    client = server.client()
-    client.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"})
-    return client
+    with server.client() as client:
+        client.put("/mode", json={"scope": "organisation", "enabled": True, "level": "strict"})
+        yield client
 
 
 @pytest.fixture
@@ -120,11 +121,11 @@ def test_a_locked_database_delays_no_answer_and_refuses_a_change_clearly(server,
     assert not http.get("/mode", params={"session_id": "x"}).json()["chain"][1:]
 
 
-def test_a_session_starts_within_its_budget_while_the_database_is_locked(server):
-    lock = sqlite3.connect(server.home / "baton.db", isolation_level=None)
+def test_a_session_starts_within_its_budget_while_the_database_is_locked(own):
+    lock = sqlite3.connect(own.home / "baton.db", isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
     try:
-        with server.client() as client:
+        with own.client() as client:
             answer = client.post("/session-start", json={"session_id": "w", "project": "p", "work_items": 2}).json()
         assert answer["degraded"] == ["mode"]
     finally:
@@ -145,6 +146,7 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
     with own.client() as again:
         until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
         assert again.get("/mode", params={"session_id": "k1"}).json()["enabled"], "the mode survives, too"
+    assert "was killed; what it had answered is kept" in own.log.read_text()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -60,6 +60,7 @@ def test_a_killed_worker_is_replaced_and_loses_no_record(server):
     until(lambda: len(workers_of(server)) == 2)
     assert len(set(workers_of(server)) & set(before)) == 1
     until(lambda: {one["id"] for one in stored(server, "killed")} == made)
+    assert "was killed by SIGKILL" in server.log.read_text()
 
 
 def test_workers_are_replaced_one_by_one_while_every_call_is_answered(server):
