@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -84,8 +84,9 @@ def _keep_running_when_full() -> None:
 class World:
     """All parts, running."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self._folder = folder
+        self._settings = settings
         self.home = folder / "home"
         self.valkey = Valkey(folder / "valkey")
         self.postgres = Postgres(folder)
@@ -111,8 +112,8 @@ class World:
             "BATON_RATE_PER_MINUTE": "0",
             "BATON_EXPENSIVE_PER_MINUTE": "0",
             "BATON_LOG_LEVEL": "error",
-            "BATON_POLL_S": "0",
         }
+        env |= self._settings
         self.home.mkdir()
         with (self._folder / "server.log").open("wb") as log:
             command = [str(Path(sys.executable).parent / "baton"), "serve"]
@@ -199,11 +200,11 @@ def _is(process: psutil.Process, module: str) -> bool:
 
 
 @asynccontextmanager
-async def world() -> AsyncIterator[World]:
-    """Start everything in a folder of its own, and take it away at the end."""
+async def world(**settings: str) -> AsyncIterator[World]:
+    """Start everything in a folder of its own, with these settings of the server, and take it away at the end."""
     folder = Path(tempfile.mkdtemp(prefix="baton-soak-", dir="/tmp"))
     os.chmod(folder, 0o755)  # noqa: PTH101, S103 - Postgres runs as another user
-    made = World(folder)
+    made = World(folder, settings)
     try:
         await made.start()
         yield made

@@ -4,14 +4,14 @@ import os
 import subprocess
 from pathlib import Path
 
-from bench.soak.odd_requests import command, counted
+from bench.soak.odd_requests import PATIENT, command, counted
 from tests.support.server import serving
 
 SHORT = Path(__file__).with_name("schemathesis.toml")
 
 
 def test_the_api_keeps_what_its_document_says(tmp_path):
-    with serving(tmp_path / "home", BATON_POLL_S="0") as server:
+    with serving(tmp_path / "home", **PATIENT) as server:
         words = command(f"{server.url}/openapi.json", examples=1, seed=1, settings=SHORT)
         done = subprocess.run(
             words, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
