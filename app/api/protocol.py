@@ -6,6 +6,7 @@ uvicorn writes an answer's head and body apart; each write is a system call that
 import asyncio
 import re
 from operator import itemgetter
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -14,6 +15,40 @@ from app.api.asgi import WHOLE, Headers, Scope
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header's value may hold."""
 _value = itemgetter(1)
+
+
+class OneWrite:
+    """A transport that gathers what is written within one tick of the loop, and sends it at the tick's end.
+
+    The answers of a tick then leave together, which wakes a client that waits for several of them once.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pending: list[bytes] = []
+        self.is_closing = transport.is_closing  # asked for at every answer
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything but writing and closing is the transport's own."""
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send the data with what else is written in this tick."""
+        if not self._pending:
+            self._loop.call_soon(self._flush)
+        self._pending.append(data)
+
+    def close(self) -> None:
+        """Close when what was written has been sent."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._pending:
+            data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+            self._pending.clear()
+            self._transport.write(data)
 
 
 class Protocol(HttpToolsProtocol):
@@ -27,7 +62,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
         self._extensions = {WHOLE: self.whole}
         self._begun = self.loop.time()
         self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
