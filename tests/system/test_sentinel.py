@@ -33,7 +33,7 @@ def watched(tmp_path):
     config.write_text(
         f"port {sentinel}\nbind 127.0.0.1\ndir {tmp_path}\n"
         f"sentinel monitor mymaster 127.0.0.1 {master} 1\nsentinel auth-pass mymaster pw\n"
-        "sentinel down-after-milliseconds mymaster 300\nsentinel failover-timeout mymaster 2000\n"
+        "sentinel down-after-milliseconds mymaster 1500\nsentinel failover-timeout mymaster 2000\n"
     )
     common = ("--bind", "127.0.0.1", "--save", "", "--requirepass", "pw", "--masterauth", "pw", "--dir", str(tmp_path))
     commands = [
