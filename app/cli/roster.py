@@ -47,9 +47,8 @@ def push(
         show_json(stored)
         return
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
-    print(
-        f"Roster {stored['name']} of {whose}: version {stored['version']} with {stored['agents']} agents is in force."
-    )
+    agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
+    print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is in force.")
 
 
 @app.command("list")
