@@ -174,7 +174,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         counters=counters,
         models=models,
     )
-    delegated = delegation(settings, database, redis, users, pre_tool_use)
+    delegated = delegation(settings, database, redis, users, pre_tool_use, modes)
     _in_background(delegated.bell.run, stack)
     _in_background(delegated.sweeper.run, stack)
     spawned = spawning(settings.organisation, database, loaded, users, delegated.jobs)

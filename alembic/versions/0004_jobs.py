@@ -13,6 +13,7 @@ depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:
+    op.add_column("mode_settings", sa.Column("delegated", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.create_table(
         "jobs",
         sa.Column("id", sa.String(), nullable=False),
@@ -167,3 +168,4 @@ def downgrade() -> None:
     op.drop_index("ix_jobs_user", table_name="jobs")
     op.drop_index("ux_jobs_idempotency", table_name="jobs")
     op.drop_table("jobs")
+    op.drop_column("mode_settings", "delegated")

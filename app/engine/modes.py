@@ -17,8 +17,9 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     `id` names the team, project, user or session; it is "" for organisation and user_project, which has `user` and
     `project` instead. A session setting keeps the user (and project, where known) that it belongs to.
-    `auto_activated` marks a setting that work items made, not a person. Where the organisation's is `locked`, narrower
-    ones count only if they are stricter.
+    `auto_activated` marks a setting that work items made, not a person. `delegated` marks the session of an agent that
+    does delegated work. Where the organisation's is `locked`, narrower ones count only if they are stricter, or
+    delegated: who was handed the work is to do it.
     """
 
     scope: Scope
@@ -32,6 +33,7 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     expires_at: datetime | None = None
     activated_at: datetime | None = None
     auto_activated: bool = False
+    delegated: bool = False
     set_by: str = ""
     set_at: datetime | None = None
 
@@ -75,13 +77,13 @@ def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple
 def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
     """Resolve the settings that concern a caller, given wide to narrow.
 
-    Expired ones do not count, nor do those that are not stricter than a locked one of the organisation.
+    Expired ones do not count, nor do those that a locked one of the organisation keeps out.
     """
     live = tuple(s for s in chain if s.expires_at is None or s.expires_at > now)
     if not live:
         return Mode()
     if live[0].locked and live[0].scope == "organisation":
-        live = (live[0], *(s for s in live[1:] if _strictness(s) > _strictness(live[0])))
+        live = (live[0], *(s for s in live[1:] if s.delegated or _strictness(s) > _strictness(live[0])))
     last = live[-1]
     return Mode(
         enabled=last.enabled,

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -22,8 +21,6 @@ from app.runner.wire import Answered, Ended, Lease, LeaseLost, NotLetIn, Refused
 from app.runner.worktrees import NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
-_AFTER = timedelta(days=1)
-"""How long the mode stays off for an agent's session after its job, which may go on in the next one."""
 Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
@@ -159,8 +156,6 @@ class Job:
             tools=tool_server(lease, self._env) if lease.agent_type else None,
         )
 
-        exempting: list[asyncio.Task[None]] = []
-
         def tell(kind: str, body: dict[str, object]) -> None:
             self.events += 1
             update = body.get("update")
@@ -168,8 +163,6 @@ class Job:
                 self._output.append(text_of(update))
                 self.note = str(update.get("title") or "") or ("answering" if text_of(update) else self.note)
             outbox.put(kind, body)
-            if kind == "agent.session" and body.get("id"):
-                exempting.append(asyncio.create_task(self._exempt(str(body["id"]))))
 
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
         env = environment(self._env, provider, task.thinking_budget)
@@ -185,7 +178,7 @@ class Job:
             await tree.end()
             self._usage = driver.usage
             working.cancel()
-            await asyncio.gather(working, *exempting, return_exceptions=True)
+            await asyncio.gather(working, return_exceptions=True)
         if self._stop:
             return "cancelled"
         if working.cancelled():
@@ -210,12 +203,6 @@ class Job:
                 raise AgentError("timeout", f"it had not ended after {limit:g} s")
         finally:
             stopping.cancel()
-
-    async def _exempt(self, session: str) -> None:
-        """Keep the mode of whoever delegated from holding for the agent; where the server will not, it holds."""
-        until = datetime.now(UTC) + timedelta(seconds=self.lease.timeout_s) + _AFTER
-        with contextlib.suppress(LeaseLost, Refused, ServerAway):
-            await self._server.exempt(session, self.lease.job, until.isoformat())
 
     async def _ask(self, request: dict[str, object]) -> Answered:
         lease = self.lease

@@ -145,12 +145,6 @@ class Server:
         """Ask whether the agent may do something."""
         return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), Answered)
 
-    async def exempt(self, session: str, job: str, until: str) -> None:
-        """Switch the orchestrator mode off for an agent's own session: it is to do the work, not to delegate it."""
-        reason = f"the agent of {job}"
-        body = {"scope": "session", "id": session, "enabled": False, "reason": reason, "expires_at": until}
-        await self._post("/mode", body, method="PUT")
-
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()

@@ -10,7 +10,7 @@ from app.services.job_control import JobControl
 from app.services.job_counts import JobCounts
 from app.services.job_machine import JobMachine
 from app.services.job_permissions import Decider, JobPermissions
-from app.services.job_reports import JobReports
+from app.services.job_reports import Exempting, JobReports
 from app.services.job_streams import JobStreams
 from app.services.job_sweeper import JobSweeper
 from app.services.jobs import Jobs
@@ -37,12 +37,14 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
     sweeper: JobSweeper
 
 
-def delegation(settings: Settings, database: Database, redis: Redis, users: Users, rules: Decider) -> Delegation:
-    """Put the parts together; `rules` decides what agents ask leave for."""
+def delegation(
+    settings: Settings, database: Database, redis: Redis, users: Users, rules: Decider, modes: Exempting
+) -> Delegation:
+    """Put the parts together; `rules` decides what agents ask leave for, `modes` lets them work."""
     organisation = settings.organisation
     bell = Bell(redis, organisation)
     machine = JobMachine(database, bell, organisation)
-    reports = JobReports(machine)
+    reports = JobReports(machine, modes)
     permissions = JobPermissions(machine, reports, rules, wait_s=settings.permission_s)
     return Delegation(
         agent_modes=AgentModes(database, users),

@@ -1,7 +1,8 @@
 """What runners tell of their jobs: events, and how a job ended. Only the holder of the lease is believed."""
 
 import hmac
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,6 +20,8 @@ from app.store.sql import DatabaseUnavailable
 KINDS = ("session.update", "agent.session", "workspace.diff")
 """Types of events that a runner may send."""
 FINISHES = ("completed", "failed", "cancelled")
+EXEMPT = timedelta(days=1)
+"""How long the mode stays off for an agent's session, which may go on in the next job."""
 _AWAY = "the database is away; nothing of this was stored, send it again"
 
 
@@ -55,11 +58,20 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     cancel: bool
 
 
+class Exempting(Protocol):
+    """What keeps the orchestrator mode from holding for those who were handed the work: `Modes`."""
+
+    async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
+        """Switch the mode off for a session. Raises StoreUnavailable."""
+        ...
+
+
 class JobReports:
     """Takes in what runners tell."""
 
-    def __init__(self, machine: JobMachine) -> None:
+    def __init__(self, machine: JobMachine, modes: Exempting) -> None:
         self._machine = machine
+        self._modes = modes
 
     async def report(
         self,
@@ -92,10 +104,19 @@ class JobReports:
                 elif job.state in ENDED:
                     return Accepted(accepted=job.last_seq, cancel=False)
                 else:
-                    return await self._take_in(work, job, events, finish)
+                    accepted = await self._take_in(work, job, events, finish)
+            if not late:
+                await self._exempt(principal, job, events, work.now)
+                return accepted
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         raise LeaseLost(late)
+
+    async def _exempt(self, principal: Principal, job: Job, events: list[Told], now: datetime) -> None:
+        """Let the agent work in its session, under the login of whose runner it is; never whoever delegated, in theirs."""
+        sessions = {str(one.body.get("id", "")) for one in events if one.type == "agent.session"}
+        for session in sorted(sessions - {"", job.session_id}):
+            await self._modes.let_work(principal, session, f"the agent of {job.id}", now + EXEMPT)
 
     async def held(self, work: Work, principal: Principal, runner_id: str, job_id: str) -> Job:
         """Lock a job that a principal's runner has, or had.

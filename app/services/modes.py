@@ -151,6 +151,24 @@ class Modes:
         log.info("mode of %s removed by %s", key, caller.principal.user)
         await self._change(caller.principal, work)
 
+    async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
+        """Switch the mode off for the session of a delegated agent, whatever is locked: it is to do the work.
+
+        Raises:
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        setting = ModeSetting(
+            scope="session",
+            id=session_id,
+            user=principal.user,
+            reason=reason,
+            expires_at=until,
+            delegated=True,
+            set_by=principal.user,
+            set_at=self._now(),
+        )
+        await self._change(principal, lambda _: ([setting], []))
+
     async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
         """Switch the mode of this user in this project on with open work items, and off again without any.
 

@@ -36,6 +36,7 @@ class ModeSettingRow(SQLModel, table=True):
     expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     activated_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     auto_activated: bool
+    delegated: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     set_by: str
     set_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
 

@@ -46,3 +46,8 @@ def test_a_lock_that_expired_binds_nobody():
 
 def test_without_a_lock_the_narrowest_wins():
     assert level(setting("organisation", "strict"), setting("user", "off")) == ("off", "user")
+
+
+def test_a_delegated_agent_works_whatever_is_locked():
+    wide = setting("organisation", "strict", locked=True)
+    assert level(wide, setting("session", "off", delegated=True)) == ("off", "session")

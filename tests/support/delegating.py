@@ -8,6 +8,7 @@ from app.services.delegation import delegation
 from app.services.job_permissions import Request
 from app.services.job_reports import Finish, Told, Usage
 from app.services.jobs import JobFilter, NewJob
+from app.services.modes import Modes
 from app.services.runners import Held, Poll
 from app.services.users import Users
 from app.settings import Settings
@@ -105,7 +106,8 @@ class World:
         self.users = Users(database, changes, organisation="default", team="default")
         self.rules = Rules()
         self.database = database
-        self.all = delegation(settings, database, redis, self.users, self.rules)
+        self.modes = Modes(database, changes, organisation="default", auto_level="strict")
+        self.all = delegation(settings, database, redis, self.users, self.rules, self.modes)
         for name in self.all.__struct_fields__:
             setattr(self, name, getattr(self.all, name))
 

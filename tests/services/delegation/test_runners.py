@@ -294,3 +294,20 @@ async def test_commands_wait_for_a_runner_until_it_has_followed_them(world):
     await world.control.cancel(ADA, job.id)
     assert [command.kind for command in (await polling).commands] == ["cancel"]
     assert [command.kind for command in (await Runner(world, name="other").poll()).commands] == []
+
+
+async def test_an_agent_s_own_session_is_let_work_under_its_runner_s_login_and_the_delegating_one_is_not(world):
+    _, lease, job = await running(world)
+    told_of = [Told(seq=n, type="agent.session", body={"id": name}) for n, name in enumerate(("theirs", "s"), 1)]
+    await world.reports.report(
+        ADA, "laptop", lease.job.id, attempt=lease.job.attempt, token=lease.token, events=told_of, finish=None
+    )
+    (setting,) = world.modes.settings
+    assert (setting.scope, setting.id, setting.user, setting.enabled, setting.delegated) == (
+        "session",
+        "theirs",
+        "ada",
+        False,
+        True,
+    )
+    assert job.id in setting.reason
