@@ -25,7 +25,6 @@ class StandIn:
         self.late = []
         self.polls = []
         self.asked = []
-        self.modes = []
         self.policy = lambda _request: {"answer": "pending"}
         self.away = False
         self.forgotten = 0
@@ -118,9 +117,6 @@ class StandIn:
         parts = path.strip("/").split("/")
         if parts[-1] == "poll":
             return self.poll(body)
-        if parts[0] == "mode":
-            self.modes.append(body)
-            return 200, {}
         status, answer = (self.post if parts[-1] == "events" else self.ask)(parts[3], body)
         with self.lock:
             if parts[-1] == "events" and self.forgotten:

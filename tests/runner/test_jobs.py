@@ -69,14 +69,6 @@ async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, 
     assert word in finish["error"]["detail"]
 
 
-async def test_the_orchestrators_mode_does_not_hold_for_the_agent_it_delegates_to(server, running):
-    job = server.give("say x")
-    async with running():
-        await ended(server, job)
-    (mode,) = server.modes
-    assert (mode["scope"], mode["id"], mode["enabled"]) == ("session", "session-of-shop", False)
-
-
 async def test_a_long_text_is_split_and_none_of_it_lost(server, running):
     job = server.give("big 400000")
     async with running():
