@@ -161,3 +161,27 @@ def told(event):
 
 
 __all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "chunk", "told"]
+
+
+async def running(world, **fields):
+    """Give a runner with a job that it has just leased."""
+    runner, job = Runner(world), await world.delegate(**fields)
+    return runner, await runner.lease(), job
+
+
+async def report(world, lease, seqs, *, finish=None, who=ADA, runner="laptop", token=None, attempt=None):
+    """Tell so many chunks of a job, each by its number."""
+    return await world.reports.report(
+        who,
+        runner,
+        lease.job.id,
+        attempt=attempt or lease.job.attempt,
+        token=token or lease.token,
+        events=[Told(seq=seq, type="session.update", body={"update": chunk(str(seq))}) for seq in seqs],
+        finish=None if finish is None else Finish(state=finish),
+    )
+
+
+async def chunks(world, job):
+    """Give what a runner told of a job, as it was stored."""
+    return [told(event) for event in await world.events(job) if event.seq is not None]
