@@ -49,6 +49,8 @@ class JobSweeper:
     async def take_turn(self, now: datetime) -> None:
         """Sweep if it is time; runners that no server could hear get their leases back first."""
         last = await leases.until(self._database, self._organisation, WORK)
+        if last is not None and last > now:
+            return
         if not await leases.take(self._database, self._organisation, WORK, now, PERIOD):
             return
         if last is not None and now - last > OUTAGE:
