@@ -26,11 +26,19 @@ class Changes:
         self._reloads: dict[str, Callable[[], Awaitable[None]]] = {}
         self._seen: dict[str, int] = {}
         self._told = asyncio.Event()
+        self._turns: dict[str, asyncio.Lock] = {}
 
     @property
     def channel(self) -> str:
         """The channel that changes are told on."""
         return f"baton:changed:{self._organisation}"
+
+    def turn(self, kind: str) -> asyncio.Lock:
+        """Give the turn of a kind: whoever reads it and keeps what was read, or changes it and keeps that, holds it.
+
+        Otherwise a reading that began before a change would be kept after it.
+        """
+        return self._turns.setdefault(kind, asyncio.Lock())
 
     def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
         """Have a kind of state read again when it changed."""

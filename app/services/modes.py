@@ -59,8 +59,9 @@ class Modes:
 
     async def load(self) -> None:
         """Read all settings from SQL."""
-        settings = await store.load_all(self._database, self._organisation)
-        self._take({setting.key: setting for setting in settings})
+        async with self._changes.turn(KIND):
+            settings = await store.load_all(self._database, self._organisation)
+            self._take({setting.key: setting for setting in settings})
 
     def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
         """Resolve the mode for a user, a project and a session."""
@@ -211,7 +212,7 @@ class Modes:
         Counting the change comes first: it lets one change happen at a time, on all servers.
         """
         try:
-            async with self._database.transaction() as connection:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
                 await numbers.raise_number(connection, self._organisation, KIND)
                 known = {one.key: one for one in await store.load_with(connection, self._organisation)}
                 put, remove = work(known)

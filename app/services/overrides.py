@@ -1,6 +1,5 @@
 """Rules lifted for one session for a while: made, listed, ended; looked up in memory. It judges no call."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -51,13 +50,11 @@ class Overrides:
         self._now = now
         self._known: dict[str, Override] = {}
         self._by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
-        self._turn = asyncio.Lock()
-        """So that no reading that began before a change is kept after it."""
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
         """Read what has not ended from SQL. Raises DatabaseUnavailable."""
-        async with self._turn:
+        async with self._changes.turn(KIND):
             self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
 
     def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
@@ -112,7 +109,7 @@ class Overrides:
                 created_at=now,
                 expires_at=now + timedelta(minutes=minutes),
             )
-            async with self._turn, self._database.transaction() as connection:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
                 await store.add(connection, self._organisation, override)
                 await audit.add(
                     connection,
@@ -143,7 +140,7 @@ class Overrides:
         if override is None or not self._covers(principal, "overrides.write", override.user):
             raise NotFound(f"there is no override `{override_id}`")
         try:
-            async with self._turn, self._database.transaction() as connection:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
                 if await store.remove(connection, self._organisation, override_id):
                     await audit.add(
                         connection,

@@ -55,7 +55,8 @@ class Tokens:
 
     async def load(self) -> None:
         """Read all tokens from SQL. Raises DatabaseUnavailable."""
-        self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
+        async with self._changes.turn(KIND):
+            self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
 
     def check(self, text: str) -> Principal:
         """Tell whom a token speaks for.
@@ -151,7 +152,7 @@ class Tokens:
             return
         now = self._now()
         try:
-            async with self._database.transaction() as connection:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
                 await store.revoke(connection, self._organisation, token_id, now)
                 await audit.add(
                     connection,

@@ -38,7 +38,8 @@ class Users:
 
     async def load(self) -> None:
         """Read the directory from SQL. Raises DatabaseUnavailable."""
-        self._directory = await store.load(self._database, self._organisation)
+        async with self._changes.turn(KIND):
+            self._directory = await store.load(self._database, self._organisation)
 
     def find(self, name: str) -> User | None:
         """Find a user by name."""

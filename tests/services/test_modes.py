@@ -1,5 +1,6 @@
 """The orchestrator mode as services see it, on a real database: scopes, work items, two developers on one project."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from app.services.users import Users
 from app.settings import Settings
 from app.store import audit, migrate
 from app.store import changes as numbers
+from app.store import modes as store
 from app.store.redis import Redis
 from app.store.sql import Database
 
@@ -225,3 +227,22 @@ async def test_work_items_do_not_undo_what_a_person_said_on_another_server(modes
     await other.follow_work_items(ALICE.principal, PROJECT, 1)
     await modes.load()
     assert [(one.enabled, one.auto_activated) for one in modes.settings] == [(False, False)]
+
+
+async def test_a_reading_that_began_before_a_change_is_not_kept_after_it(modes, monkeypatch):
+    real, begun, go_on = store.load_all, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments):
+        found = await real(*arguments)
+        begun.set()
+        await go_on.wait()
+        return found
+
+    monkeypatch.setattr(store, "load_all", slow)
+    reading = asyncio.create_task(modes.load())
+    await begun.wait()
+    changing = asyncio.create_task(modes.put(ALICE, setting("user", enabled=True)))
+    await asyncio.wait({changing}, timeout=0.3)
+    go_on.set()
+    await asyncio.gather(reading, changing)
+    assert mode_of(modes, ALICE).enabled

@@ -42,6 +42,7 @@ class RoutingRosters:
         self, database: Database, changes: Changes, policies: Policies, indexes: Indexes, organisation: str
     ) -> None:
         self._database = database
+        self._changes = changes
         self._policies = policies
         self._indexes = indexes
         self._organisation = organisation
@@ -57,7 +58,8 @@ class RoutingRosters:
 
         At the start nothing waits for that: the first prompt has indexed what it needs.
         """
-        self._wanted = {one.key: one for one in await store.active(self._database, self._organisation)}
+        async with self._changes.turn(KIND):
+            self._wanted = {one.key: one for one in await store.active(self._database, self._organisation)}
         if not self._loaded:
             self._loaded, self._pushed = True, self._wanted
         elif self._swapping is None or self._swapping.done():
