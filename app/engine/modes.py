@@ -46,6 +46,10 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             return (self.scope, self.user, self.id)
         return (self.scope, self.id, "")
 
+    def counts(self, now: datetime) -> bool:
+        """Tell whether it has not expired."""
+        return self.expires_at is None or self.expires_at > now
+
 
 class Mode(msgspec.Struct, frozen=True, kw_only=True):
     """The mode that holds, and the settings that were considered, wide to narrow; the last one decided."""
@@ -79,7 +83,7 @@ def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
 
     Expired ones do not count, nor do those that a locked one of the organisation keeps out.
     """
-    live = tuple(s for s in chain if s.expires_at is None or s.expires_at > now)
+    live = tuple(s for s in chain if s.counts(now))
     if not live:
         return Mode()
     if live[0].locked and live[0].scope == "organisation":

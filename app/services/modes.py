@@ -109,6 +109,12 @@ class Modes:
         """All settings of the organisation."""
         return list(self._settings.values())
 
+    @property
+    def locked(self) -> bool:
+        """Tell whether narrower settings count only where they are stricter than the organisation's."""
+        own = self._settings.get(("organisation", "", ""))
+        return own is not None and own.locked and (own.expires_at is None or own.expires_at > self._now())
+
     async def put(self, caller: Caller, setting: ModeSetting, version: str | None = None) -> ModeSetting:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
 
@@ -122,7 +128,7 @@ class Modes:
             before = known.get(setting.key)
             check(version, version_of(before), required=False)
             now = self._now()
-            since = before.activated_at if before is not None and before.enabled else None
+            since = before.activated_at if before is not None and before.enabled and before.counts(now) else None
             stored.append(
                 msgspec.structs.replace(
                     setting,
@@ -133,10 +139,10 @@ class Modes:
             )
             return stored, [] if setting.enabled else _narrower(known, caller, setting)
 
-        await self._change(caller.principal, work)
+        await self._change(caller.principal, work, setting.reason)
         return stored[0]
 
-    async def delete(self, caller: Caller, where: Target, version: str | None = None) -> None:
+    async def delete(self, caller: Caller, where: Target, version: str | None = None, reason: str = "") -> None:
         """Remove a setting; one that is not there is no error.
 
         Raises:
@@ -150,7 +156,7 @@ class Modes:
             return [], [key]
 
         log.info("mode of %s removed by %s", key, caller.principal.user)
-        await self._change(caller.principal, work)
+        await self._change(caller.principal, work, reason)
 
     async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
         """Switch the mode off for the session of a delegated agent, whatever is locked: it is to do the work.
@@ -173,32 +179,35 @@ class Modes:
     async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
         """Switch the mode of this user in this project on with open work items, and off again without any.
 
-        A person's own word stands: what they set, at whatever scope, is never overridden. Returns what was missing.
+        A person's own word stands: what they set, at whatever scope, is never overridden, neither by an on nor by an
+        off. Returns what was missing.
         """
         key: Key = ("user_project", principal.user, project)
-        own = self._settings.get(key)
-        if own is not None and not own.auto_activated:
-            return []
-        on = own is not None and own.enabled
-        if on == (count > 0) or (own is None and self.effective(principal, project, "").chain):
-            return []
         now = self._now()
+
+        def said(own: ModeSetting | None) -> bool:
+            return own is not None and not own.auto_activated and own.counts(now)
+
+        own = self._settings.get(key)
+        on = own is not None and own.auto_activated and own.enabled
+        wider = [one for one in self.effective(principal, project, "").chain if one is not own]
+        if said(own) or on == (count > 0) or (wider and not on):
+            return []
         setting = ModeSetting(
             scope="user_project",
             user=principal.user,
             project=project,
-            enabled=not on,
+            enabled=True,
             level=self._auto_level,
             reason=f"{count} open work items",
-            activated_at=None if on else now,
+            activated_at=now,
             auto_activated=True,
             set_by=principal.user,
             set_at=now,
         )
 
         def work(known: dict[Key, ModeSetting]) -> _Change:
-            meanwhile = known.get(key)
-            return ([], []) if meanwhile is not None and not meanwhile.auto_activated else ([setting], [])
+            return ([], []) if said(known.get(key)) else ([], [key]) if on else ([setting], [])
 
         try:
             await self._change(principal, work)
@@ -206,7 +215,9 @@ class Modes:
             return ["mode"]
         return []
 
-    async def _change(self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change]) -> None:
+    async def _change(
+        self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change], reason: str = ""
+    ) -> None:
         """Put and remove what `work` says of the stored settings.
 
         Counting the change comes first: it lets one change happen at a time, on all servers.
@@ -217,7 +228,7 @@ class Modes:
                 known = {one.key: one for one in await store.load_with(connection, self._organisation)}
                 put, remove = work(known)
                 await store.change(connection, self._organisation, put=put, remove=remove)
-                await _note(connection, actor, known, put, remove)
+                await _note(connection, actor, known, put, remove, reason)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         kept = {key: setting for key, setting in known.items() if key not in set(remove)}
@@ -231,11 +242,18 @@ async def _note(
     known: dict[Key, ModeSetting],
     put: list[ModeSetting],
     remove: list[Key],
+    reason: str,
 ) -> None:
-    """Write into the audit log what was put and removed."""
+    """Write into the audit log what was put and removed; `reason` is why it was removed."""
     for key in known.keys() & remove:
         await audit.add(
-            connection, actor, action="mode.remove", kind="mode", object=_name(key), before=_shown(known[key])
+            connection,
+            actor,
+            action="mode.remove",
+            kind="mode",
+            object=_name(key),
+            before=_shown(known[key]),
+            reason=reason,
         )
     for setting in put:
         await audit.add(

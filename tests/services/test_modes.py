@@ -147,6 +147,31 @@ async def test_work_items_leave_a_person_s_own_on_alone(modes):
     assert mode_of(modes, ALICE).enabled
 
 
+async def test_an_off_of_work_items_leaves_the_word_to_what_others_set_later(modes):
+    for count in (1, 0):
+        await modes.follow_work_items(ALICE.principal, PROJECT, count)
+    await modes.put(LEAD, setting("team", enabled=True, level="strict"))
+    assert mode_of(modes, ALICE).scope == "team"
+    await modes.follow_work_items(ALICE.principal, PROJECT, 2)
+    assert [one.scope for one in mode_of(modes, ALICE).chain] == ["team"]
+
+
+async def test_a_person_s_word_that_has_expired_stops_work_items_no_longer(modes):
+    await modes.put(ALICE, setting("user_project", enabled=False, expires_at=NOON + timedelta(hours=1)))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert not mode_of(modes, ALICE).enabled
+    modes.moment[0] = NOON + timedelta(hours=1)
+    await modes.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert (mode_of(modes, ALICE).enabled, mode_of(modes, ALICE).auto_activated) == (True, True)
+
+
+async def test_switching_on_after_an_expiry_is_a_new_activation(modes):
+    await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
+    modes.moment[0] = NOON + timedelta(hours=2)
+    await modes.put(ALICE, setting("user", enabled=True))
+    assert mode_of(modes, ALICE).activated_at == modes.moment[0]
+
+
 @pytest.mark.parametrize("scope", ["user_project", "user", "project", "team", "organisation"])
 async def test_disabling_clears_the_caller_s_narrower_settings_and_nobody_else_s(modes, scope):
     await modes.put(ALICE, setting("session", enabled=True, level="strict", project=PROJECT))
