@@ -10,6 +10,8 @@ from app.cli.hook_files import Target, shim_folder, shim_state
 from app.cli.hook_settings import installed
 from app.cli.json_edit import UnclearError, check
 
+_SEEN = ("client", "user", "last_seen", "protocol")
+
 
 def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Collect everything, as it is printed with `--json`."""
@@ -25,7 +27,7 @@ def server_report(api: Api) -> dict[str, Any]:
     found: dict[str, Any] = {"url": api.config.url, "answers": False}
     try:
         status = api.request("GET", "/status")
-        seen = [{key: one.get(key) for key in ("client", "user", "last_seen", "protocol")} for one in status["clients"]]
+        seen = [{key: value for key, value in one.items() if key in _SEEN} for one in status["clients"]]
     except ApiError as error:
         return found | {"problem": str(error)}
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -49,7 +51,7 @@ def show(result: dict[str, Any]) -> list[str]:
     fits = {PROTOCOL: "fits the hooks", "unknown": "does not say which hooks it speaks"}
     word = fits.get(server["protocol"], f"speaks protocol {server['protocol']}, the hooks {PROTOCOL}: update the older")
     lines.append(f"server: {server['url']}, version {server['version']}, {word}")
-    lines += [f"last seen: {c['client']} of {c['user']}, {c['last_seen']}" for c in server["clients"]]
+    lines += [f"last seen: {c.get('client')} of {c.get('user')}, {c.get('last_seen')}" for c in server["clients"]]
     return lines
 
 

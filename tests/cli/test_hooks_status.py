@@ -38,7 +38,8 @@ def status_server() -> Iterator[tuple[str, dict[str, Any]]]:
 def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkeypatch, status_server, protocol, word):
     url, answer = status_server
     seen = {"user": "ada", "client": "claude-code", "last_seen": "2026-01-02T03:04:05Z", "protocol": "1"}
-    answer |= {"version": "0.1.0", "clients": [seen]} | ({"protocol": protocol} if protocol else {})
+    script = {"user": "ada", "client": "api", "last_seen": "2026-01-02T03:04:06Z"}  # it says no protocol
+    answer |= {"version": "0.1.0", "clients": [seen, script]} | ({"protocol": protocol} if protocol else {})
     monkeypatch.setenv("BATON_URL", url)
     person.does("install", "--fail-closed")
     person.does("install", "--client", "codex", "--scope", "project")
@@ -54,7 +55,7 @@ def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkey
     assert (mine["transport"], mine["fail_closed"], mine["missing"]) == ("curl", True, [])
     assert found["codex", "project"]["fail_closed"] is False
     assert result["shim"]["state"] == "current"
-    assert result["server"]["clients"] == [seen]
+    assert result["server"]["clients"] == [seen, script]
     text = person.types("status").output
     assert word in text
     assert "2026-01-02T03:04:05Z" in text
