@@ -1,5 +1,6 @@
 """What `delegate.run` says and shows: providers, its acknowledgement, its updates in ACP's shapes. It runs nothing."""
 
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -28,6 +29,18 @@ HELD: tuple[State, ...] = ("leased", "running", "awaiting_permission")
 ACTIVE: tuple[State, ...] = ("queued", *HELD)
 """States in which the session's agent mode is the job's provider."""
 ENDED: tuple[State, ...] = ("completed", "failed", "cancelled", "skipped")
+
+
+def state_after(depends_on: Iterable[str], states: Mapping[str, State]) -> tuple[State, str]:
+    """Tell the state of a job from those of the jobs that it depends on, and which of them failed, "" for none.
+
+    One that is not known any more counts as failed.
+    """
+    found = {job_id: states.get(job_id, "failed") for job_id in depends_on}
+    failed = next((job_id for job_id, state in found.items() if state in ENDED and state != "completed"), "")
+    if failed:
+        return "skipped", failed
+    return ("queued" if all(state == "completed" for state in found.values()) else "blocked"), ""
 
 
 def provider_of(text: str) -> str | None:

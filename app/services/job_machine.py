@@ -11,7 +11,17 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.engine.delegation import ACTIVE, ENDED, HELD, State, acknowledgement, message, tool_call, tool_call_ended
+from app.engine.delegation import (
+    ACTIVE,
+    ENDED,
+    HELD,
+    State,
+    acknowledgement,
+    message,
+    state_after,
+    tool_call,
+    tool_call_ended,
+)
 from app.services.bell import Bell
 from app.services.job_work import Work
 from app.store import clock, job_permissions, jobs, runners
@@ -67,14 +77,8 @@ class JobMachine:
 
     async def first_state(self, connection: AsyncConnection, job: Job) -> tuple[State, str]:
         """Tell the state of a job that waits for nobody's approval, and the dependency that failed, "" for none."""
-        if not job.depends_on:
-            return "queued", ""
-        found = {one.id: one.state for one in await jobs.several(connection, self._organisation, job.depends_on)}
-        states = {job_id: found.get(job_id, "failed") for job_id in job.depends_on}
-        failed = next((job_id for job_id, state in states.items() if state in ENDED and state != "completed"), "")
-        if failed:
-            return "skipped", failed
-        return ("queued" if all(state == "completed" for state in states.values()) else "blocked"), ""
+        states = await jobs.states(connection, self._organisation, job.depends_on) if job.depends_on else {}
+        return state_after(job.depends_on, states)
 
     async def release(self, work: Work, job: Job) -> Job:
         """Let a job wait for its dependencies, be taken by a runner, or be skipped."""

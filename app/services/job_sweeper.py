@@ -1,10 +1,12 @@
 """Ends what nobody else ends: leases, times, cancels, permissions that ran out. One server of all does it at a time."""
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 
-from app.engine.delegation import HELD
+from app.engine.delegation import HELD, state_after
 from app.services.job_machine import JobMachine
 from app.services.job_permissions import JobPermissions
 from app.services.job_work import Work
@@ -17,8 +19,6 @@ from app.store.sql import Database, DatabaseUnavailable
 log = logging.getLogger(__name__)
 
 PERIOD = timedelta(seconds=2)
-LOOK_S = 1.0
-"""How often a process looks whether it is its turn, in seconds."""
 OUTAGE = timedelta(seconds=10)
 """When nobody has swept for so long, no server was up, or the database was away: no runner was heard."""
 WORK = "jobs"
@@ -38,45 +38,48 @@ class JobSweeper:
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep every two seconds, whichever process gets to it, until told to stop."""
         while not stop.is_set():
-            try:
-                await self.take_turn(datetime.now(UTC))
-            except DatabaseUnavailable:
-                pass
-            except Exception:
-                log.exception("jobs could not be looked through")
-            await pause(stop, LOOK_S)
+            wait = PERIOD
+            with contextlib.suppress(DatabaseUnavailable):
+                wait = await self.take_turn(datetime.now(UTC))
+            await pause(stop, wait.total_seconds())
 
-    async def take_turn(self, now: datetime) -> None:
-        """Sweep if it is time; runners that no server could hear get their leases back first."""
+    async def take_turn(self, now: datetime) -> timedelta:
+        """Sweep if it is time, and tell when the next turn is; runners that no server could hear get their leases first."""
         last = await leases.until(self._database, self._organisation, WORK)
         if last is not None and last > now:
-            return
+            return min(last - now, PERIOD)
         if not await leases.take(self._database, self._organisation, WORK, now, PERIOD):
-            return
+            return PERIOD
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:
                 await jobs.renew_all(connection, self._organisation, await clock.now(connection) + LEASE)
         await self.sweep()
+        return PERIOD
 
     async def sweep(self) -> None:
         """Look through all jobs once. Raises DatabaseUnavailable."""
         async with self._database.transaction() as connection:
+            if not await jobs.some_open(connection, self._organisation):
+                return
             now = await clock.now(connection)
             due = await jobs.due(connection, self._organisation, now, now - CANCEL)
-            blocked = await jobs.blocked(connection, self._organisation)
             overdue = await job_permissions.overdue(connection, self._organisation, now)
-            waited_for = {job_id for _, names in blocked for job_id in names}
-            going_on = await jobs.going_on(connection, self._organisation, waited_for)
+            blocked = await jobs.blocked(connection, self._organisation)
+            waited_for = {name for names in blocked.values() for name in names}
+            states = await jobs.states(connection, self._organisation, waited_for) if waited_for else {}
         for job_id, permission_id in overdue:
-            await self._permissions.expire(job_id, permission_id)
+            await _alone(job_id, self._permissions.expire(job_id, permission_id))
         for job_id in due:
-            async with self._machine.work() as work:
-                job = await self._machine.lock(work, job_id)
-                if job is not None and job.state in HELD:
-                    await self._end(work, job)
-        for job_id, names in blocked:
-            if not set(names) <= going_on:
-                await self._machine.advance(job_id)
+            await _alone(job_id, self._look_at(job_id))
+        for job_id, names in blocked.items():
+            if state_after(names, states)[0] != "blocked":
+                await _alone(job_id, self._machine.advance(job_id))
+
+    async def _look_at(self, job_id: str) -> None:
+        async with self._machine.work() as work:
+            job = await self._machine.lock(work, job_id)
+            if job is not None and job.state in HELD:
+                await self._end(work, job)
 
     async def _end(self, work: Work, job: Job) -> None:
         if job.lease_until is not None and job.lease_until < work.now:
@@ -88,3 +91,13 @@ class JobSweeper:
             await self._machine.command(work, job, "cancel", {})
             why = f"the agent was not done within {job.timeout_s} s"
             await self._machine.stop(work, job, "failed", "timeout", why)
+
+
+async def _alone(job_id: str, work: Awaitable[None]) -> None:
+    """Await what is done to one job: what is wrong with it must not keep the others waiting. Raises DatabaseUnavailable."""
+    try:
+        await work
+    except DatabaseUnavailable:
+        raise
+    except Exception:
+        log.exception("job %s could not be looked after", job_id)

@@ -3,14 +3,13 @@
 It does not say what changed: the state's own table does.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database
+from app.store.sql import Database, insert_into
 
 
 class ChangeRow(SQLModel, table=True):
@@ -29,8 +28,7 @@ _changes = ChangeRow.__table__
 
 async def raise_number(connection: AsyncConnection, organisation: str, kind: str) -> None:
     """Count a change, in the transaction of the change itself."""
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    insert = make(_changes).values(organisation=organisation, kind=kind, number=1)
+    insert = insert_into(connection.dialect.name, _changes).values(organisation=organisation, kind=kind, number=1)
     await connection.execute(
         insert.on_conflict_do_update(index_elements=["organisation", "kind"], set_={"number": _changes.c.number + 1})
     )

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from sqlalchemy import Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, row_of, storable
 
 
 class ClientSeenRow(SQLModel, table=True):
@@ -39,23 +38,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 async def note(database: Database, organisation: str, seen: Sequence[Seen]) -> None:
     """Store when clients were last heard of; an older moment never replaces a newer one."""
-    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    insert = make(_seen)
+    insert = insert_into(database.dialect, _seen)
     upsert = insert.on_conflict_do_update(
         index_elements=["organisation", "user", "client"],
         set_={"last_seen": insert.excluded.last_seen, "protocol": insert.excluded.protocol},
         where=_seen.c.last_seen < insert.excluded.last_seen,
     )
-    rows = [
-        {
-            "organisation": organisation,
-            "user": storable(one.user),
-            "client": storable(one.client),
-            "protocol": storable(one.protocol),
-            "last_seen": one.last_seen,
-        }
-        for one in seen
-    ]
+    rows = [row_of(one) | {"organisation": organisation} for one in seen]
     if rows:
         async with database.transaction() as connection:
             await connection.execute(upsert, rows)

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import JSON, Column, Index, Insert, Row, Select, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import JSON, Column, Index, Row, Select, Table, func, select
 from sqlmodel import Field, SQLModel
 
 from app.engine.record import LONGEST_ID, LONGEST_PROJECT, Record
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, storable
 from app.store.whose import Whose
 
 LARGEST_BATCH = 200
@@ -117,9 +116,10 @@ async def add(database: Database, records: Sequence[Record]) -> None:
         {"rule": hit.id, "decision_id": record.id, "effect": hit.effect} for record in records for hit in record.rules
     ]
     async with database.transaction() as connection:
-        await connection.execute(_insert(database, _decisions), [_row(record) for record in records])
+        new = insert_into(database.dialect, _decisions).on_conflict_do_nothing()
+        await connection.execute(new, [_row(record) for record in records])
         if rules:
-            await connection.execute(_insert(database, _rules), rules)
+            await connection.execute(insert_into(database.dialect, _rules).on_conflict_do_nothing(), rules)
 
 
 async def find(
@@ -160,11 +160,6 @@ async def counts(database: Database, organisation: str, wanted: Filters) -> dict
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return dict(sorted((row[0], row[1]) for row in rows))
-
-
-def _insert(database: Database, table: Table) -> Insert:
-    make = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    return make(table).on_conflict_do_nothing()
 
 
 def _row(record: Record) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.delegation import DEFAULT_MODE
 from app.store.job_tables import JobEventRow, JobRow, SessionDelegationRow
 from app.store.jobs import Job
-from app.store.sql import storable
+from app.store.sql import insert_into, storable, storable_json
 
 _events = JobEventRow.__table__
 _jobs = JobRow.__table__
@@ -54,9 +53,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 async def lock_session(connection: AsyncConnection, job: Job) -> Session:
     """Keep others from adding to a job's session until the transaction ends."""
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     row = {"organisation": job.organisation, "user": job.user, "session_id": job.session_id}
-    new = make(_sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
+    new = insert_into(connection.dialect.name, _sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
     locked = new.on_conflict_do_update(index_elements=list(row), set_={"next_no": _sessions.c.next_no})
     found = (await connection.execute(locked.returning(_sessions.c.agent_mode, _sessions.c.next_no))).one()
     return Session(agent_mode=found.agent_mode, next_no=found.next_no)
@@ -92,15 +90,6 @@ async def append(
     )
     values = {"agent_mode": mode, "next_no": session_no + len(events)}
     await connection.execute(update(_sessions).where(*same).values(values))
-
-
-def storable_json(value: Any) -> Any:
-    """Make every text within a JSON value one that both databases store."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {storable(str(key)): storable_json(part) for key, part in value.items()}
-    return [storable_json(part) for part in value] if isinstance(value, list) else value
 
 
 async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: int = LARGEST_READ) -> list[Event]:

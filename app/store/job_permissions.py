@@ -7,9 +7,8 @@ import msgspec
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.store.job_events import storable_json
 from app.store.job_tables import JobPermissionRow
-from app.store.sql import storable
+from app.store.sql import storable, storable_json
 
 _permissions = JobPermissionRow.__table__
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import func, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from app.engine.delegation import ACTIVE, ENDED, HELD, State
+from app.engine.delegation import ACTIVE, HELD, State
 from app.store.job_tables import JobRow
-from app.store.sql import Database, storable
+from app.store.sql import Database, insert_into, row_of, storable
 from app.store.whose import Whose
 
 _jobs = JobRow.__table__
@@ -96,13 +95,7 @@ def _job(row: Any) -> Job:
 
 async def add(connection: AsyncConnection, job: Job) -> bool:
     """Store a new job; False if its user has one of that idempotency key."""
-    row = {
-        name: storable(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(job).items()
-    }
-    row["depends_on"] = list(job.depends_on)
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    insert = make(_jobs).values(row)
+    insert = insert_into(connection.dialect.name, _jobs).values(row_of(job))
     kept = insert.on_conflict_do_nothing(index_elements=["organisation", "user", "idempotency_key"])
     return bool((await connection.execute(kept)).rowcount == 1)
 
@@ -232,20 +225,24 @@ async def due(connection: AsyncConnection, organisation: str, now: datetime, can
     return [row.id for row in await connection.execute(query)]
 
 
-async def blocked(connection: AsyncConnection, organisation: str) -> list[tuple[str, list[str]]]:
-    """Name all blocked jobs, and what each waits for."""
+async def some_open(connection: AsyncConnection, organisation: str) -> bool:
+    """Tell whether a runner has a job, or one waits for others."""
+    query = select(_jobs.c.id).where(_jobs.c.organisation == organisation, _jobs.c.state.in_((*HELD, "blocked")))
+    return (await connection.execute(query.limit(1))).first() is not None
+
+
+async def blocked(connection: AsyncConnection, organisation: str) -> dict[str, list[str]]:
+    """Give all blocked jobs, each with the jobs that it waits for."""
     query = select(_jobs.c.id, _jobs.c.depends_on).where(
         _jobs.c.organisation == organisation, _jobs.c.state == "blocked"
     )
-    return [(row.id, row.depends_on) for row in await connection.execute(query)]
+    return {row.id: row.depends_on for row in await connection.execute(query)}
 
 
-async def going_on(connection: AsyncConnection, organisation: str, ids: Iterable[str]) -> set[str]:
-    """Name those of these jobs that have not ended."""
-    query = select(_jobs.c.id).where(
-        _jobs.c.organisation == organisation, _jobs.c.id.in_(sorted(ids)), _jobs.c.state.not_in(ENDED)
-    )
-    return {row.id for row in await connection.execute(query)}
+async def states(connection: AsyncConnection, organisation: str, ids: Iterable[str]) -> dict[str, State]:
+    """Give the states of those of these jobs that there are."""
+    query = select(_jobs.c.id, _jobs.c.state).where(_jobs.c.organisation == organisation, _jobs.c.id.in_(sorted(ids)))
+    return {row.id: row.state for row in await connection.execute(query)}
 
 
 async def counts(connection: AsyncConnection, organisation: str) -> tuple[dict[str, int], datetime | None]:

@@ -1,13 +1,12 @@
 """The table of work that one process of many does at a time. It does not do the work."""
 
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime
+from app.store.sql import Database, UTCDateTime, insert_into
 
 
 class LeaseRow(SQLModel, table=True):
@@ -26,8 +25,7 @@ _leases = LeaseRow.__table__
 
 async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
     """Take a piece of work for a period; False if somebody has it."""
-    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    insert = make(_leases).values(organisation=organisation, work=work, until=now + period)
+    insert = insert_into(database.dialect, _leases).values(organisation=organisation, work=work, until=now + period)
     taken = insert.on_conflict_do_update(
         index_elements=["organisation", "work"], set_={"until": now + period}, where=_leases.c.until <= now
     )

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import Table, delete, false, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from app.engine.modes import ModeSetting
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, row_of, storable
 
 Key = tuple[str, str, str]
 
@@ -70,20 +69,15 @@ async def change(
     """
     rows = [_row(organisation, setting) for setting in put]
     gone = [_digest(organisation, key) for key in remove]
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     if gone:
         await connection.execute(delete(_modes).where(_modes.c.key.in_(gone)))
     for row in rows:
-        insert = make(_modes).values(row)
+        insert = insert_into(connection.dialect.name, _modes).values(row)
         await connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=row))
 
 
 def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:
-    row = {
-        name: storable(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(setting).items()
-    }
-    return row | {"key": _digest(organisation, setting.key), "organisation": organisation}
+    return row_of(setting) | {"key": _digest(organisation, setting.key), "organisation": organisation}
 
 
 def _digest(organisation: str, key: Key) -> str:

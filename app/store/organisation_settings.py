@@ -3,11 +3,10 @@
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Column, Table, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database
+from app.store.sql import Database, insert_into
 
 
 class OrganisationSettingRow(SQLModel, table=True):
@@ -39,8 +38,8 @@ async def put(connection: AsyncConnection, organisation: str, key: str, value: d
     """Store a setting as this version; False if another change has made it already."""
     row = {"organisation": organisation, "key": key, "value": value, "version": version}
     if version == 1:
-        make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        done = await connection.execute(make(_settings).values(row).on_conflict_do_nothing())
+        new = insert_into(connection.dialect.name, _settings).values(row)
+        done = await connection.execute(new.on_conflict_do_nothing())
         return bool(done.rowcount == 1)
     change = update(_settings).where(
         _settings.c.organisation == organisation, _settings.c.key == key, _settings.c.version == version - 1

@@ -1,14 +1,14 @@
 """The table of rules that are lifted for one session, and its queries. It does not judge calls."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from sqlalchemy import Index, Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, row_of
 
 
 class OverrideRow(SQLModel, table=True):
@@ -59,11 +59,7 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Ove
 
 async def add(connection: AsyncConnection, organisation: str, override: Override) -> None:
     """Store an override."""
-    row: dict[str, Any] = {
-        name: storable(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(override).items()
-    }
-    await connection.execute(insert(_overrides).values(row | {"organisation": organisation}))
+    await connection.execute(insert(_overrides).values(row_of(override) | {"organisation": organisation}))
 
 
 async def remove(connection: AsyncConnection, organisation: str, override_id: str) -> bool:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from sqlalchemy import JSON, Column, Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, storable
 
 
 class PolicyRevisionRow(SQLModel, table=True):
@@ -45,8 +44,7 @@ async def note(database: Database, organisation: str, revision: str, files: Mapp
         "first_at": at,
         "activated_at": at,
     }
-    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    insert = make(_revisions).values(row)
+    insert = insert_into(database.dialect, _revisions).values(row)
     async with database.transaction() as connection:
         await connection.execute(
             insert.on_conflict_do_update(index_elements=["organisation", "revision"], set_={"activated_at": at})

@@ -5,14 +5,13 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from app.engine.delegation import HELD
 from app.store.job_tables import JobRow, RunnerCommandRow, RunnerRow
 from app.store.jobs import Job
-from app.store.sql import storable
+from app.store.sql import insert_into, row_of, storable
 from app.store.whose import Whose
 
 _jobs = JobRow.__table__
@@ -48,22 +47,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any]
 
 
-async def put(connection: AsyncConnection, runner: Runner) -> str:
-    """Note that a runner was heard of; give the boot that it ran before, "" for a new one."""
-    same = (
-        _runners.c.organisation == runner.organisation,
-        _runners.c.user == storable(runner.user),
-        _runners.c.id == runner.id,
-    )
-    before = (await connection.execute(select(_runners.c.boot_id).where(*same).with_for_update())).scalar()
-    row = {
-        name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
-        for name, value in msgspec.structs.asdict(runner).items()
-    }
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    insert_ = make(_runners).values(row)
-    await connection.execute(insert_.on_conflict_do_update(index_elements=["organisation", "user", "id"], set_=row))
-    return str(before or "")
+async def put(connection: AsyncConnection, runner: Runner) -> None:
+    """Note that a runner was heard of, and hold its row until the transaction ends."""
+    row = row_of(runner)
+    new = insert_into(connection.dialect.name, _runners).values(row)
+    await connection.execute(new.on_conflict_do_update(index_elements=["organisation", "user", "id"], set_=row))
 
 
 async def find(connection: AsyncConnection, organisation: str, whose: Whose) -> list[Runner]:

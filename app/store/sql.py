@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from sqlalchemy import DateTime, Dialect, event, text
+from sqlalchemy import DateTime, Dialect, Table, event, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -68,6 +69,28 @@ def storable(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def storable_json(value: Any) -> Any:
+    """Make every text within a JSON value one that both databases store."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(part) for key, part in value.items()}
+    return [storable_json(part) for part in value] if isinstance(value, list) else value
+
+
+def row_of(struct: msgspec.Struct) -> dict[str, Any]:
+    """Give a struct as a row: a column a field, texts storable, tuples as lists."""
+    return {
+        name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
+        for name, value in msgspec.structs.asdict(struct).items()
+    }
+
+
+def insert_into(dialect: str, table: Table) -> sqlite.Insert:
+    """Begin an insert that can say what is done on a conflict, which each database has in a class of its own."""
+    return sqlite.insert(table) if dialect == "sqlite" else cast("sqlite.Insert", postgresql.insert(table))
 
 
 def database_url(settings: Settings) -> URL:

@@ -5,11 +5,10 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from sqlalchemy import Table, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, row_of, storable
 
 
 class UserRow(SQLModel, table=True):
@@ -116,12 +115,8 @@ async def find(connection: AsyncConnection, organisation: str, kind: type[T], na
 async def put(connection: AsyncConnection, organisation: str, row: User | Team | Project) -> None:
     """Store a user, a team or a project, in the place of the one of that name."""
     table = _TABLES[type(row)]
-    values = {
-        name: storable(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(row).items()
-    }
-    make: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    insert = make(table).values(values | {"organisation": organisation})
+    values = row_of(row)
+    insert = insert_into(connection.dialect.name, table).values(values | {"organisation": organisation})
     await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "name"], set_=values))
 
 
