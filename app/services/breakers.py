@@ -63,13 +63,14 @@ class Breakers:
 
     async def load(self) -> None:
         """Read from SQL what people hold; a reset since the last time starts a breaker anew. Raises DatabaseUnavailable."""
-        holds, _ = await self._read()
-        for name, breaker in self._known.items():
-            hold = holds.get(name, Hold())
-            if self._loaded and hold.resets != breaker.hold.resets:
-                breaker.agreement = Agreement()
-                await breaker.forget()
-            breaker.hold = hold
+        async with self._changes.turn(KIND):
+            holds, _ = await self._read()
+            for name, breaker in self._known.items():
+                hold = holds.get(name, Hold())
+                if self._loaded and hold.resets != breaker.hold.resets:
+                    breaker.agreement = Agreement()
+                    await breaker.forget()
+                breaker.hold = hold
         self._loaded = True
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -126,13 +127,14 @@ class Breakers:
                 f"there is no breaker `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; there are: {known}")
             )
         try:
-            hold = await self._store(principal, name, action, reason)
+            async with self._changes.turn(KIND):
+                hold = await self._store(principal, name, action, reason)
+                if action == "reset":
+                    breaker.agreement = Agreement()
+                    await breaker.forget()
+                breaker.hold = hold
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
-        if action == "reset":
-            breaker.agreement = Agreement()
-            await breaker.forget()
-        breaker.hold = hold
         self._changes.announce(KIND)
         log.warning("breaker `%s`: `%s` by %s", name, action, principal.user)
         return breaker.seen()

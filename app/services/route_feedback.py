@@ -1,5 +1,6 @@
 """What people say of routes, and the weights of each team that follow from it. It scores no prompt."""
 
+import asyncio
 from collections.abc import Awaitable
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -43,8 +44,9 @@ class RouteFeedback:
 
     async def load(self) -> None:
         """Read the active fits. Raises DatabaseUnavailable."""
-        fits = await routing_fits.active(self._database, self._organisation)
-        self._active = {fit.team: msgspec.convert(fit.weights, Weights) for fit in fits}
+        async with self._changes.turn(KIND):
+            fits = await routing_fits.active(self._database, self._organisation)
+            self._active = {fit.team: msgspec.convert(fit.weights, Weights) for fit in fits}
 
     def weights(self, principal: Principal) -> Weights:
         """Give the weights that a caller's prompts are scored with."""
@@ -88,7 +90,7 @@ class RouteFeedback:
         return await self._read(routing_fits.of_team(self._database, principal.organisation, team))
 
     async def fit(self, principal: Principal, team: str) -> Fit:
-        """Fit a team's weights to its feedback and store them; they are not in force yet.
+        """Fit a team's weights to its feedback, beside the loop, and store them; they are not in force yet.
 
         Raises:
             Conflict: there is too little feedback.
@@ -100,7 +102,8 @@ class RouteFeedback:
         found = await self._read(route_feedback.of_team(self._database, organisation, team, MOST_FEEDBACK))
         if len(found) < LEAST:
             raise Conflict(f"team `{team}` has {len(found)} words of feedback; a fit needs at least {LEAST}")
-        done = refit([_sample(one) for one in found], self._active.get(team, DEFAULT), self.threshold)
+        samples = [_sample(one) for one in found]
+        done = await asyncio.to_thread(refit, samples, self._active.get(team, DEFAULT), self.threshold)
         report = {
             "samples": done.samples,
             "before": msgspec.structs.asdict(done.before),

@@ -1,14 +1,13 @@
 """The table of what people said of routes, and its queries. It keeps no prompt: only what the scorer saw of one."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Index, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import JSON, Column, Index, Table, select
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, row_of, storable
 
 
 class RouteFeedbackRow(SQLModel, table=True):
@@ -47,9 +46,7 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
 
 async def put(database: Database, organisation: str, feedback: Feedback) -> None:
     """Store a word; a later one of the same person on the same route takes its place."""
-    row = {name: storable(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(feedback).items()}
-    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    insert = make(_feedback).values(row | {"organisation": organisation})
+    insert = insert_into(database.dialect, _feedback).values(row_of(feedback) | {"organisation": organisation})
     async with database.transaction() as connection:
         await connection.execute(
             insert.on_conflict_do_update(
@@ -70,10 +67,3 @@ async def of_team(database: Database, organisation: str, team: str, limit: int) 
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), Feedback) for row in rows]
-
-
-async def count(database: Database, organisation: str, team: str) -> int:
-    """Count a team's feedback."""
-    query = select(func.count()).where(_feedback.c.organisation == organisation, _feedback.c.team == storable(team))
-    async with database.transaction() as connection:
-        return int((await connection.execute(query)).scalar() or 0)

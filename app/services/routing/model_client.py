@@ -12,8 +12,6 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import msgspec
 
-log = logging.getLogger(__name__)
-
 MOST_BYTES = 2 * 1024 * 1024
 """Of an answer, which may be one event a token; what is longer is cut off, and refused."""
 MOST_CONNECTIONS = 32

@@ -1,0 +1,92 @@
+"""Fitting a team's weights as the server does it, on a real database; over HTTP it is tried in `tests/api`."""
+
+import asyncio
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.engine.principal import Principal
+from app.engine.routing.features import NAMES
+from app.engine.routing.refit import LEAST, refit
+from app.services import route_feedback
+from app.services.changes import Changes
+from app.services.route_feedback import RouteFeedback
+from app.settings import Settings
+from app.store import route_feedback as store
+from app.store import routing_fits
+from app.store.redis import Redis
+from app.store.route_feedback import Feedback
+from app.store.route_traces import RouteTraces
+from app.store.sql import Database
+
+LEA = Principal(organisation="acme", team="web", user="lea", role="lead")
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def database(sqlite_url):
+    database = Database(Settings(database_url=sqlite_url))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def feedback(database):
+    redis = Redis("redis://127.0.0.1:1", timeout_s=0.05)
+    changes = Changes(redis, database, "acme")
+    return RouteFeedback(database, changes, RouteTraces(redis), organisation="acme", threshold=0.3)
+
+
+async def judged(database):
+    for number in range(LEAST):
+        word = Feedback(
+            route_id=str(number),
+            user="ann",
+            team="web",
+            at=NOON + timedelta(minutes=number),
+            selected="a",
+            right_agent="a",
+            agents=["a", "b"],
+            features=[[1.0] * len(NAMES), [0.1] * len(NAMES)],
+        )
+        await store.put(database, "acme", word)
+
+
+async def test_calls_are_decided_while_weights_are_fitted(feedback, database, monkeypatch):
+    await judged(database)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*arguments):
+        begun.set()
+        assert go_on.wait(10), "the loop stood still meanwhile"
+        return refit(*arguments)
+
+    monkeypatch.setattr(route_feedback, "refit", slow)
+    fitting = asyncio.create_task(feedback.fit(LEA, ""))
+    await asyncio.to_thread(begun.wait, 10)
+    go_on.set()
+    assert (await fitting).report["samples"] == LEAST
+
+
+async def test_a_reading_that_began_before_a_fit_was_activated_is_not_kept_after_it(feedback, database, monkeypatch):
+    await judged(database)
+    await feedback.fit(LEA, "")
+    usual = feedback.weights(LEA)
+    real, begun, go_on = routing_fits.active, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments):
+        found = await real(*arguments)
+        if not begun.is_set():
+            begun.set()
+            await go_on.wait()
+        return found
+
+    monkeypatch.setattr(routing_fits, "active", slow)
+    reading = asyncio.create_task(feedback.load())
+    await begun.wait()
+    activating = asyncio.create_task(feedback.activate(LEA, "", 1))
+    await asyncio.wait({activating}, timeout=0.3)
+    go_on.set()
+    await asyncio.gather(reading, activating)
+    assert feedback.weights(LEA) != usual
