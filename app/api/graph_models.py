@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from app.api.spawn import PURPOSE, Clean, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
+from app.api.spawn import PURPOSE, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
 from app.engine.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
 from app.services.graphs import NewGraph
 from app.store.graphs import StoredGraph
 
-TaskName = Annotated[str, Clean, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+TaskName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 MOST_TASKS = 500
 
 

@@ -1,4 +1,4 @@
-"""JSON in and out of the hot paths. It does not validate fields: the readers of each payload do."""
+"""JSON in and out of the hot paths, and whole characters for all others. It validates no field: each payload's reader does."""
 
 import json
 import re
@@ -13,7 +13,8 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _BOM = b"\xef\xbb\xbf"
 _ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
 )
 
 
@@ -22,8 +23,8 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def whole_characters(body: bytes) -> bytes:
-    r"""Put U+FFFD in the place of each escaped half of a surrogate pair (`\ud800`), which no store takes."""
-    if b"\\ud" not in body and b"\\uD" not in body:
+    r"""Put U+FFFD in the place of each escaped NUL (`\u0000`) and half of a surrogate pair (`\ud800`): no store takes them."""
+    if b"\\u0000" not in body and b"\\ud" not in body and b"\\uD" not in body:
         return body
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], body)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.limits import ADMIN
@@ -13,16 +13,13 @@ from app.errors import Invalid
 from app.services.caller import Caller
 from app.services.spawn import Spawned
 from app.services.spawn_jobs import Asked
-from app.store.sql import storable
 
 router = APIRouter(tags=["spawn"])
-Clean = BeforeValidator(lambda value: storable(value) if isinstance(value, str) else value)
-"""Makes a text that can be stored and sent: without NUL and halves of surrogate pairs."""
-Text = Annotated[str, Clean, Field(max_length=1_024)]
-LongText = Annotated[str, Clean, Field(max_length=10_000)]
-Prompt = Annotated[str, Clean, Field(max_length=131_072)]
-Name = Annotated[str, Clean, Field(max_length=200)]
-Model = Annotated[str, Clean, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
+Text = Annotated[str, Field(max_length=1_024)]
+LongText = Annotated[str, Field(max_length=10_000)]
+Prompt = Annotated[str, Field(max_length=131_072)]
+Name = Annotated[str, Field(max_length=200)]
+Model = Annotated[str, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
 """A model's name; it becomes an argument of a command, so it is none of its options."""
 
 
