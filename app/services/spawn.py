@@ -9,7 +9,6 @@ import msgspec
 from uuid_utils import uuid4
 
 from app.engine.agents import Rosters
-from app.engine.policy.policy_set import PolicySet
 from app.engine.principal import Principal
 from app.engine.spawn import Refusal, RefusalCode, judge
 from app.engine.spawn_plan import Plan
@@ -18,8 +17,8 @@ from app.services.permissions import require
 from app.services.policies import Policies
 from app.services.spawn_jobs import Asked, SpawnJobs
 
-_TRIES = 50
-"""How often the policies of a caller are waited for, each time for as long as a call would wait."""
+_PATIENCE_S = 5.0
+"""How long a start, unlike a call, waits until the policies of its caller are combined, in seconds."""
 _STATUS: Mapping[RefusalCode, int] = {
     "already_spawned": 409,
     "conflict": 409,
@@ -87,21 +86,12 @@ class Spawns:
         Raises:
             Invalid: there is no roster of that name.
         """
-        rosters = (await self._in_force(principal, project)).rosters
+        rosters = (await self._policies.prepare(principal, project, wait_s=_PATIENCE_S)).policies.rosters
         if not roster:
             return rosters.around(agent, spawner)
         if roster not in rosters.by_id:
             raise Invalid("roster", f"is `{roster}`, which is no roster", sorted(rosters.by_id))
         return rosters.alone(roster)
-
-    async def _in_force(self, principal: Principal, project: str) -> PolicySet:
-        """Give the policies of a caller; a start, unlike a call, waits until their layers are combined."""
-        for _ in range(_TRIES):
-            found = self._policies.find(principal, project)
-            if found is not None:
-                return found.policies
-            await self._policies.prepare(principal, project)
-        return self._policies.active
 
 
 def refused(refusal: Refusal, prefix: str = "") -> SpawnRefused:
