@@ -14,6 +14,7 @@ from app.engine.graph_spawn import Breach, closes_at
 from app.engine.principal import Principal
 from app.engine.task_graph import Graph, settled
 from app.errors import NotFound, StoreUnavailable
+from app.store import clock
 from app.store import graphs as store
 from app.store.graphs import StoredGraph, Violation
 from app.store.sql import Database, DatabaseUnavailable
@@ -42,7 +43,7 @@ async def holding(
         StoreUnavailable: the database is away; nothing was changed.
     """
     try:
-        async with database.transaction() as connection:
+        async with clock.writing(database) as connection:
             at = await store.now(connection)
             if arrived is not None:
                 at -= timedelta(seconds=asyncio.get_running_loop().time() - arrived)

@@ -26,6 +26,7 @@ from app.services.spawn_jobs import Asked, SpawnJobs
 from app.store import graphs as store
 from app.store.graphs import StoredGraph
 from app.store.sql import Database, DatabaseUnavailable
+from app.store.whose import Whose
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +48,6 @@ class GraphSpawns:
         self._jobs = jobs
         self._organisation = organisation
         self._closing = asyncio.Event()
-        # SQLite's writers wait for each other without an order and not for long; this process's own wait here.
-        self._turn = asyncio.Lock() if database.dialect == "sqlite" else contextlib.nullcontext()
 
     async def spawn(
         self, principal: Principal, graph_id: str, task: str, asked: Asked, *, arrived: float | None = None
@@ -86,7 +85,7 @@ class GraphSpawns:
         fitted = {name: _fitted(before, name, one) for name, one in asked.items()}
         plans = {name: await self._spawns.judge(principal, one) for name, one in fitted.items()}
         jobs: list[Job] = []
-        async with self._turn, holding(self._database, principal, graph_id, arrived=arrived) as held:
+        async with holding(self._database, principal, graph_id, arrived=arrived) as held:
             stored, spawned = await self._start(principal, held, fitted, plans, jobs)
         for job in jobs:
             await self._jobs.announce(job)
@@ -112,7 +111,7 @@ class GraphSpawns:
         """
         async with self._database.transaction() as connection:
             at = await store.now(connection)
-            found = await store.lock(connection, self._organisation, graph_id)
+            found = await store.get(connection, self._organisation, graph_id, Whose())
         if found is None:
             return []
         principal = Principal(organisation=self._organisation, team=found.team, user=found.user)
@@ -124,7 +123,7 @@ class GraphSpawns:
             except (SpawnRefused, Invalid) as error:
                 plans[name] = error.detail
         jobs: list[Job] = []
-        async with self._turn, holding(self._database, principal, graph_id) as held:
+        async with holding(self._database, principal, graph_id) as held:
             left = [name for name in due(held.stored.graph, held.at) if name in plans]
             good = {name: plan for name in left if isinstance(plan := plans[name], Plan)}
             bad = {name: detail for name in left if isinstance(detail := plans[name], str)}

@@ -30,6 +30,7 @@ from app.services.reach import whose
 from app.services.spawn import Spawns, refused
 from app.services.spawn_jobs import Execute
 from app.services.users import Users
+from app.store import clock
 from app.store import graphs as store
 from app.store.graphs import StoredGraph, Violation
 from app.store.jobs import Job
@@ -96,7 +97,7 @@ class Graphs:
             on_window_close=new.on_window_close or ("auto_spawn" if new.execute == "run" else "refuse"),
         )
         try:
-            async with self._database.transaction() as connection:
+            async with clock.writing(self._database) as connection:
                 stored = StoredGraph(
                     id=f"graph_{uuid7().hex}",
                     team=principal.team,

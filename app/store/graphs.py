@@ -1,16 +1,18 @@
 """The queries of task graphs; every change of one holds its row. It judges nothing."""
 
+from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import delete, func, insert, literal, null, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.task_graph import Barrier, Graph, Level, OnWindowClose, Task
+from app.store import clock
 from app.store.graph_tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 from app.store.retention import LARGEST_BATCH
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, storable
 from app.store.whose import Whose
 
 _graphs = TaskGraphRow.__table__
@@ -93,14 +95,9 @@ async def get(connection: AsyncConnection, organisation: str, graph_id: str, who
 
 
 async def lock(connection: AsyncConnection, organisation: str, graph_id: str) -> StoredGraph | None:
-    """Read a graph and hold its row until the transaction ends, so that one change at a time sees it."""
-    here = (_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
-    query = select(*_HEAD).where(*here)
-    if connection.dialect.name == "sqlite":  # a write takes the whole file, as BEGIN IMMEDIATE does
-        await connection.execute(update(_graphs).where(*here).values(id=_graphs.c.id))
-    else:
-        query = query.with_for_update()
-    row = (await connection.execute(query)).first()
+    """Read a graph and hold its row until the transaction, one of `clock.writing`, ends: one change at a time sees it."""
+    query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
+    row = (await connection.execute(query.with_for_update())).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
 
 
@@ -160,10 +157,9 @@ async def find(
 async def due(database: Database, organisation: str, limit: int = 100) -> list[str]:
     """Name graphs whose window has closed with tasks left that the server must start."""
     async with database.transaction() as connection:
-        moment = literal(await now(connection), UTCDateTime())
         query = (
             select(_graphs.c.id)
-            .where(_graphs.c.organisation == organisation, _graphs.c.closes_at != null(), _graphs.c.closes_at < moment)
+            .where(_graphs.c.organisation == organisation, _graphs.c.closes_at < await clock.now(connection))
             .order_by(_graphs.c.closes_at)
             .limit(limit)
         )
@@ -194,8 +190,10 @@ def _task_row(task: Task) -> dict[str, Any]:
 
 async def _with_tasks(connection: AsyncConnection, heads: Any) -> list[StoredGraph]:
     query = select(_tasks).where(_tasks.c.graph_id.in_([head.id for head in heads])).order_by(_tasks.c.position)
-    rows = (await connection.execute(query)).all()
-    return [_stored(head._asdict(), [row._asdict() for row in rows if row.graph_id == head.id]) for head in heads]
+    rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in await connection.execute(query):
+        rows[row.graph_id].append(row._asdict())
+    return [_stored(head._asdict(), rows[head.id]) for head in heads]
 
 
 def _stored(head: dict[str, Any], rows: list[dict[str, Any]]) -> StoredGraph:
