@@ -9,8 +9,9 @@ from app.engine.call import ToolCall
 MOST = 20
 """Files of one call that are looked at."""
 
+PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+"""Finds the files that a patch names."""
 _LONGEST_CACHED = 2_000
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...]:
@@ -18,7 +19,7 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
     named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
     for value in call.tool_input.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
-            named += _PATCHED.findall(value)
+            named += PATCHED.findall(value)
     if not any(named):
         return ()
     root = call.project_root or call.cwd

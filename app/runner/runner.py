@@ -5,6 +5,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from app.runner.spool import left
 from app.runner.wire import WAIT_S, Command, Lease, Link, Polled, Refused, Server, ServerAway
 from app.runner.worktrees import Worktrees
 
-VERSION = "0.1.0"
+VERSION = version("baton")
 FULL_WAIT_S = 1
 """Longest poll while no slot is free, in seconds: so long a slot that gets free may stay so."""
 _LAST_S = 10.0

@@ -61,12 +61,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Polled(msgspec.Struct, frozen=True, kw_only=True):
-    """What a poll gives: jobs to start, commands, jobs that are lost, and how long a lease lasts in seconds."""
+    """What a poll gives: jobs to start, commands, jobs that are lost."""
 
     jobs: list[Lease] = []
     commands: list[Command] = []
     lost: list[str] = []
-    lease_s: float = 60
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -149,10 +148,10 @@ class Server:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S, method: str = "POST") -> bytes:
+    async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S) -> bytes:
         content, headers = msgspec.json.encode(body), {"Content-Type": "application/json"}
         try:
-            response = await self._client.request(method, path, content=content, headers=headers, timeout=limit_s)
+            response = await self._client.post(path, content=content, headers=headers, timeout=limit_s)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:

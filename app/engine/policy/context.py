@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.engine.agents import AgentCall, AgentMatch, agent_call
 from app.engine.call import ToolCall
+from app.engine.edits import PATCHED
 from app.engine.places import Place, Reach, normal, resolve, within
 from app.engine.shell.model import Program, Shell, Write
 from app.engine.verdict import Facts
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from app.engine.policy.policy_set import PolicySet
     from app.engine.policy.reading import Reading
 
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
 _MAX_PATHS = 100
@@ -164,7 +164,7 @@ def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call:
         return ()
     paths: list[str] = []
     if patch is not None and isinstance(text := tool_input.get(patch), str):
-        paths += (found.strip() for found in islice(_PATCHED.findall(text), _MAX_PATHS))
+        paths += (found.strip() for found in islice(PATCHED.findall(text), _MAX_PATHS))
     for key in path_keys.intersection(tool_input):
         value = tool_input[key]
         if isinstance(value, str):
