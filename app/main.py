@@ -32,6 +32,7 @@ from app.services.changes import Changes
 from app.services.clients_seen import ClientsSeen
 from app.services.counters import Counters
 from app.services.decisions import Decisions
+from app.services.delegated_sessions import DelegatedSessions
 from app.services.delegation import delegation
 from app.services.health import Health
 from app.services.hooks import Hooks
@@ -142,8 +143,15 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
     _in_background(seen.run, stack)
     rate = CallRate(settings.rate_per_minute, settings.rate_burst)
     history = History(redis, ttl_s=settings.history_ttl_s, rate=rate)
-    sessions = Sessions(modes=modes, history=history, recorder=recorder, policies=loaded, users=users)
-    overrides = Overrides(database, changes, users, loaded, organisation=settings.organisation)
+    sessions = Sessions(
+        modes=modes,
+        history=history,
+        recorder=recorder,
+        policies=loaded,
+        users=users,
+        delegated=DelegatedSessions(database, modes),
+    )
+    overrides = Overrides(database, changes, users, loaded, modes, organisation=settings.organisation)
     await overrides.load()
     kept = Retention(database, settings.organisation)
     _in_background(kept.run, stack)

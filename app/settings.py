@@ -16,6 +16,7 @@ ELSEWHERE = frozenset(
         "BATON_CA_FILE",
         "BATON_DEBUG",
         "BATON_DISABLED",
+        "BATON_JOB",
         "BATON_PROJECT",
         "BATON_ROOT",
         "BATON_SESSION",

@@ -81,7 +81,11 @@ write_request() { # CLIENT EVENT: sets request, which curl reads from a descript
   option url "${BATON_URL%/}/hooks/$1?event=$2"
   [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
   [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"
-  [ "$event" != SessionStart ] || { count_work_items && option header "Baton-Work-Items: $work_items"; }
+  if [ "$event" = SessionStart ]; then
+    count_work_items
+    option header "Baton-Work-Items: $work_items"
+    option header "Baton-Job: ${BATON_JOB-}"
+  fi
   set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.dependencies import CallerOf, ServicesOf
+from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.job_models import JobErrorModel, UsageModel
 from app.api.jobs import JobId
 from app.errors import StoreUnavailable
@@ -198,7 +198,7 @@ async def list_runners(caller: CallerOf, services: ServicesOf) -> RunnersModel:
 
 @router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
 async def poll_runner(
-    request: Request, caller: CallerOf, services: ServicesOf, runner_id: RunnerId, body: PollBody
+    request: Request, caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, runner_id: RunnerId, body: PollBody
 ) -> NewsModel:
     """Renew a runner's leases, and wait for jobs, commands and losses."""
     if services.health.phase != "ready":
@@ -214,7 +214,7 @@ async def poll_runner(
     async def gone() -> bool:
         return services.health.phase != "ready" or await request.is_disconnected()
 
-    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, gone)
+    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, gone, arrived=arrived)
     return NewsModel(
         jobs=[LeaseModel.of(lease) for lease in news.jobs],
         commands=[CommandModel.model_validate(one, from_attributes=True) for one in news.commands],

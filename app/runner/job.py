@@ -165,7 +165,7 @@ class Job:
             outbox.put(kind, body)
 
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
-        env = environment(self._env, provider, task.thinking_budget)
+        env = environment(self._env, provider, task.thinking_budget) | {"BATON_JOB": lease.job}
         self.note = f"starting {provider.command[0]}"
         tree = await Tree.start(driver.command(), cwd=folder, env=env)
         working = asyncio.create_task(driver.work(tree))

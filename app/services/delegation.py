@@ -5,12 +5,13 @@ import msgspec
 from app.engine.prices import read
 from app.services.agent_modes import AgentModes
 from app.services.bell import Bell
+from app.services.delegated_sessions import DelegatedSessions, Exempting
 from app.services.job_analytics import JobAnalytics
 from app.services.job_control import JobControl
 from app.services.job_counts import JobCounts
 from app.services.job_machine import JobMachine
 from app.services.job_permissions import Decider, JobPermissions
-from app.services.job_reports import Exempting, JobReports
+from app.services.job_reports import JobReports
 from app.services.job_streams import JobStreams
 from app.services.job_sweeper import JobSweeper
 from app.services.jobs import Jobs
@@ -44,7 +45,7 @@ def delegation(
     organisation = settings.organisation
     bell = Bell(redis, organisation)
     machine = JobMachine(database, bell, organisation)
-    reports = JobReports(machine, modes)
+    reports = JobReports(machine, DelegatedSessions(database, modes))
     permissions = JobPermissions(machine, reports, rules, wait_s=settings.permission_s)
     return Delegation(
         agent_modes=AgentModes(database, users),

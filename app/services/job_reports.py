@@ -1,14 +1,15 @@
 """What runners tell of their jobs: events, and how a job ended. Only the holder of the lease is believed."""
 
 import hmac
-from datetime import datetime, timedelta
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from app.engine.delegation import ENDED, HELD, State, progress_of
 from app.engine.principal import Principal
 from app.errors import Invalid, LeaseLost, NotFound, StoreUnavailable
+from app.services.delegated_sessions import DelegatedSessions
 from app.services.job_machine import JobMachine
 from app.services.job_work import Work
 from app.services.permissions import require
@@ -20,8 +21,6 @@ from app.store.sql import DatabaseUnavailable
 KINDS = ("session.update", "agent.session", "workspace.diff")
 """Types of events that a runner may send."""
 FINISHES = ("completed", "failed", "cancelled")
-EXEMPT = timedelta(days=1)
-"""How long the mode stays off for an agent's session, which may go on in the next job."""
 _AWAY = "the database is away; nothing of this was stored, send it again"
 
 
@@ -58,20 +57,12 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     cancel: bool
 
 
-class Exempting(Protocol):
-    """What keeps the orchestrator mode from holding for those who were handed the work: `Modes`."""
-
-    async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
-        """Switch the mode off for a session. Raises StoreUnavailable."""
-        ...
-
-
 class JobReports:
     """Takes in what runners tell."""
 
-    def __init__(self, machine: JobMachine, modes: Exempting) -> None:
+    def __init__(self, machine: JobMachine, delegated: DelegatedSessions) -> None:
         self._machine = machine
-        self._modes = modes
+        self._delegated = delegated
 
     async def report(
         self,
@@ -113,10 +104,8 @@ class JobReports:
         raise LeaseLost(late)
 
     async def _exempt(self, principal: Principal, job: Job, events: list[Told], now: datetime) -> None:
-        """Let the agent work in its session, under the login of whose runner it is; never whoever delegated, in theirs."""
-        sessions = {str(one.body.get("id", "")) for one in events if one.type == "agent.session"}
-        for session in sorted(sessions - {"", job.session_id}):
-            await self._modes.let_work(principal, session, f"the agent of {job.id}", now + EXEMPT)
+        for session in sorted({str(one.body.get("id", "")) for one in events if one.type == "agent.session"}):
+            await self._delegated.let_work(principal, job, session, now)
 
     async def held(self, work: Work, principal: Principal, runner_id: str, job_id: str) -> Job:
         """Lock a job that a principal's runner has, or had.

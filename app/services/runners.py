@@ -90,19 +90,34 @@ class Runners:
         except DatabaseUnavailable:
             raise StoreUnavailable("runners cannot be read now; try again") from None
 
-    async def poll(self, principal: Principal, runner_id: str, poll: Poll, gone: Callable[[], Awaitable[bool]]) -> News:
+    async def poll(
+        self,
+        principal: Principal,
+        runner_id: str,
+        poll: Poll,
+        gone: Callable[[], Awaitable[bool]],
+        *,
+        arrived: float | None = None,
+    ) -> News:
         """Renew a runner's leases, and give it jobs and commands as soon as there are some; `gone` tells that it left.
+
+        `arrived` is when the poll came, by the loop's clock; now if it is not given.
 
         Raises:
             Forbidden: the role runs no jobs.
             StoreUnavailable: the database is away.
         """
         require(principal, "jobs.run")
-        ends = asyncio.get_running_loop().time() + min(poll.wait_s, self._longest_wait_s)
+        began = asyncio.get_running_loop().time()
+        ends = began + min(poll.wait_s, self._longest_wait_s)
         topics = [f"runner {principal.user}", *([f"team {principal.team}"] if poll.shared else [])]
         try:
             with self._bell.heard(*topics) as rang:
-                runner, lost = await self._beat(principal, runner_id, poll)
+                runner, lost, missing = await self._beat(principal, runner_id, poll)
+                if await gone():
+                    return News()  # it has asked anew since: what this poll lists is no longer all that it has
+                for job in missing:
+                    await self._left(job, runner, began if arrived is None else arrived)
                 while True:
                     news = await self._news(runner, poll.slots, lost)
                     left = ends - asyncio.get_running_loop().time()
@@ -122,8 +137,8 @@ class Runners:
             seconds -= LOOK_S
         return await gone()
 
-    async def _beat(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str]]:
-        """Note the runner, renew what it holds, and take back what its process before held."""
+    async def _beat(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str], list[Job]]:
+        """Note the runner and renew what it holds; give what it has lost, and what it should hold and does not list."""
         async with clock.writing(self._database) as connection:
             now = await clock.now(connection)
             runner = Runner(
@@ -149,19 +164,20 @@ class Runners:
             kept = [one for one in shown if one in current]
             await jobs.renew(connection, kept, runner.boot_id, now + LEASE)
         listed = {one[0] for one in kept}
-        for job in held:
-            if job.id not in listed:
-                await self._left(job, runner)
-        return runner, [one.job for one in poll.active if one.job not in listed]
+        lost = [one.job for one in poll.active if one.job not in listed]
+        return runner, lost, [job for job in held if job.id not in listed]
 
-    async def _left(self, job: Job, runner: Runner) -> None:
-        """Take a job back that its runner does not have: the lease never reached it, or its process is gone."""
+    async def _left(self, job: Job, runner: Runner, asked: float) -> None:
+        """Take a job back that its runner did not have when it `asked`: the lease never came, or its process is gone."""
         if job.state != "leased" and job.boot_id == runner.boot_id:
             return  # its last events are on their way, or its lease runs out
         async with self._machine.work() as work:
             now = await self._machine.lock(work, job.id)
             if now is None or now.state not in HELD or (now.attempt, now.digest) != (job.attempt, job.digest):
                 return
+            moment = work.now - timedelta(seconds=asyncio.get_running_loop().time() - asked)
+            if now.lease_until is not None and now.lease_until - LEASE >= moment:
+                return  # whoever has it was given it, or heard of, after this runner asked
             if now.state == "leased" and now.boot_id == runner.boot_id and not now.cancel_requested:
                 await self._machine.requeue(work, now, delivered=False)
             else:

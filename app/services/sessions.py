@@ -10,7 +10,9 @@ from app.engine.call import ToolCall
 from app.engine.edits import edited_paths
 from app.engine.modes import Mode
 from app.engine.principal import Principal
+from app.errors import StoreUnavailable
 from app.services.caller import Caller
+from app.services.delegated_sessions import DelegatedSessions
 from app.services.directives import directives
 from app.services.modes import Modes
 from app.services.policies import Policies
@@ -20,6 +22,7 @@ from app.services.routing.stage import Route
 from app.services.users import Users
 from app.store.history import History
 from app.store.redis import RedisUnavailable
+from app.store.sql import storable
 
 REMEMBERED = 20_000
 """Sessions whose project a process remembers for calls that do not say it."""
@@ -45,16 +48,26 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
 class Sessions:
     """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
 
-    def __init__(self, *, modes: Modes, history: History, recorder: Recorder, policies: Policies, users: Users) -> None:
+    def __init__(
+        self,
+        *,
+        modes: Modes,
+        history: History,
+        recorder: Recorder,
+        policies: Policies,
+        users: Users,
+        delegated: DelegatedSessions,
+    ) -> None:
         self._modes = modes
         self._history = history
         self._recorder = recorder
         self._policies = policies
         self._users = users
+        self._delegated = delegated
         self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
-        """Begin (or go on with) a session: note its project, let work items switch the mode, give the directives."""
+        """Begin (or go on with) a session: note its project, let work items and jobs switch the mode, direct it."""
         project = caller.project or caller.root or event.cwd
         degraded: list[str] = []
         try:
@@ -65,6 +78,8 @@ class Sessions:
             degraded.append("history")
         if caller.work_items is not None and not caller.disabled:
             degraded += await self._follow(caller.principal, project, caller.work_items)
+        if caller.job and not caller.disabled:
+            degraded += await self._let_work(caller.principal, caller.job, event.session_id)
         mode = self._modes.effective(caller.principal, project, event.session_id)
         if caller.disabled:
             revision = self._policies.active.revision
@@ -97,7 +112,7 @@ class Sessions:
             if event.tool_name in _STOPPING_TOOLS:
                 for name in _TASK_NAMES:
                     if isinstance(event.tool_input.get(name), str):
-                        await self._history.ended(principal, session_id, event.tool_input[name])
+                        await self._history.ended(principal, session_id, storable(event.tool_input[name]))
         except RedisUnavailable:
             return ("history",)
         return ()
@@ -128,6 +143,14 @@ class Sessions:
                 return await self._modes.follow_work_items(principal, project, work_items)
         except TimeoutError:
             return ["mode"]
+
+    async def _let_work(self, principal: Principal, job_id: str, session_id: str) -> list[str]:
+        try:
+            async with asyncio.timeout(MODE_BUDGET_S):
+                await self._delegated.began(principal, job_id, session_id)
+        except (TimeoutError, StoreUnavailable):
+            return ["mode"]
+        return []
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
         """Fill in the project and root that a call does not say, from what its session's start said."""
@@ -195,5 +218,5 @@ def _background_task(event: HookEvent) -> str:
         return ""
     for name in ("agentId", "agent_id", "backgroundTaskId", "shellId", "bash_id"):
         if isinstance(response.get(name), str):
-            return str(response[name])
+            return storable(response[name])
     return event.tool_use_id

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.api.test_jobs import leased, tell
+
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
 
@@ -50,6 +52,29 @@ def test_the_end_of_a_session_forgets_its_look_ups(http, session):
 def test_the_end_of_a_tool_call_is_noted(http, session):
     body = session | READ | {"tool_response": {"ok": True}, "duration_ms": 5}
     assert http.post("/post-tool-use", json=body).json()["ok"] is True
+
+
+def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, session):
+    job, lease = leased(http, session)
+    http.headers["Baton-Project"] = session["project"]
+    mode = {"scope": "user_project", "user": session["session_id"], "project": session["project"]}
+    assert http.put("/mode", json=mode | {"enabled": True, "level": "strict"}).status_code == 200
+
+    def directed(session_id, **headers):
+        answer = http.post("/session-start", json=session | {"session_id": session_id}, headers=headers).json()
+        return answer["mode"]["enabled"], "additional_context" in answer
+
+    assert directed("agent's", **{"Baton-Job": job}) == (False, False)
+    assert directed("agent's") == (False, False)
+    assert directed("mine") == (True, True)
+    assert directed(session["session_id"], **{"Baton-Job": job}) == (True, True)  # who delegated is none of these
+    assert directed("mine", **{"Baton-Job": "job_none"}) == (True, True)
+    known = {"seq": 1, "type": "agent.session", "body": {"id": "agent's"}}
+    http.post(f"/runners/r/jobs/{job}/events", json=lease | {"events": [known]})
+    assert directed("another", **{"Baton-Job": job}) == (True, True)
+    other, lease = leased(http, session)
+    tell(http, other, lease, state="completed")
+    assert directed("late", **{"Baton-Job": other}) == (True, True)
 
 
 BAD = [

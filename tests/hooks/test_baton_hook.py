@@ -268,16 +268,17 @@ def test_without_a_name_the_login_name_is_sent(shell, env, folder, server):
         ([], "echo 'unclosed", None),
     ],
 )
-def test_work_items_are_counted_when_a_session_starts(shell, env, folder, server, files, command, sent):
+def test_a_session_s_start_counts_work_items_and_names_the_task(shell, env, folder, server, files, command, sent):
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
-    env |= {"BATON_WORK_ITEMS_COMMAND": command}
+    env |= {"BATON_WORK_ITEMS_COMMAND": command, "BATON_JOB": "job_1"}
     run_shim(shell, env, folder, "claude-code", "SessionStart", body=b'{"a":1}')
+    assert server.seen[0].headers["baton-job"] == b"job_1"
     run_shim(shell, env, folder, "claude-code", "PreToolUse")
     assert server.seen[0].headers.get("baton-work-items") == sent
     assert server.seen[0].body == b'{"a":1}'
-    assert "baton-work-items" not in server.seen[1].headers
+    assert not {"baton-work-items", "baton-job"} & server.seen[1].headers.keys()
 
 
 def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):

@@ -28,6 +28,7 @@ async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
     assert finish["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
     first = server.events[job][1]
     assert (first["type"], first["body"]) == ("agent.session", {"id": "session-of-shop"})
+        ({}, {}, "env BATON_JOB", "{job}"),
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, mo
     job = server.give(order, **lease)
     async with running(provider=more):
         finish = await ended(server, job)
-    assert (finish["state"], finish["output"]) == ("completed", said)
+    assert (finish["state"], finish["output"]) == ("completed", said.format(job=job))
 
 
 @pytest.mark.parametrize(

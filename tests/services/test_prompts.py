@@ -14,6 +14,7 @@ from app.errors import Forbidden, NotFound, PreconditionFailed
 from app.services.caller import Caller
 from app.services.changes import Changes
 from app.services.counters import Counters
+from app.services.delegated_sessions import DelegatedSessions
 from app.services.hooks import Hooks
 from app.services.modes import Modes
 from app.services.overrides import Overrides
@@ -53,6 +54,7 @@ class World:
             recorder=recorder,
             policies=self.policies,
             users=self.users,
+            delegated=DelegatedSessions(database, self.modes),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, organisation="default")
         self.decides = PreToolUse(

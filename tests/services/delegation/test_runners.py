@@ -8,7 +8,7 @@ import pytest
 from app.engine.principal import Principal
 from app.errors import Forbidden, LeaseLost
 from app.services.runners import Held, Poll
-from tests.support.delegating import ADA, Runner, World, chunks, report, running
+from tests.support.delegating import ADA, Runner, World, chunks, report, running, stays
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -77,9 +77,6 @@ async def test_a_poll_renews_what_is_proved_alone(world):
     await world.change(job, lease_until=PAST)
     wrong = Poll(boot_id="b1", slots=0, wait_s=0, active=(Held(job=job.id, attempt=1, token="no"),))
 
-    async def stays():
-        return False
-
     assert (await world.runners.poll(ADA, "laptop", wrong, stays)).lost == [job.id]
     with pytest.raises(LeaseLost):
         await report(world, lease, [1])
@@ -100,6 +97,22 @@ async def test_a_lease_that_never_arrived_is_no_attempt(world):
     assert lease.token != lost.token
     with pytest.raises(LeaseLost):
         await report(world, lost, [1])
+    await report(world, lease, [1], finish="completed")
+    assert await world.state(job) == "completed"
+
+
+@pytest.mark.parametrize("boot", ["b1", "b0"], ids=["of this process", "of the one before"])
+async def test_a_poll_that_comes_late_takes_nothing_back_that_was_leased_since(world, boot):
+    _, lease, job = await running(world)
+    poll = Poll(boot_id=boot, slots=0, wait_s=0)
+
+    async def left():
+        return True
+
+    await world.runners.poll(ADA, "laptop", poll, left)
+    before_the_lease = asyncio.get_running_loop().time() - 60
+    await world.runners.poll(ADA, "laptop", poll, stays, arrived=before_the_lease)
+    assert await world.state(job) == "leased"
     await report(world, lease, [1], finish="completed")
     assert await world.state(job) == "completed"
 
