@@ -151,7 +151,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         users=users,
         delegated=DelegatedSessions(database, modes),
     )
-    overrides = Overrides(database, changes, users, loaded, modes, organisation=settings.organisation)
+    overrides = Overrides(database, changes, users, loaded, organisation=settings.organisation)
     await overrides.load()
     kept = Retention(database, settings.organisation)
     _in_background(kept.run, stack)
