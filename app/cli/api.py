@@ -99,7 +99,7 @@ class Api:
                 if not response.is_success:
                     response.read()
                     raise ApiError(_told(response))
-                yield from (json.loads(line) for line in response.iter_lines() if line)
+                yield from (json.loads(line) for line in _lines(response) if line)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._nobody(error) from None
 
@@ -116,7 +116,7 @@ class Api:
                 if not response.is_success:
                     response.read()
                     raise ApiError(_told(response))
-                for line in response.iter_lines():
+                for line in _lines(response):
                     name, _, value = line.partition(": ")
                     if name:
                         event[name] = value
@@ -131,6 +131,16 @@ class Api:
             f"no server answers at `{self.config.url}` ({error or type(error).__name__}). Start one with"
             " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
         )
+
+
+def _lines(response: httpx2.Response) -> Iterator[str]:
+    """Give an answer's lines; `iter_lines` would end them at U+2028 and the like too, which stand in JSON as they are."""
+    rest = b""
+    for part in response.iter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line.decode() for line in lines)
+    if rest:
+        yield rest.decode()
 
 
 def _told(response: httpx2.Response) -> str:

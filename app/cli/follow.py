@@ -27,9 +27,12 @@ def follow(api: Api, job_id: str) -> int:
         except KeyboardInterrupt:
             if cancelled:
                 raise
-            cancelled = True
             print("\nCancelling; Ctrl-C again stops watching.", file=sys.stderr)
-            api.request("POST", f"/jobs/{job_id}/cancel")
+            try:
+                api.request("POST", f"/jobs/{job_id}/cancel")
+                cancelled = True
+            except ApiError as error:  # it has ended meanwhile, or the server is away
+                print(f"baton: not cancelled: {error}", file=sys.stderr)
         except ApiError:
             if broken == len(PAUSES_S):
                 raise

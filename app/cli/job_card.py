@@ -1,11 +1,19 @@
 """Shows what a delegated task tells: the orchestrator's word plainly, the agent's in a card. It asks no server."""
 
+import re
 import sys
 from typing import Any
 
 _NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
 _ENDS = {"completed": 0, "failed": 1, "skipped": 1, "cancelled": 130}
 _BORDER = "│ "
+_STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal obeys, but for the ends of lines and tabs."""
+
+
+def plain(text: str) -> str:
+    """Take out what would steer the terminal: an agent's words are shown, not obeyed."""
+    return _STEERS.sub(" ", text)
 
 
 class Card:
@@ -24,7 +32,7 @@ class Card:
             case "permission.requested":
                 request = data["request"]
                 asked = request["title"] or f"{request['tool_name']} {request['tool_input']}"
-                self._line(f"? asks leave: {asked}")
+                self._line(f"? asks leave: {plain(asked)}")
                 self._line(f"  baton jobs permissions {data['job']} --allow {data['permission']}")
             case "permission.resolved":
                 self._line(f"  {data['answer']} (by {data['by']}){': ' + data['reason'] if data.get('reason') else ''}")
@@ -43,7 +51,7 @@ class Card:
         if update.get("sessionUpdate") == "agent_message_chunk":
             self._text(text)
         elif update.get("sessionUpdate") == "tool_call":
-            self._line(f"* {update.get('title') or update.get('kind') or 'tool'}")
+            self._line(f"* {plain(str(update.get('title') or update.get('kind') or 'tool'))}")
 
     def _state(self, data: dict[str, Any]) -> None:
         state = data["state"]
@@ -54,7 +62,7 @@ class Card:
         elif state in _ENDS:
             self._close()
             error = data.get("error")
-            print(state + (f": {error['detail']} ({error['code']})" if error else ""), flush=True)
+            print(state + (f": {plain(error['detail'])} ({error['code']})" if error else ""), flush=True)
             self.status = _ENDS[state]
 
     def _head(self, provider: str) -> None:
@@ -70,8 +78,8 @@ class Card:
         self._at_start = True
 
     def _text(self, text: str) -> None:
-        for part in text.splitlines(keepends=True):
-            sys.stdout.write((_BORDER if self._at_start else "") + part)
+        for part in re.findall(r".*\n|.+", text.replace("\r\n", "\n")):
+            sys.stdout.write((_BORDER if self._at_start else "") + plain(part))
             self._at_start = part.endswith("\n")
         sys.stdout.flush()
 

@@ -7,6 +7,7 @@ import typer
 
 from app.cli.api import Api, show_json
 from app.cli.follow import follow as follow_job
+from app.cli.job_card import plain
 
 app = typer.Typer(no_args_is_help=True, help="Delegated tasks.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
@@ -56,7 +57,7 @@ def show(
     usage = one["usage"]
     print(f"  {usage['input_tokens']} tokens in, {usage['output_tokens']} out, {one['events']} events")
     if one.get("error"):
-        print(f"  {one['error']['detail']} ({one['error']['code']})")
+        print(f"  {plain(one['error']['detail'])} ({one['error']['code']})")
     for name in one["depends_on"]:
         print(f"  after {name}")
     print(one["prompt"])
@@ -114,7 +115,7 @@ def permissions(
     for one in items:
         request = one["request"]
         by = f" by {one['decided_user'] or one['decided_by']}" if one["decided_by"] else f" until {one['deadline']}"
-        print(f"{one['id']}  {one['state']}{by}  {request['title'] or request['tool_name']}")
+        print(f"{one['id']}  {one['state']}{by}  {plain(request['title'] or request['tool_name'])}")
 
 
 def _path(job_id: str) -> str:
@@ -122,5 +123,5 @@ def _path(job_id: str) -> str:
 
 
 def _line(one: dict[str, Any]) -> str:
-    progress = f"  ({one['progress']})" if one["progress"] and one["state"] == "running" else ""
+    progress = f"  ({plain(one['progress'])})" if one["progress"] and one["state"] == "running" else ""
     return f"{one['id']}  {one['state']:<19} {one['provider']:<11} {one['user']}  {one['title']}{progress}"

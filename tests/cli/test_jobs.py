@@ -65,15 +65,15 @@ def test_a_task_is_delegated_listed_shown_and_read(baton, alice):
     assert f"{job}  queued" in baton("jobs", "list", "--session", "c1")
     leased, proof = lease(alice)
     assert leased == job
-    tell(alice, job, proof, "two files", state="completed", usage={"input_tokens": 7, "output_tokens": 8})
+    tell(alice, job, proof, "two\u2028files", state="completed", usage={"input_tokens": 7, "output_tokens": 8})
     shown = baton("jobs", "show", job)
     assert "completed" in shown
     assert "7 tokens in, 8 out" in shown
-    assert baton("jobs", "output", job) == "two files\n"
+    assert baton("jobs", "output", job) == "two\u2028files\n"
     assert baton("jobs", "list", "--state", "queued", "--session", "c1") == "No jobs.\n"
     assert json.loads(baton("jobs", "list", "--session", "c1", "--json"))[0]["title"] == "look"
     assert baton("jobs", "show", job, "--follow") == (
-        "✓ Delegated to codex. Task: list files\n┌ → Codex\n│ two files\n└\ncompleted\n"
+        "✓ Delegated to codex. Task: list files\n┌ → Codex\n│ two\u2028files\n└\ncompleted\n"
     )
 
 
@@ -107,9 +107,9 @@ def chunk(text, source="delegated_agent", **update):
 def test_the_card_sets_the_agent_apart_from_the_orchestrator(capsys):
     card = Card()
     card.show("session.update", chunk("✓ Delegated", source="fm_orchestrator"))
-    for text in ("one\nt", "wo", "\n\nthree"):
+    for text in ("one\nt", "wo", "\n\nthr\x1b[2Jee\x07"):
         card.show("session.update", chunk(text))
-    card.show("session.update", chunk("", sessionUpdate="tool_call", title="edit a.py"))
+    card.show("session.update", chunk("", sessionUpdate="tool_call", title="edit\ta.py\x9b"))
     request = {"title": "", "tool_name": "Bash", "tool_input": {"command": "ls"}}
     card.show("permission.requested", {"job": "job_1", "permission": "perm_1", "request": request})
     card.show("permission.resolved", {"answer": "deny", "by": "timeout", "reason": "late"})
@@ -123,8 +123,8 @@ def test_the_card_sets_the_agent_apart_from_the_orchestrator(capsys):
         "│ one",
         "│ two",
         "│ ",
-        "│ three",
-        "│ * edit a.py",
+        "│ thr [2Jee ",
+        "│ * edit\ta.py ",
         "│ ? asks leave: Bash {'command': 'ls'}",
         "│   baton jobs permissions job_1 --allow perm_1",
         "│   deny (by timeout): late",
