@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 import msgspec
-from sqlalchemy import Index, Select, Table, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Index, Select, Table, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from app.store.sql import Database, UTCDateTime, storable
+from app.store.sql import Database, UTCDateTime, insert_into, row_of, storable
 from app.store.whose import Whose
 
 State = Literal["open", "accepted", "declined"]
@@ -62,8 +61,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 async def add(database: Database, organisation: str, report: Report) -> bool:
     """Store a report; False, and nothing stored, if this user has reported the decision before."""
-    make: Any = sqlite.insert if database.dialect == "sqlite" else postgresql.insert
-    insert = make(_reports).values(_row(report) | {"organisation": organisation})
+    insert = insert_into(database.dialect, _reports).values(row_of(report) | {"organisation": organisation})
     async with database.transaction() as connection:
         done = await connection.execute(
             insert.on_conflict_do_nothing(index_elements=["organisation", "decision_id", "user"])
@@ -111,30 +109,9 @@ async def replace(connection: AsyncConnection, organisation: str, report: Report
             _reports.c.id == report.id,
             _reports.c.version == report.version - 1,
         )
-        .values(_row(report))
+        .values(row_of(report))
     )
     return (await connection.execute(change)).rowcount == 1
-
-
-async def counts(database: Database, organisation: str, *, since: datetime | None = None) -> dict[str, int]:
-    """Count reports by rule, the most reported first."""
-    query = (
-        select(_reports.c.rule, func.count())
-        .where(_reports.c.organisation == organisation)
-        .group_by(_reports.c.rule)
-        .order_by(func.count().desc(), _reports.c.rule)
-    )
-    if since is not None:
-        query = query.where(_reports.c.at >= since)
-    async with database.transaction() as connection:
-        return {row[0]: row[1] for row in (await connection.execute(query)).all()}
-
-
-def _row(report: Report) -> dict[str, Any]:
-    return {
-        name: storable(value) if isinstance(value, str) else value
-        for name, value in msgspec.structs.asdict(report).items()
-    }
 
 
 def _visible(organisation: str, whose: Whose) -> Select[Any]:
