@@ -34,6 +34,7 @@ def _relative(path: str, cwd: str, root: str) -> str:
 
 
 def _new_relative(path: str, cwd: str, root: str) -> str:
+    path = path.encode("utf-8", "replace").decode()  # what is half a surrogate pair names no file
     whole = posixpath.normpath(posixpath.join(cwd, path))
     return whole.removeprefix(posixpath.normpath(root or "/").rstrip("/") + "/")
 

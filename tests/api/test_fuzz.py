@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 JSON = st.recursive(
@@ -26,7 +26,7 @@ PAYLOADS = st.dictionaries(NAMES, JSON, max_size=8) | st.fixed_dictionaries(
     optional={"agent_id": JSON, "cwd": JSON, "tool_use_id": JSON, "tool_response": JSON},
 )
 BODIES = PAYLOADS.map(lambda payload: json.dumps(payload).encode()) | st.binary(max_size=200)
-quietly = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quietly = settings(max_examples=150)
 TYPED = ["/pre-tool-use", "/policies/evaluate", "/session-start", "/session-end", "/post-tool-use"]
 
 
@@ -42,6 +42,29 @@ def test_typed_endpoints_answer_or_name_the_field(http, path, body):
         assert problem["code"] in {"bad_json", "validation"}
     elif path == "/pre-tool-use":
         assert response.json()["decision"] in {"allow", "ask", "block"}
+
+
+TEXTS = ("session_id", "tool_use_id", "agent_id", "agent_type", "cwd", "project", "permission_mode", "reason", "client")
+HALF = json.dumps(
+    dict.fromkeys(TEXTS, "a\ud800")
+    | {"prompt": "\udc00", "tool_name": "TOOL", "tool_response": {"agentId": "\ud800"}}
+    | {"tool_input": {"file_path": "\ud800", "command": "cat \ud800", "shell_id": "\ud800", "run_in_background": True}}
+)
+
+
+@pytest.mark.parametrize("path", [*TYPED, "/route"])
+@pytest.mark.parametrize("tool", ["Bash", "Write", "Agent", "KillShell", "x\\ud800"])
+def test_half_a_surrogate_pair_is_no_error_in_any_text(http, path, tool):
+    response = http.post(path, content=HALF.replace("TOOL", tool).encode())
+    assert response.status_code == 200, response.text
+
+
+@pytest.mark.parametrize(
+    "event", ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "UserPromptSubmit", "SubagentStop"]
+)
+def test_half_a_surrogate_pair_keeps_no_event_from_being_served(http, event):
+    response = http.post(f"/hooks/claude-code?event={event}", content=HALF.replace("TOOL", "Write").encode())
+    assert "baton-degraded" not in response.headers
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
