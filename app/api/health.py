@@ -109,7 +109,7 @@ async def readyz(services: ServicesOf, response: Response) -> Ready:
         redis=health.redis,
         database=health.database,
         policy_revision=services.policies.active.revision,
-        policy_problems=_problems(services),
+        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(None)],
     )
 
 
@@ -135,7 +135,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         database=health.database,
         policy_revision=policies.revision,
         policy_loaded_at=policies.loaded_at,
-        policy_problems=_problems(services),
+        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
         decisions=await services.decisions.counts(caller.principal),
         degraded=totals.degraded,
         hook_failures=totals.failures,
@@ -177,7 +177,3 @@ async def _runners(services: ServicesOf, caller: CallerOf) -> list[RunnerModel]:
         return [RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)]
     except StoreUnavailable:
         return []
-
-
-def _problems(services: ServicesOf) -> list[PolicyProblemModel]:
-    return [PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in services.policies.problems]

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.engine.modes import Mode, ModeSetting, Scope
 from app.engine.record import Record
+from app.engine.yaml_lines import Problem
 
 Level = Literal["strict", "guidance"]
 
@@ -189,6 +190,11 @@ class PolicyProblemModel(BaseModel):
     file: str
     line: int
     text: str
+
+    @classmethod
+    def of(cls, problem: Problem) -> "PolicyProblemModel":
+        """Show a problem as the API does."""
+        return cls(file=problem.file, line=problem.line, text=problem.text)
 
 
 class PoliciesModel(BaseModel):

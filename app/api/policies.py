@@ -33,7 +33,7 @@ async def get_policies(
             )
             for rule in in_force.policies.rules
         ],
-        problems=[PolicyProblemModel(file=p.file, line=p.line, text=p.text) for p in status.problems],
+        problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,15 @@ class Policies:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What keeps newer policies from being in force, for all or for those whom a layer concerns."""
-        return self._own_problems + tuple(one for found in self._state.problems.values() for one in found)
+        return self._problems(lambda _: True)
+
+    def problems_for(self, principal: Principal | None) -> tuple[Problem, ...]:
+        """Give the problems of the layers that a principal may read; without one, the organisation's alone."""
+        return self._problems(lambda key: principal is not None and may_read(principal, *key))
+
+    def _problems(self, shown: Callable[[Key], bool]) -> tuple[Problem, ...]:
+        lower = (one for keys, found in list(self._state.problems.items()) if all(map(shown, keys)) for one in found)
+        return self._own_problems + tuple(dict.fromkeys(lower))
 
     @property
     def degraded(self) -> tuple[str, ...]:

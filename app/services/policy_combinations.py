@@ -56,7 +56,7 @@ class Combinations:
         return tuple(key for key in named if key in self.lower)
 
     def build(self, keys: Keys) -> InForce:
-        """Combine layers; of layers that do not fit the last good combination stays, or else the organisation's set."""
+        """Combine layers, without those that do not fit what lies above them, so that no older set outlives a lock."""
         found = self._sets.get(keys)
         if found is not None:
             return found
@@ -65,10 +65,22 @@ class Combinations:
             built = InForce(policies, self.whole.degraded)
         except PolicyProblems as refused:
             self.problems[keys] = tuple(refused.problems)
-            good = self._before._sets.get(keys) if self._before is not None else None  # noqa: SLF001 - its own kind
-            built = InForce((good or self.whole).policies, ("policies",))
+            fitting = self._fitting(keys)
+            built = InForce((self.build(fitting) if fitting else self.whole).policies, ("policies",))
         self._keep(keys, built)
         return built
+
+    def _fitting(self, keys: Keys) -> Keys:
+        """Leave out each layer that does not fit what lies above it."""
+        fitting: Keys = ()
+        policies = self.whole.policies
+        for key in keys:
+            try:
+                policies = extend(policies, [self.lower[key]])
+            except PolicyProblems:
+                continue
+            fitting += (key,)
+        return fitting
 
     def build_again(self) -> None:
         """Build what the state before had built, and each layer of a team and a project, to know of problems."""

@@ -183,6 +183,7 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
     assert ask(server, bomb, team="t7") == "allow"
     locked = put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"})
     assert locked.status_code == 200
+    assert ask(server, bomb, team="t7") == "block"
     refused = put(http, "team", SWITCHED_OFF, name="t8")
     assert (refused.status_code, "locked" in refused.json()["errors"][0]["message"]) == (422, True)
     problems = http.get("/status").json()["policy_problems"]
@@ -191,6 +192,29 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
     with server.client(**{"Baton-Team": "t7"}) as concerned, server.client(**{"Baton-Team": "t9"}) as other:
         assert concerned.post("/pre-tool-use", json=body).json()["degraded"] == ["policies"]
         assert other.post("/pre-tool-use", json=body).json()["degraded"] == []
+
+
+def test_a_layer_that_no_longer_fits_takes_those_below_it_not_along(server, http):
+    assert put(http, "team", SWITCHED_OFF, name="t13").status_code == 200
+    assert put(http, "user", {"own/no-ls.yaml": rule("own/no-ls", "lister")}, name="flo").status_code == 200
+    of_flo = {"user": "flo", "team": "t13"}
+    assert (ask(server, ":(){ :|:& };:", **of_flo), ask(server, "lister now", **of_flo)) == ("allow", "block")
+    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
+    assert (ask(server, ":(){ :|:& };:", **of_flo), ask(server, "lister now", **of_flo)) == ("block", "block")
+
+
+def test_another_teams_problems_are_its_own(server, http):
+    assert put(http, "team", SWITCHED_OFF, name="t14").status_code == 200
+    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
+
+    def shown(**headers):
+        with server.client(**headers) as client:
+            status, policies, ready = (client.get(path).json() for path in ("/status", "/policies", "/readyz"))
+        return [len(found) for found in (status["policy_problems"], policies["problems"], ready["policy_problems"])]
+
+    assert shown() == [1, 1, 0]
+    assert shown(**{"Baton-User": "ann", "Baton-Team": "t14"}) == [1, 1, 0]
+    assert shown(**{"Baton-User": "eve", "Baton-Team": "t15"}) == [0, 0, 0]
 
 
 def test_the_texts_of_a_combination_can_be_read_later(server, http):
