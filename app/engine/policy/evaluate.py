@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import msgspec
+
 from app.engine.policy import texts
 from app.engine.policy.context import Context
 from app.engine.policy.policy_set import PolicySet
@@ -16,10 +18,35 @@ _RANK: dict[_Effect, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "
 
 
 def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
-    """Decide a call by all rules that concern it."""
+    """Decide a call by all rules that concern it, and what rewrites make of it: nobody is asked about that again."""
     context = Context(policies, facts)
+    verdict = _decide(context)
+    if verdict.updated_input is None:
+        return verdict
+    call = msgspec.structs.replace(facts.call, tool_input=verdict.updated_input)
+    changed = Context(policies, msgspec.structs.replace(facts, call=call))
+    changed.spent = context.spent
+    return _unless_refused(verdict, _decide(changed))
+
+
+def _unless_refused(verdict: Verdict, changed: Verdict) -> Verdict:
+    """Give what the changed call gets, where that is a refusal or question stronger than what the call itself got."""
+    if changed.effect not in ("deny", "ask") or changed.effect == verdict.effect:
+        return verdict
+    asks = changed.effect == "ask"
+    return msgspec.structs.replace(
+        changed,
+        hits=(*changed.hits, *(hit for hit in verdict.hits if hit not in changed.hits)),
+        updated_input=verdict.updated_input if asks else None,
+        message=verdict.message if asks else "",
+        shell=verdict.shell,
+    )
+
+
+def _decide(context: Context) -> Verdict:
     live = context.reading.live(context)
     found = tuple([_asked(context, one) for one in live.open]) if live.open else ()
+    facts = context.facts
     outcome = None if facts.lifted else live.outcomes.get(found)
     if outcome is None:
         outcome = _outcome(context, live.rules, iter(found))
@@ -104,7 +131,8 @@ def _softened(context: Context, hits: list[_Hit], effect: _Effect, guidance: str
 def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
     changes: dict[str, Any] = {}
     messages: list[str] = []
-    for rule, effect, found in hits:
+    locked = context.policies.config.locked
+    for rule, effect, found in sorted(hits, key=lambda hit: hit[0].id not in locked) if locked else hits:
         if effect == "rewrite":
             context.found = found
             changes = rule.changes(context) | changes

@@ -99,6 +99,18 @@ def test_a_denied_call_is_not_rewritten_and_an_asked_one_is(build, rule, facts):
     assert (asked.effect, asked.updated_input) == ("ask", {"one": "1"})
 
 
+@pytest.mark.parametrize(("decision", "changed"), [("deny", None), ("ask", {"command": "rm -r x"})])
+def test_what_a_rewrite_makes_of_a_call_is_decided_too(build, rule, facts, decision, changed):
+    rules = {
+        "team/a": rule("team/a", "{shell: {program: ls}}", "rewrite", extra="set: {command: rm -r x}", yes="ls"),
+        "team/b": rule("team/b", "{shell: {program: rm}}", decision, yes="rm x"),
+    }
+    verdict = evaluate(build(rules), facts("Bash", "ls"))
+    assert (verdict.effect, verdict.rule, verdict.updated_input) == (decision, "team/b", changed)
+    assert [(hit.id, hit.effect) for hit in verdict.hits] == [("team/b", decision), ("team/a", "rewrite")]
+    assert [program.name for program in verdict.shell.programs] == ["ls"]
+
+
 @pytest.mark.parametrize(
     ("match", "missing", "name"),
     [

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.call import ToolCall
@@ -217,6 +217,13 @@ def test_texts_name_the_tier_and_whose_they_are():
     assert texts(layers) == {"a/b.yaml": "1", "organisation:a/b.yaml": "2", "user/ann:a/b.yaml": "3"}
 
 
+def test_what_a_locked_rewrite_sets_no_layer_below_sets_otherwise():
+    sets = rule("org/sets", "rewrite", set={"mode": "safe"})
+    base = load([Layer(tier="organisation", files={"config.yaml": "locked: [org/sets]", "org/sets.yaml": sets})])
+    policies = below({"a/sets.yaml": rule("a/sets", "rewrite", set={"mode": "wild", "more": "x"})}, base=base)
+    assert evaluate(policies, call("Target")).updated_input == {"mode": "safe", "more": "x"}
+
+
 IDS = ["org/one", "org/two", "org/quiet", "org/free", "org/other-way", "own/x", "own/y"]
 SWITCH = st.sampled_from(["on", "off", "shadow"])
 CHANGE = st.fixed_dictionaries(
@@ -253,7 +260,7 @@ def files_of(config, rules):
 LAYERS = st.lists(st.builds(files_of, CONFIGS, RULES), min_size=1, max_size=3)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(LAYERS)
 def test_whatever_lower_layers_say_what_a_locked_rule_denies_stays_denied(given_files):
     policies = BASE
