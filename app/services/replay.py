@@ -19,7 +19,7 @@ from app.engine.record import Record
 from app.engine.verdict import Facts
 from app.errors import StoreUnavailable
 from app.services.policies import ORGANISATION, Policies, as_layer
-from app.services.policy_combinations import Combinations, InForce
+from app.services.policy_combinations import Combinations, InForce, Key
 from app.services.policy_layers import Where, refusal
 from app.services.policy_rights import place_of
 from app.services.reach import whose
@@ -98,8 +98,16 @@ class Replay:
         return await self._built(build)
 
     async def of_revision(self, texts: dict[str, str]) -> Combinations:
-        """Build the state of a revision from its texts by source, for all callers alike."""
-        return await self._built(lambda: Combinations(InForce(load(_layers(texts))), {}))
+        """Build the state in which the layers of a revision were as its texts say, and all others as they are."""
+        layers, lower = _layers(texts), self._policies.lower
+        narrow: dict[Key, Layer] = {(one.tier, one.name): one for one in layers if one.narrow}
+
+        def build() -> Combinations:
+            whole = load([one for one in layers if not one.narrow])
+            extend(whole, list(narrow.values()))
+            return Combinations(InForce(whole), {**lower, **narrow})
+
+        return await self._built(build)
 
     async def _built(self, build: Callable[[], Combinations]) -> Combinations:
         try:

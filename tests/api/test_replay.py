@@ -26,12 +26,6 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture
-def http(server):
-    with server.client() as client:
-        yield client
-
-
 def replay(http, **body):
     response = http.post("/policies/replay", json=body)
     assert response.status_code == 200, response.text
@@ -74,6 +68,17 @@ def test_the_same_policies_change_nothing(http):
     revision = http.get("/policies").json()["revision"]
     summary = replay(http, revision=revision)[-1]["summary"]
     assert (summary["changed"], summary["present_revision"]) == (0, summary["candidate_revision"])
+
+
+def test_an_older_revision_is_replayed_below_the_layers_of_teams(http):
+    revision = http.get("/policies").json()["revision"]
+    where = "/policies/layers/team?name=payments&activate=true"
+    assert http.put(where, json={"files": {"team/no-deploy.yaml": rule()}}).status_code == 200
+    try:
+        summary = replay(http, revision=revision)[-1]["summary"]
+        assert (summary["replayed"], summary["changed"]) == (5, 0)
+    finally:
+        assert http.delete(where, headers={"If-Match": "*"}).status_code == 204
 
 
 def test_a_limit_takes_the_oldest_and_says_so(http):
