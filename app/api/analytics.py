@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.limits import EXPENSIVE
 from app.api.paging import Cursor, Limit, Text, after, page
-from app.services.analytics import DelegationFilter, Group, cheaper, share
+from app.services.analytics import After, DelegationFilter, Group, cheaper, share
 
 router = APIRouter(tags=["analytics"])
 Model = Literal["haiku", "sonnet", "opus", "fable"]
@@ -93,9 +93,9 @@ async def get_delegation(
     wanted = DelegationFilter(
         since=since, until=until, user=user, team=team, project=project, session_id=session_id, client=client
     )
-    (before_id,) = after(cursor)
-    found = await services.analytics.delegation(caller.principal, wanted, by, before_id=before_id, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda group: (group.last_id,))
+    place = After(*after(cursor, 2))
+    found = await services.analytics.delegation(caller.principal, wanted, by, after=place, limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
         by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor
     )

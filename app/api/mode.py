@@ -59,9 +59,10 @@ async def delete_mode(
     id: Text = "",  # noqa: A002 - the field's name in the API
     user: Text = "",
     project: Text = "",
+    reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
     if_match: IfMatch = None,
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
     where = target(caller, services.users, scope, id, user, project)
-    await services.modes.delete(caller, where, version_in(if_match))
+    await services.modes.delete(caller, where, version_in(if_match), reason)
     return Response(status_code=204)

@@ -12,7 +12,7 @@ from app.api.models import ModeModel
 from app.api.overrides import OverrideModel
 from app.api.paging import Cursor, Limit, Text, after, page
 from app.services.session_admin import SessionFilter
-from app.store.analytics import Group
+from app.store.analytics import After, Group
 
 router = APIRouter(tags=["sessions"])
 SessionId = Annotated[str, Path(max_length=1_024)]
@@ -77,10 +77,10 @@ async def list_sessions(
     limit: Limit = 50,
 ) -> SessionPage:
     """List sessions by their recorded calls; without `since`, those of the last seven days."""
-    (before_id,) = after(cursor)
+    place = After(*after(cursor, 2))
     wanted = SessionFilter(user=user, team=team, project=project, client=client, since=since, until=until)
-    found = await services.session_admin.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda group: (group.last_id,))
+    found = await services.session_admin.find(caller.principal, wanted, after=place, limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return SessionPage(items=[SessionModel.of(group) for group in items], next_cursor=next_cursor)
 
 

@@ -1,6 +1,6 @@
 """`POST|GET /tokens`, `DELETE /tokens/{id}`: who may speak to this server. A token's text is in one answer only."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.limits import ADMIN
+from app.api.paging import Cursor, Limit, after, page
 from app.services.permissions import Role
 from app.store.tokens import Token
 
@@ -24,6 +25,7 @@ class TokenBody(BaseModel):
     role: Role = "developer"
     team: str = Field("", description="The team of a user who is not in the directory yet; your own when absent.")
     expires_at: AwareDatetime | None = Field(None, description="From when it is refused; never when absent.")
+    reason: str = Field("", description="Why; it is kept in the audit log.")
 
 
 class TokenModel(BaseModel):
@@ -64,7 +66,12 @@ class TokensModel(BaseModel):
 async def create_token(caller: CallerOf, services: ServicesOf, response: Response, body: TokenBody) -> NewTokenModel:
     """Make a token; its text is in this answer and never again."""
     token, text = await services.tokens.create(
-        caller.principal, user=body.user, role=body.role, team=body.team, expires_at=body.expires_at
+        caller.principal,
+        user=body.user,
+        role=body.role,
+        team=body.team,
+        expires_at=body.expires_at,
+        reason=body.reason,
     )
     response.headers["Cache-Control"] = "no-store"
     return NewTokenModel(token=TokenModel.of(token), text=text)
@@ -75,15 +82,20 @@ async def list_tokens(
     caller: CallerOf,
     services: ServicesOf,
     user: Text = "",
-    cursor: Text = "",
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Cursor = "",
+    limit: Limit = 50,
 ) -> TokensModel:
     """List tokens, also revoked and expired ones, and when each was last used."""
     tokens = await services.tokens.find(caller.principal, user=user)
-    start = next((place + 1 for place, token in enumerate(tokens) if token.id == cursor), 0)
-    page = tokens[start : start + limit]
-    more = len(tokens) > start + limit
-    return TokensModel(items=[TokenModel.of(token) for token in page], next_cursor=page[-1].id if more else None)
+    last = after(cursor, 2)
+    rest = [token for token in tokens if not cursor or _place(token) < last]
+    items, next_cursor = page(rest[: limit + 1], limit, _place)
+    return TokensModel(items=[TokenModel.of(token) for token in items], next_cursor=next_cursor)
+
+
+def _place(token: Token) -> tuple[str, str]:
+    """Give where a token stands in the list."""
+    return (token.created_at.astimezone(UTC).isoformat(timespec="microseconds"), token.id)
 
 
 @router.delete("/tokens/{token_id}", operation_id="revoke_token", status_code=204, dependencies=[ADMIN])

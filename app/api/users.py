@@ -12,6 +12,7 @@ from app.api.dependencies import CallerOf, ServicesOf
 from app.api.etags import IfMatch, etag, version_in
 from app.api.json_io import encode
 from app.api.limits import ADMIN, EXPENSIVE
+from app.api.paging import Cursor, Limit, Text, after, page
 from app.services.users import version_of
 from app.store.users import User
 
@@ -35,19 +36,20 @@ class UserModel(BaseModel):
 
 
 class UserBody(BaseModel):
-    """What holds for a user; while `disabled`, their tokens are refused."""
+    """What holds for a user."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=1_000)
 
     team: str = Field("", max_length=200, description="Their team; when absent it stays, or is the server's default.")
-    disabled: bool = False
+    disabled: bool | None = Field(None, description="Whether their tokens are refused; when absent it stays.")
     reason: str = ""
 
 
 class UsersModel(BaseModel):
-    """The users that you may see, by name."""
+    """The users that you may see, by name; `next_cursor` is absent on the last page."""
 
     items: list[UserModel]
+    next_cursor: str | None = None
 
 
 class KeptModel(BaseModel):
@@ -65,9 +67,14 @@ class DeletedModel(BaseModel):
 
 
 @router.get("/users", operation_id="list_users", response_model_exclude_none=True)
-async def list_users(caller: CallerOf, services: ServicesOf) -> UsersModel:
+async def list_users(
+    caller: CallerOf, services: ServicesOf, team: Text = "", cursor: Cursor = "", limit: Limit = 50
+) -> UsersModel:
     """List the users: yourself, your team's as its lead, or all."""
-    return UsersModel(items=[UserModel.of(user) for user in services.users.visible(caller.principal)])
+    (last,) = after(cursor)
+    found = [user for user in services.users.visible(caller.principal) if user.name > last and team in {"", user.team}]
+    items, next_cursor = page(found[: limit + 1], limit, lambda user: (user.name,))
+    return UsersModel(items=[UserModel.of(user) for user in items], next_cursor=next_cursor)
 
 
 @router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)

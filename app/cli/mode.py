@@ -11,7 +11,7 @@ app = typer.Typer(no_args_is_help=True, help="Keep this project's orchestrator d
 
 ScopeName = Literal["user_project", "session", "user", "project", "team", "organisation"]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept with the setting.")]
+Reason = Annotated[str, typer.Option(help="Why; it is kept with the setting, and in the audit log.")]
 Scope = Annotated[ScopeName, typer.Option(help="What it holds for; user_project is you in this project.")]
 Id = Annotated[str, typer.Option("--id", help="Which team, project, user or session; yours, or this one, without it.")]
 Expires = Annotated[str, typer.Option(help="When it ends by itself: 30min, 8h, 14d; never without it.")]
@@ -58,10 +58,10 @@ def disable(
 
 
 @app.command()
-def clear(scope: Scope = "user_project", which: Id = "", as_json: AsJson = False) -> None:
+def clear(scope: Scope = "user_project", which: Id = "", reason: Reason = "", as_json: AsJson = False) -> None:
     """Forget the setting at a scope, so that wider settings and work items decide again."""
     api = _api(scope)
-    api.request("DELETE", "/mode", query=_where(api, scope, which))
+    api.request("DELETE", "/mode", query=_where(api, scope, which) | {"reason": reason})
     _status(Api(), session_id=which if scope == "session" else "", as_json=as_json)
 
 

@@ -23,10 +23,11 @@ def create(
     ] = "developer",
     team: Annotated[str, typer.Option(help="The team of a user who is not known yet; yours without it.")] = "",
     expires: Annotated[str, typer.Option(help="From when it is refused: 90d, 12h, 30min; never without it.")] = "",
+    reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
     """Make a token and show it, this once."""
-    body = {"user": user, "role": role, "team": team, "expires_at": moment(expires)}
+    body = {"user": user, "role": role, "team": team, "expires_at": moment(expires), "reason": reason}
     made = Api().request("POST", "/tokens", body={name: value for name, value in body.items() if value})
     if as_json:
         show_json(made)

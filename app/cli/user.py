@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(help="The user.")]
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the users that you may see."""
-    users = Api().request("GET", "/users")["items"]
+    users = Api().pages("/users", {})
     if as_json:
         show_json(users)
         return
@@ -31,7 +31,9 @@ def list_(as_json: AsJson = False) -> None:
 def set_(
     name: Name,
     team: Annotated[str, typer.Option(help="Their team; it stays without this.")] = "",
-    disabled: Annotated[bool, typer.Option("--disabled/--enabled", help="Refuse their tokens, or not.")] = False,
+    disabled: Annotated[
+        bool | None, typer.Option("--disabled/--enabled", help="Refuse their tokens, or not; it stays without this.")
+    ] = None,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:

@@ -10,13 +10,19 @@ from app.errors import Invalid, StoreUnavailable
 from app.services.policies import Policies
 from app.services.reach import whose
 from app.store import analytics as store
-from app.store.analytics import By, Group, Wanted
+from app.store.analytics import After, By, Group, Wanted
 from app.store.sql import Database, DatabaseUnavailable
 
-__all__ = ["Analytics", "By", "DelegationFilter", "Group", "cheaper", "share"]
+__all__ = ["After", "Analytics", "By", "DelegationFilter", "Group", "cheaper", "share"]
 
 TIERS = ("haiku", "sonnet", "opus", "fable")
 """The models of agent calls, from the cheapest tier to the dearest."""
+SPAWNING = frozenset(
+    {"spawn_agent", "collaborationspawn_agent", "delegate_to_agent", "task"}
+    | {f"mcp__baton__{name}" for name in ("agent_spawn", "delegate_run", "graph_spawn")}
+    | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
+)
+"""Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
 USUAL = timedelta(days=7)
 LONGEST = timedelta(days=366)
 
@@ -41,7 +47,7 @@ class Analytics:
         self._policies = policies
 
     async def delegation(
-        self, principal: Principal, wanted: DelegationFilter, by: By, *, before_id: str, limit: int
+        self, principal: Principal, wanted: DelegationFilter, by: By, *, after: After, limit: int
     ) -> list[Group]:
         """Sum up calls by group, the group of the newest call first.
 
@@ -63,8 +69,8 @@ class Analytics:
                 theirs,
                 Wanted(**asked),
                 by,
-                agent_tools=self._policies.active.agent_tools,
-                before_id=before_id,
+                agent_tools=self._policies.active.agent_tools | SPAWNING,
+                after=after,
                 limit=limit,
             )
         except DatabaseUnavailable:

@@ -12,7 +12,7 @@ from app.services.overrides import Overrides
 from app.services.permissions import require
 from app.services.reach import whose
 from app.store import analytics, audit
-from app.store.analytics import Group, Wanted
+from app.store.analytics import FIRST, After, Group, Wanted
 from app.store.history import History, Past
 from app.store.overrides import Override
 from app.store.redis import RedisUnavailable
@@ -52,7 +52,7 @@ class SessionAdmin:
         self._modes = modes
         self._overrides = overrides
 
-    async def find(self, principal: Principal, wanted: SessionFilter, *, before_id: str, limit: int) -> list[Group]:
+    async def find(self, principal: Principal, wanted: SessionFilter, *, after: After, limit: int) -> list[Group]:
         """Find sessions, the one of the newest call first.
 
         Raises:
@@ -61,7 +61,7 @@ class SessionAdmin:
         """
         asked = msgspec.structs.asdict(wanted)
         asked["since"] = wanted.since or (wanted.until or datetime.now(UTC)) - USUAL
-        return await self._groups(principal, "sessions.read", Wanted(**asked), before_id=before_id, limit=limit)
+        return await self._groups(principal, "sessions.read", Wanted(**asked), after=after, limit=limit)
 
     async def inspect(self, principal: Principal, session_id: str, user: str = "") -> Inspected:
         """Look at one session; without `user` the principal's own comes first.
@@ -112,13 +112,13 @@ class SessionAdmin:
 
     async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> Group:
         wanted = Wanted(since=datetime.now(UTC) - KEPT, session_id=session_id, user=user)
-        found = await self._groups(principal, action, wanted, before_id="", limit=50)
+        found = await self._groups(principal, action, wanted, after=FIRST, limit=50)
         if not found or not session_id:
             raise NotFound(f"there is no session `{session_id}`; one that has just begun may take a second to appear")
         return next((one for one in found if one.user == principal.user), found[0])
 
     async def _groups(
-        self, principal: Principal, action: str, wanted: Wanted, *, before_id: str, limit: int
+        self, principal: Principal, action: str, wanted: Wanted, *, after: After, limit: int
     ) -> list[Group]:
         theirs = whose(principal, action)
         try:
@@ -129,7 +129,7 @@ class SessionAdmin:
                 wanted,
                 "session",
                 agent_tools=(),
-                before_id=before_id,
+                after=after,
                 limit=limit,
             )
         except DatabaseUnavailable:

@@ -84,7 +84,14 @@ class Tokens:
         return Principal(organisation=self._organisation, team=user.team, user=user.name, role=token.role)
 
     async def create(
-        self, principal: Principal, *, user: str, role: Role, team: str = "", expires_at: datetime | None = None
+        self,
+        principal: Principal,
+        *,
+        user: str,
+        role: Role,
+        team: str = "",
+        expires_at: datetime | None = None,
+        reason: str = "",
     ) -> tuple[Token, str]:
         """Make a token for a user, who is entered in the directory where they are not; give it and its text.
 
@@ -109,7 +116,13 @@ class Tokens:
             async with self._database.transaction() as connection:
                 await store.add(connection, self._organisation, token)
                 await audit.add(
-                    connection, principal, action="token.create", kind="token", object=token.id, after=shown(token)
+                    connection,
+                    principal,
+                    action="token.create",
+                    kind="token",
+                    object=token.id,
+                    after=shown(token),
+                    reason=reason,
                 )
                 await numbers.raise_number(connection, self._organisation, KIND)
                 if known is None:

@@ -65,9 +65,10 @@ class Users:
         return covers(principal, action, user=user, team=self.team_of(user))
 
     def visible(self, principal: Principal) -> list[User]:
-        """List the users whom a principal may see."""
+        """List the users whom a principal may see, by name."""
         require(principal, "users.read")
-        return [user for user in self._directory.users.values() if self.covers(principal, "users.read", user.name)]
+        users = self._directory.users
+        return [users[name] for name in sorted(users) if self.covers(principal, "users.read", name)]
 
     def get(self, principal: Principal, name: str) -> User:
         """Give a user.
@@ -110,11 +111,11 @@ class Users:
         name: str,
         *,
         team: str,
-        disabled: bool,
+        disabled: bool | None,
         version: str | None = None,
         reason: str = "",
     ) -> User:
-        """Enter a user, move them to a team, disable or enable them.
+        """Enter a user, move them to a team, disable or enable them; None leaves them as they are.
 
         Raises:
             Forbidden: the role may not.
@@ -131,7 +132,7 @@ class Users:
                 name=name,
                 team=team or (before.team if before is not None else self._team),
                 created_at=before.created_at if before is not None else now,
-                disabled_at=(since or now) if disabled else None,
+                disabled_at=since if disabled is None else (since or now) if disabled else None,
             )
 
         return await self._put(principal, User, name, user, reason)

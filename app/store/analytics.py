@@ -30,6 +30,19 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     client: str = ""
 
 
+class After(msgspec.Struct, frozen=True):
+    """Where a page begins: below the `last_id` of the page before, among decisions up to the first page's newest.
+
+    A group that goes on while it is paged through would otherwise move ahead of the cursor and be on no page.
+    """
+
+    last_id: str = ""
+    newest: str = ""
+
+
+FIRST = After()
+
+
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """What the calls of one session, user, team or day came to.
 
@@ -66,15 +79,15 @@ async def delegation(
     by: By,
     *,
     agent_tools: Iterable[str],
-    before_id: str = "",
+    after: After = FIRST,
     limit: int = 50,
 ) -> list[Group]:
-    """Sum up calls by group, the group of the newest call first; `before_id` continues after a page's `last_id`."""
+    """Sum up calls by group, the group of the newest call first."""
     keys = _keys(by, database.dialect)
     query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, whose, wanted)
     query = query.group_by(*keys.values()).order_by(func.max(_d.c.id).desc()).limit(limit)
-    if before_id:
-        query = query.having(func.max(_d.c.id) < before_id)
+    if after.newest:
+        query = query.where(_d.c.id <= after.newest).having(func.max(_d.c.id) < after.last_id)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [_group(row._asdict()) for row in rows]

@@ -68,6 +68,19 @@ def test_a_change_is_in_the_audit_log_with_who_and_what(http, dora, session):
     assert entry["after"]["level"] == "strict"
 
 
+@pytest.mark.parametrize("how", ["DELETE", "PUT"])
+def test_why_a_mode_was_removed_is_in_the_audit_log(http, dora, session, how):
+    strict(dora, session)
+    if how == "DELETE":
+        where = {"scope": "session", "id": session["session_id"], "reason": "done"}
+        ok(dora.delete("/mode", params=where), 204)
+    else:
+        ok(dora.put("/mode", json={"scope": "user", "enabled": False, "reason": "done"}))
+    query = {"kind": "mode", "object": f"session dora {session['session_id']}"}
+    removed, _ = ok(http.get("/audit", params=query))["items"]
+    assert (removed["action"], removed["before"]["level"], removed["reason"]) == ("mode.remove", "strict", "done")
+
+
 def test_the_audit_log_is_paged_without_loss(http, dora, session):
     for level in ("strict", "guidance", "strict"):
         body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": level}
@@ -239,17 +252,19 @@ def test_delegation_tells_what_a_session_delegated(http, dora, eve, session, blo
     explore = {"subagent_type": "Explore", "prompt": "p", "description": "d"}
     ok(dora.post("/pre-tool-use", json=session | {"tool_name": "Agent", "tool_input": explore}))
     ok(dora.post("/pre-tool-use", json=session | {"tool_name": "Read", "tool_input": {"file_path": "b"}}))
+    spawn = {"tool_name": "collaborationspawn_agent", "tool_input": {"message": "m"}, "client": "codex"}
+    ok(dora.post("/pre-tool-use", json=session | spawn))
     edits(dora, session, agent_id="a1")
-    recorded(dora, session, 4)
+    recorded(dora, session, 5)
     query = {"by": "session", "session_id": session["session_id"]}
     (group,) = ok(dora.get("/analytics/delegation", params=query))["items"]
-    assert (group["calls"], group["delegated"], group["direct"], group["blocked"]) == (4, 2, 1, 1)
-    assert (group["share_delegated"], group["injected"], group["cheaper"]) == (0.6667, {"haiku": 1}, 1)
+    assert (group["calls"], group["delegated"], group["direct"], group["blocked"]) == (5, 3, 1, 1)
+    assert (group["share_delegated"], group["injected"], group["cheaper"]) == (0.75, {"haiku": 1}, 1)
     (group,) = ok(http.get("/analytics/delegation", params=query | {"parent": "haiku"}))["items"]
     assert group["cheaper"] == 0
     assert ok(eve.get("/analytics/delegation", params=query))["items"] == []
-    today = datetime.now(UTC).date().isoformat()
-    assert today in [item["day"] for item in ok(dora.get("/analytics/delegation"))["items"]]
+    days = {item["day"] for item in ok(dora.get("/analytics/delegation"))["items"]}
+    assert days & {(datetime.now(UTC) - timedelta(days=ago)).date().isoformat() for ago in (0, 1)}, "midnight may pass"
 
 
 def test_delegation_over_years_is_refused(http):

@@ -10,7 +10,7 @@ from app.engine.principal import Principal
 from app.engine.record import Record
 from app.engine.verdict import RuleHit
 from app.store import analytics, audit, decisions, leases, organisation_settings, overrides, reports, retention
-from app.store.analytics import Wanted
+from app.store.analytics import After, Wanted
 from app.store.overrides import Override
 from app.store.reports import Report
 from app.store.whose import Whose
@@ -218,11 +218,14 @@ async def test_delegation_counts_only_what_is_asked_for(database, week, whose, w
     assert [one.calls for one in found] == calls
 
 
-async def test_groups_are_paged_by_their_newest_decision(database, week):
-    first, second = [
-        await analytics.delegation(
-            database, "default", ALL, Wanted(since=NOON), "user", agent_tools=[], before_id=before, limit=1
+async def test_a_group_that_goes_on_while_it_is_paged_through_is_on_one_page(database, week):
+    async def page(after):
+        return await analytics.delegation(
+            database, "default", ALL, Wanted(since=NOON), "user", agent_tools=[], after=after, limit=1
         )
-        for before in ("", week[7].id)
-    ]
-    assert [one.user for one in first + second] == ["bob", "ann"]
+
+    (first,) = await page(After())
+    await decisions.add(database, [record(at=NOON + DAY)])
+    (second,) = await page(After(first.last_id, first.last_id))
+    assert [(one.user, one.calls) for one in (first, second)] == [("bob", 1), ("ann", 7)]
+    assert await page(After(second.last_id, first.last_id)) == []
