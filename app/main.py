@@ -26,6 +26,7 @@ from app.api.session_events import SessionEventsEndpoint
 from app.engine.policy.load import PolicyProblems
 from app.services.analytics import Analytics
 from app.services.audit import Audit
+from app.services.background import keep_up
 from app.services.backing import MENDABLE, backing
 from app.services.breakers import Breakers
 from app.services.changes import Changes
@@ -151,7 +152,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
         users=users,
         delegated=DelegatedSessions(database, modes),
     )
-    overrides = Overrides(database, changes, users, loaded, organisation=settings.organisation)
+    overrides = Overrides(database, changes, users, loaded, modes, organisation=settings.organisation)
     await overrides.load()
     kept = Retention(database, settings.organisation)
     _in_background(kept.run, stack)
@@ -230,7 +231,7 @@ async def _start(settings: Settings, redis_url: str, stack: AsyncExitStack) -> S
 
 def _in_background(work: Callable[[asyncio.Event], Coroutine[None, None, None]], stack: AsyncExitStack) -> None:
     stop = asyncio.Event()
-    task = asyncio.create_task(work(stop))
+    task = asyncio.create_task(keep_up(work, stop))
 
     async def end() -> None:
         stop.set()

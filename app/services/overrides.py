@@ -11,6 +11,7 @@ from app.engine.principal import Principal
 from app.engine.verdict import EVERY
 from app.errors import Forbidden, Invalid, NotFound, StoreUnavailable
 from app.services.changes import Changes
+from app.services.modes import Modes
 from app.services.permissions import covers, require
 from app.services.policies import Policies
 from app.services.reach import whose
@@ -38,6 +39,7 @@ class Overrides:
         changes: Changes,
         users: Users,
         policies: Policies,
+        modes: Modes,
         *,
         organisation: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -46,6 +48,7 @@ class Overrides:
         self._changes = changes
         self._users = users
         self._policies = policies
+        self._modes = modes
         self._organisation = organisation
         self._now = now
         self._known: dict[str, Override] = {}
@@ -160,6 +163,8 @@ class Overrides:
     async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
         """Refuse a rule that is none in the session's set, and one that this principal may not lift there."""
         if rule == EVERY:
+            if self._modes.locked and principal.role != "admin":
+                raise Forbidden(f"the organisation locked the mode's level; only an `admin` may lift `{EVERY}`")
             return
         team = self._users.team_of(user) or (seen.team if seen else "")
         whom = Principal(organisation=principal.organisation, team=team, user=user)

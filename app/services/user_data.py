@@ -8,7 +8,9 @@ from app.errors import NotFound, StoreUnavailable
 from app.services.changes import Changes
 from app.services.modes import KIND as MODES
 from app.services.modes import Modes
+from app.services.overrides import KIND as OVERRIDES
 from app.services.permissions import require
+from app.services.policies import KIND as POLICIES
 from app.services.users import Users
 from app.store import audit
 from app.store import changes as numbers
@@ -82,13 +84,13 @@ class UserData:
                     after=deleted,
                     reason=reason,
                 )
-                for kind in (MODES, "users"):
+                for kind in (MODES, OVERRIDES, POLICIES, "users"):
                     await numbers.raise_number(connection, organisation, kind)
             await self._modes.load()
             await self._users.load()
         except DatabaseUnavailable:
             raise StoreUnavailable("nothing was deleted; try again") from None
-        for kind in (MODES, "users"):
+        for kind in (MODES, OVERRIDES, POLICIES, "users"):
             self._changes.announce(kind)
         await self._forget(Principal(organisation=organisation, user=user), sessions)
         return deleted

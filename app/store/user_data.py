@@ -25,6 +25,8 @@ def concerning(user: str) -> dict[str, tuple[Table, ColumnElement[bool]]]:
             found[table.name] = (table, table.c.name == name)
         elif table.name == "mode_settings":
             found[table.name] = (table, (table.c.user == name) | ((table.c.scope == "user") & (table.c.id == name)))
+        elif table.name == "policy_layers":
+            found[table.name] = (table, (table.c.tier == "user") & (table.c.name == name))
         elif "user" in table.c:
             found[table.name] = (table, table.c.user == name)
     return found

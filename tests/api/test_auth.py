@@ -96,13 +96,20 @@ def test_a_developer_s_export_has_no_digest_and_the_deletion_is_whole(server, ad
         decision = ed.post("/pre-tool-use", json=CALL | {"session_id": "ed1"}).json()["decision_id"]
         until(lambda: ed.get(f"/decisions/{decision}").status_code == 200)
         ed.put("/mode", json={"scope": "session", "id": "ed1", "enabled": True})
+        lifts = {"session_id": "ed1", "user": "ed", "rule": "*", "reason": "r"}
+        assert admin.post("/overrides", json=lifts).status_code == 201
+        layer = "/policies/layers/user?activate=true"
+        assert ed.put(layer, json={"files": {"config.yaml": "rules: {options/pkill: on}"}}).status_code == 200
         kept = ed.get("/users/ed/export").json()["kept"]
+        assert [(row["tier"], row["name"]) for row in kept["policy_layers"]] == [("user", "ed")]
         assert [row["id"] for row in kept["decisions"]] == [decision]
         assert [row["id"] for row in kept["mode_settings"]] == ["ed1"]
         assert "digest" not in kept["tokens"][0]
         assert kept["users"][0]["name"] == "ed"
         assert ed.delete("/users/ed/data").json()["deleted"]["decisions"] == 1
         assert ed.get(f"/decisions/{decision}").status_code == 404
+        until(lambda: ed.get("/overrides").json()["items"] == [])
+        until(lambda: not any(one["enabled"] for one in ed.get("/policies").json()["rules"] if "pkill" in one["id"]))
         again = ed.get("/users/ed/export").json()["kept"]
         assert again["decisions"] == again["mode_settings"] == []
         assert [row["action"] for row in again["audit"]][-1] == "user.delete-data"
@@ -190,7 +197,7 @@ def raw(server, path, size):
     """Announce a body of that size, send none of it, and give the answer that comes all the same."""
     host, port = server.url.removeprefix("http://").split(":")
     head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(head.encode())
         return connection.recv(65_536).decode()
 
@@ -213,6 +220,34 @@ def test_a_body_that_is_not_sent_as_json_is_told_what_is_missing(admin):
     answer = admin.put("/teams/web", content=b'{"reason": "r"}', headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_json")
     assert "`Content-Type: application/json`" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("path", "key"), [("/tokens", "id"), ("/users", "name")])
+def test_lists_are_paged_without_loss_while_they_grow(server, admin, path, key):
+    for number in range(3):
+        made(server, admin, f"paged-{number}")
+    whole = [one[key] for one in admin.get(path, params={"limit": 200}).json()["items"]]
+    found, cursor = [], ""
+    while cursor is not None:
+        page = admin.get(path, params={"limit": 5, "cursor": cursor}).json()
+        found += [one[key] for one in page["items"]]
+        cursor = page.get("next_cursor")
+        made(server, admin, f"a-new-one-{len(found)}")
+    assert [one for one in found if one in whole] == whole
+    assert len(found) == len(set(found))
+    assert admin.get(path, params={"cursor": "AAAA"}).status_code == 422
+
+
+def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
+    text, _ = made(server, admin, "left", team="web", reason="new here")
+    (entry,) = admin.get("/audit", params={"kind": "token", "limit": 1}).json()["items"]
+    assert entry["reason"] == "new here"
+    assert admin.put("/users/left", json={"disabled": True}).json()["disabled_at"]
+    assert admin.put("/users/left", json={"team": "data"}).json()["disabled_at"]
+    with bearer(server, text) as left:
+        assert left.get("/mode").status_code == 401
+        assert "disabled_at" not in admin.put("/users/left", json={"disabled": False}).json()
+        assert left.get("/mode").status_code == 200
 
 
 @pytest.mark.parametrize(

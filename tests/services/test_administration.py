@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from uuid_utils import uuid7
 
+from app.engine.modes import ModeSetting
 from app.engine.principal import Principal
 from app.engine.record import Record
 from app.errors import Forbidden, Invalid, NotFound, PreconditionFailed
+from app.services.caller import Caller
 from app.services.changes import Changes
 from app.services.decisions import Decisions
+from app.services.modes import Modes
 from app.services.overrides import Overrides
 from app.services.policies import Policies
 from app.services.policy_layers import PolicyLayers, Where
@@ -62,7 +65,10 @@ class Process:
         self.changes = Changes(redis, database, "default")
         self.users = Users(database, self.changes, organisation="default", team="default")
         self.policies = Policies(policy_files.shipped(), folder, database, "default")
-        self.overrides = Overrides(database, self.changes, self.users, self.policies, organisation="default")
+        self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
+        self.overrides = Overrides(
+            database, self.changes, self.users, self.policies, self.modes, organisation="default"
+        )
 
 
 @pytest.fixture
@@ -99,6 +105,15 @@ async def test_guardrails_are_lifted_by_admins_and_locked_rules_by_nobody(proces
             await lifts(process, who, rule="orchestrator/test-or-build")
 
 
+async def test_where_the_level_is_locked_the_whole_mode_is_lifted_by_admins_alone(process):
+    assert (await lifts(process, LEAD, rule="*")).rule == "*"
+    level = ModeSetting(scope="organisation", enabled=True, level="strict", locked=True)
+    await process.modes.put(Caller(principal=ADMIN), level)
+    with pytest.raises(Forbidden, match="locked the mode's level"):
+        await lifts(process, LEAD, rule="*")
+    assert (await lifts(process, ADMIN, rule="*")).rule == "*"
+
+
 async def test_an_override_names_a_rule_of_the_sets_in_force_for_that_user(process, database):
     rule = """
 id: team/no-deploy
@@ -133,7 +148,13 @@ async def test_a_lead_does_not_learn_of_another_teams_session(process, database)
 async def test_an_override_ends_by_itself(process, database, redis, team):
     clock = [datetime.now(UTC)]
     overrides = Overrides(
-        database, process.changes, process.users, process.policies, organisation="default", now=lambda: clock[0]
+        database,
+        process.changes,
+        process.users,
+        process.policies,
+        process.modes,
+        organisation="default",
+        now=lambda: clock[0],
     )
     await overrides.make(ADMIN, session_id="s", user="dora", rule="*", reason="r", minutes=5)
     clock[0] += timedelta(minutes=4, seconds=59)
@@ -189,4 +210,4 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
 async def test_what_is_purged_is_counted_by_kind(database):
     await decisions.add(database, [record(at=datetime.now(UTC) - timedelta(days=400))])
     purged = await Retention(database, "default").purge(asyncio.Event())
-    assert purged == {"decisions": 1, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0, "graphs": 0}
+    assert purged == {"decisions": 1, "feedback": 0, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0, "graphs": 0}

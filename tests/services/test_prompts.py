@@ -56,7 +56,7 @@ class World:
             users=self.users,
             delegated=DelegatedSessions(database, self.modes),
         )
-        overrides = Overrides(database, self.changes, self.users, self.policies, organisation="default")
+        overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
         self.decides = PreToolUse(
             policies=self.policies,
             modes=self.modes,
