@@ -116,7 +116,8 @@ class Settings(BaseSettings):
     rate_per_minute: int = Field(
         1_200,
         ge=0,
-        description="Calls that one user's agents may make in a minute, on all servers together; 0 for no limit.",
+        description="Calls that one user's agents may make in a minute, on all servers together, and as many starts and"
+        " delegations, per worker; 0 for no limit.",
     )
     rate_burst: int = Field(300, ge=1, description="How many of these calls may come at once.")
     admin_per_minute: int = Field(

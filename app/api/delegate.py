@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.job_models import JobModel
-from app.api.limits import ADMIN
+from app.api.limits import WORK
 from app.engine.delegation import acknowledgement
 from app.services.jobs import NewJob
 from app.services.new_job import LONGEST_KEY, LONGEST_PROMPT, LONGEST_S, LONGEST_TEXT, MOST_ATTEMPTS, MOST_DEPENDENCIES
@@ -64,7 +64,7 @@ class DelegatedModel(BaseModel):
     operation_id="delegate",
     status_code=202,
     response_model_exclude_none=True,
-    dependencies=[ADMIN],
+    dependencies=[WORK],
 )
 async def delegate(
     caller: CallerOf, services: ServicesOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""

@@ -15,7 +15,7 @@ from app.api.graph_models import (
     TaskSpawnBody,
 )
 from app.api.graph_reports import ComplianceModel, SessionComplianceModel
-from app.api.limits import ADMIN, EXPENSIVE
+from app.api.limits import EXPENSIVE, WORK
 from app.api.paging import Cursor, Limit, Text, after, page
 from app.api.spawn import SpawnModel, asked
 from app.errors import Invalid
@@ -45,7 +45,7 @@ async def _names_once(request: Request) -> None:
     "/graphs",
     operation_id="make_graph",
     status_code=201,
-    dependencies=[ADMIN, Depends(_names_once)],
+    dependencies=[WORK, Depends(_names_once)],
     response_model_exclude_none=True,
 )
 async def make_graph(caller: CallerOf, services: ServicesOf, body: GraphBody) -> GraphModel:
@@ -78,7 +78,7 @@ async def get_graph(caller: CallerOf, services: ServicesOf, graph_id: str) -> Gr
 
 
 @router.post(
-    "/graphs/{graph_id}/spawn", operation_id="spawn_task", dependencies=[ADMIN], response_model_exclude_none=True
+    "/graphs/{graph_id}/spawn", operation_id="spawn_task", dependencies=[WORK], response_model_exclude_none=True
 )
 async def spawn_task(
     caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, graph_id: str, body: TaskSpawnBody
@@ -92,7 +92,7 @@ async def spawn_task(
 
 
 @router.post(
-    "/graphs/{graph_id}/spawn:batch", operation_id="spawn_tasks", dependencies=[ADMIN], response_model_exclude_none=True
+    "/graphs/{graph_id}/spawn:batch", operation_id="spawn_tasks", dependencies=[WORK], response_model_exclude_none=True
 )
 async def spawn_tasks(
     caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, graph_id: str, body: BatchBody
@@ -113,7 +113,7 @@ async def spawn_tasks(
 @router.post(
     "/graphs/{graph_id}/tasks/{name}/complete",
     operation_id="complete_task",
-    dependencies=[ADMIN],
+    dependencies=[WORK],
     response_model_exclude_none=True,
 )
 async def complete_task(
@@ -126,7 +126,7 @@ async def complete_task(
 @router.post(
     "/graphs/{graph_id}/tasks/{name}/fail",
     operation_id="fail_task",
-    dependencies=[ADMIN],
+    dependencies=[WORK],
     response_model_exclude_none=True,
 )
 async def fail_task(
@@ -139,7 +139,7 @@ async def fail_task(
 @router.post(
     "/graphs/{graph_id}/waves/{wave}/reopen",
     operation_id="reopen_wave",
-    dependencies=[ADMIN],
+    dependencies=[WORK],
     response_model_exclude_none=True,
 )
 async def reopen_wave(caller: CallerOf, services: ServicesOf, graph_id: str, wave: int) -> GraphModel:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.jobs import JobId
-from app.api.limits import ADMIN
+from app.api.limits import WORK
 from app.store.job_permissions import JobPermission
 
 router = APIRouter(tags=["jobs"])
@@ -64,7 +64,7 @@ async def list_job_permissions(caller: CallerOf, services: ServicesOf, job_id: J
     "/jobs/{job_id}/permissions/{permission_id}",
     operation_id="answer_job_permission",
     response_model_exclude_none=True,
-    dependencies=[ADMIN],
+    dependencies=[WORK],
 )
 async def answer_job_permission(
     caller: CallerOf,

@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.job_models import JobModel, JobPage, JobSummary
-from app.api.limits import ADMIN, EXPENSIVE
+from app.api.limits import EXPENSIVE, WORK
 from app.api.paging import Cursor, Limit, Text, after, page
 from app.engine.delegation import State
 from app.services.jobs import JobFilter
@@ -79,21 +79,21 @@ async def get_job_output(caller: CallerOf, services: ServicesOf, job_id: JobId) 
     )
 
 
-@router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[ADMIN])
+@router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])
 async def cancel_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
     """Cancel a job: at once while it waits, else its runner ends the agent."""
     return JobModel.of(await services.delegation.control.cancel(caller.principal, job_id))
 
 
 @router.post(
-    "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[ADMIN]
+    "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
 )
 async def approve_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
     """Let a job run that waits for approval."""
     return JobModel.of(await services.delegation.control.approve(caller.principal, job_id))
 
 
-@router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[ADMIN])
+@router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
 async def retry_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
     """Try a job once more that failed, was cancelled, or was skipped."""
     return JobModel.of(await services.delegation.control.retry(caller.principal, job_id))

@@ -1,4 +1,4 @@
-"""How often one caller may use the endpoints that administer or cost much. It limits no call of an agent's hook.
+"""How often one caller may use the endpoints that administer, start work or cost much. It limits no hook's call.
 
 A route names its tier: `@router.get("/decisions", dependencies=[EXPENSIVE])`. Each worker counts in its own memory, so
 that counting waits for nothing.
@@ -31,11 +31,18 @@ class Limits:
 
         async def expensive(request: Request) -> None: ...
 
+        async def work(request: Request) -> None: ...
+
+        most = {
+            admin: settings.admin_per_minute,
+            expensive: settings.expensive_per_minute,
+            work: settings.rate_per_minute,
+        }
         self._limiter = limiter
         self._checks = {
-            check.__name__: limiter.shared_limit(f"{most}/minute", scope=check.__name__)(check)
-            for check, most in ((admin, settings.admin_per_minute), (expensive, settings.expensive_per_minute))
-            if most
+            check.__name__: limiter.shared_limit(f"{number}/minute", scope=check.__name__)(check)
+            for check, number in most.items()
+            if number
         }
 
     async def check(self, tier: str, request: Request, who: str) -> None:
@@ -67,6 +74,10 @@ async def _expensive(request: Request, caller: CallerOf) -> None:
     await _check("expensive", request, caller)
 
 
+async def _work(request: Request, caller: CallerOf) -> None:
+    await _check("work", request, caller)
+
+
 async def _check(tier: str, request: Request, caller: CallerOf) -> None:
     principal = caller.principal
     await cast("Limits", request.app.state.limits).check(tier, request, f"{principal.organisation}/{principal.user}")
@@ -76,3 +87,5 @@ ADMIN = Depends(_admin)
 """What changes shared state."""
 EXPENSIVE = Depends(_expensive)
 """What reads or computes much: long lists, replays, exports."""
+WORK = Depends(_work)
+"""What agents do as often as they call tools: starts, delegations, and what becomes of them."""

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
-from app.api.limits import ADMIN
+from app.api.limits import WORK
 from app.engine.spawn import Spawn
 from app.errors import Invalid
 from app.services.caller import Caller
@@ -158,7 +158,7 @@ class SpawnModel(BaseModel):
         )
 
 
-@router.post("/spawn", operation_id="spawn", dependencies=[ADMIN], response_model_exclude_none=True)
+@router.post("/spawn", operation_id="spawn", dependencies=[WORK], response_model_exclude_none=True)
 async def spawn(caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, body: SpawnBody) -> SpawnModel:
     """Judge the start of an agent and answer with its plan; with `execute: run` it becomes a job.
 

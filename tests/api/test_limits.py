@@ -8,13 +8,16 @@ from tests.support.server import serving
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
     home = tmp_path_factory.mktemp("limits") / "home"
-    with serving(home, BATON_ADMIN_PER_MINUTE="3", BATON_EXPENSIVE_PER_MINUTE="2") as running:
+    with serving(
+        home, BATON_ADMIN_PER_MINUTE="3", BATON_EXPENSIVE_PER_MINUTE="2", BATON_RATE_PER_MINUTE="5"
+    ) as running:
         yield running
 
 
 TIERS = [
     (3, "put", "/mode", {"json": {"scope": "user", "enabled": False}}),
     (2, "get", "/decisions", {}),
+    (5, "post", "/spawn", {"json": {"agent_type": "Explore", "prompt": "look"}}),
 ]
 
 
