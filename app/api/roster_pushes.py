@@ -22,7 +22,6 @@ _Team = Annotated[str, Query(max_length=200, description="The team; your own wit
 _Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
 _AgentName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-_Trigger = Annotated[str, StringConstraints(max_length=300)]
 _Line = Annotated[str, StringConstraints(max_length=4_000)]
 _FilePath = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 
@@ -35,7 +34,7 @@ class AgentBody(BaseModel):
     name: _AgentName
     description: str | None = Field(None, max_length=50_000)
     body: str | None = Field(None, max_length=400_000)
-    triggers: list[_Trigger] | None = Field(None, max_length=200)
+    triggers: list[_Line] | None = Field(None, max_length=200)
     capabilities: list[_Line] | None = Field(None, max_length=200)
     examples: list[_Line] | None = Field(None, max_length=200)
 

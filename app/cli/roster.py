@@ -14,7 +14,6 @@ app = typer.Typer(no_args_is_help=True, help="Push the agents that prompts are r
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Name = Annotated[str, typer.Argument(help="The roster.")]
 _SUFFIXES = {".md", ".yaml", ".yml"}
-_NOT_AGENTS = {"readme.md", "license.md", "contributing.md", "changelog.md"}
 
 
 @app.command()
@@ -31,11 +30,7 @@ def push(
     if not folder.is_dir():
         print(f"baton roster: `{folder}` is no folder", file=sys.stderr)
         raise typer.Exit(2)
-    files = {
-        path.relative_to(folder).as_posix(): path.read_text(errors="replace")
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in _SUFFIXES and path.name.lower() not in _NOT_AGENTS and path.is_file()
-    }
+    files = _files(folder)
     if not files:
         raise ApiError(f"`{folder}` holds no agents' files; allowed: `.md`, `.yaml`, `.yml`")
     api = Api(administer=True)
@@ -92,6 +87,19 @@ def remove(
     query = {"tier": tier, "reason": reason} | ({"team": team} if team else {})
     Api(administer=True).request("DELETE", _path(name), query=query)
     print(f"Roster {name} is not in force any more.")
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Read the files of agents; markdown without front matter is none to the clients either, and is told of."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _SUFFIXES and path.is_file():
+            name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8-sig", errors="replace")
+            if path.suffix == ".md" and not text.lstrip().startswith("---"):
+                print(f"baton roster: left out `{name}`: it has no front matter", file=sys.stderr)
+            else:
+                files[name] = text
+    return files
 
 
 def _definition(found: dict[str, Any]) -> None:

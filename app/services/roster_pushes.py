@@ -16,7 +16,7 @@ from app.errors import Forbidden, Invalid, NotFound, StoreUnavailable
 from app.services.changes import Changes
 from app.services.permissions import require
 from app.services.routing.indexes import digest_of
-from app.services.routing.rosters import KIND, RoutingRosters, checked
+from app.services.routing.rosters import KIND, RoutingRosters, check_agent
 from app.services.versions import check
 from app.store import audit
 from app.store import changes as numbers
@@ -57,9 +57,7 @@ class RosterPushes:
             StoreUnavailable: the database is away; nothing was changed.
         """
         key = self._key(principal, tier, owner, name)
-        if not agents:
-            raise Invalid("agents", "is empty; a roster needs at least one agent")
-        agents = checked(agents)
+        _check(agents)
         digest = digest_of(agents)
         organisation = principal.organisation
         try:
@@ -181,21 +179,32 @@ class RosterPushes:
             raise StoreUnavailable(_AWAY) from None
 
 
+def _check(agents: Sequence[Agent]) -> None:
+    if not agents:
+        raise Invalid("agents", "is empty; a roster needs at least one agent")
+    first: dict[str, int] = {}
+    for number, agent in enumerate(agents):
+        check_agent(agent, f"agents[{number}]")
+        if first.setdefault(agent.name, number) != number:
+            raise Invalid(f"agents[{number}].name", f"is `{agent.name}`, as that of agents[{first[agent.name]}] is")
+
+
 def agents_in(files: Mapping[str, str]) -> list[Agent]:
     """Read the agents of files by path: Claude Code's markdown as it is, YAML with activation triggers.
 
     Raises:
-        Invalid: a file holds no agent, or two hold one of the same name.
+        Invalid: a file holds no agent, or one that cannot be routed to, or two hold one of the same name.
     """
     found: dict[str, str] = {}
     agents = []
     for path in sorted(files):
         try:
-            agent = read(path, files[path]).agent
+            agent = read(path, files[path])
         except AgentFileError as error:
             raise Invalid(f"files.{path}", str(error)) from None
         if agent.name in found:
             raise Invalid(f"files.{path}", f"names its agent `{agent.name}`, as `{found[agent.name]}` does")
+        check_agent(agent, f"files.{path}")
         found[agent.name] = path
         agents.append(agent)
     return agents

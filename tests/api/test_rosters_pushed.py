@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.server import serving, until
+from tests.support.people import signed_in
 
 ONE = {"agents": [{"name": "alpha", "description": "Tends the greenhouse: tomatoes, watering, seedlings."}]}
 TWO = {"agents": [*ONE["agents"], {"name": "beta", "description": "Repairs bicycles: chains, brakes, wheels."}]}
@@ -10,21 +10,11 @@ FILE = "---\nname: gamma\ndescription: Bakes bread: dough, oven, crust.\n---\nKn
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("pushed") / "home", BATON_AUTH="on") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def people(server):
-    root = (server.home / "admin-token").read_text().strip()
-    clients = {"admin": server.client(Authorization=f"Bearer {root}")}
-    for user, role, team in (("lea", "lead", "garden"), ("dan", "developer", "garden"), ("bo", "lead", "bikes")):
-        made = clients["admin"].post("/tokens", json={"user": user, "role": role, "team": team}).json()
-        clients[user] = server.client(Authorization=f"Bearer {made['text']}")
-    yield clients
-    for client in clients.values():
-        client.close()
+def people(guarded):
+    with signed_in(
+        guarded, ("lea", "lead", "garden"), ("dan", "developer", "garden"), ("bo", "lead", "bikes")
+    ) as clients:
+        yield clients
 
 
 def best(http, prompt, **more):
@@ -68,7 +58,7 @@ def test_files_are_taken_as_they_are_and_a_definition_is_served(people):
 
 
 def test_another_team_s_rosters_are_not_there(people):
-    until(lambda: people["lea"].put("/rosters/plants", json=TWO).status_code == 200)
+    assert people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": "*"}).status_code == 200
     assert people["bo"].get("/rosters/plants").status_code == 404
     assert people["bo"].get("/rosters/plants/agents/alpha").status_code == 404
     assert people["bo"].post("/route", json={"prompt": "x", "roster": "plants"}).status_code == 404
@@ -95,8 +85,16 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
         (ONE | {"files": {"a.md": FILE}}, "exactly one"),
         ({"files": {"a.md": "no front matter"}}, "front matter"),
         ({"files": {"a.md": FILE, "b.md": FILE}}, "names its agent `gamma`"),
-        ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "regular expression"),
-        ({"agents": [{"name": "a\nb"}]}, "cannot be shown"),
+        (
+            {"files": {"x/a.md": "---\ntriggers: /(/\n---"}},
+            "`files.x/a.md.triggers` `/(/` is no regular",
+        ),
+        ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "`agents[0].triggers` `/(/` is no regular expression"),
+        (
+            {"agents": [{"name": "a"}, {"name": "a\nb"}]},
+            "`agents[1].name` is blank, or holds characters that cannot be shown",
+        ),
+        ({"agents": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}, "`agents[2].name` is `a`, as that of agents[0] is"),
     ],
 )
 def test_a_roster_that_cannot_be_is_refused(people, body, told):

@@ -6,16 +6,9 @@ import os
 import pytest
 
 from tests.support.forge import forge
-from tests.support.server import serving
 
 REVIEWER = "---\nname: reviewer\ndescription: Reviews code: faults, style.\n---\nBe kind.\n"
 DEBUGGER = "agent_identity: {name: agent-debug, description: Finds causes.}\nactivation_patterns: {explicit_triggers: [debug]}\n"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli-roster") / "home") as running:
-        yield running
 
 
 @pytest.fixture
@@ -32,12 +25,13 @@ def baton(server, tmp_path):
 def test_a_folder_is_pushed_listed_shown_and_removed(baton, tmp_path):
     folder = tmp_path / "shop" / ".claude" / "agents"
     (folder / "deep").mkdir(parents=True)
-    (folder / "reviewer.md").write_text(REVIEWER)
+    (folder / "reviewer.md").write_text("\ufeff" + REVIEWER.replace("\n", "\r\n"), encoding="utf-8", newline="")
     (folder / "deep" / "debug.yaml").write_text(DEBUGGER)
     (folder / "README.md").write_text("no agent")
 
     pushed = baton("push", str(folder), "--reason", "first")
     assert pushed.returncode == 0, pushed.stderr
+    assert pushed.stderr == "baton roster: left out `README.md`: it has no front matter\n"
     assert "Roster shop of team default: version 1 with 2 agents" in pushed.stdout
     assert "shop" in baton("list").stdout.splitlines()[0]
     assert "agent-debug" in baton("show", "shop").stdout

@@ -15,7 +15,7 @@ def rosters():
     """Give each roster's agents by its name."""
     shipped = load(layered(policy_files.read(policy_files.shipped()))).rosters.by_id
     own = {
-        folder.name: [read(path.name, path.read_text()).agent for path in sorted(folder.iterdir())]
+        folder.name: [read(path.name, path.read_text()) for path in sorted(folder.iterdir())]
         for folder in (HERE / "rosters").iterdir()
     }
     return own | {name: policy_agents(shipped[name]) for name in ("ultrapower", "stravinsky", "claude-code")}

@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from app.engine import yaml_lines
 from app.engine.routing.agents import Agent
+from app.engine.routing.triggers import is_expression
 
 LARGEST = 400_000
 """Characters of one file."""
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)(.*)\Z", re.DOTALL)
-_KEY = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?$")
+_FRONT = re.compile(r"\A\s*---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)(.*)\Z", re.DOTALL)
+_KEY = re.compile(r"([a-z][\w-]*):(?:[ \t]+(.*))?$")
+_SPEAKERS = frozenset({"assistant", "commentary", "context", "human", "user"})
+"""Words before a colon that begin a line of an example, and are no keys."""
+_BLOCK = re.compile(r"[|>][-+]?$")
 _DEEPEST = 4
 _TRIGGERS = ("triggers", "activation_triggers", "activation_patterns", "keywords")
 _BODIES = ("body", "prompt", "instructions", "system_prompt")
@@ -25,15 +27,7 @@ class AgentFileError(Exception):
     """A file that holds no agent; the text says why."""
 
 
-class AgentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent and what its file says beside it: `model` and `tools` are the client's business."""
-
-    agent: Agent
-    model: str = ""
-    tools: tuple[str, ...] = ()
-
-
-def read(path: str, text: str) -> AgentFile:
+def read(path: str, text: str) -> Agent:
     """Read one file; the end of its name says which kind it is.
 
     Raises:
@@ -42,6 +36,7 @@ def read(path: str, text: str) -> AgentFile:
     if len(text) > LARGEST:
         raise AgentFileError(f"`{path}` has {len(text)} characters; at most {LARGEST} are allowed")
     stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+    text = text.removeprefix("\ufeff")
     if suffix == "md":
         return _markdown(stem, text)
     if suffix in {"yaml", "yml"}:
@@ -49,7 +44,7 @@ def read(path: str, text: str) -> AgentFile:
     raise AgentFileError(f"`{path}` is no agent file; allowed: `.md`, `.yaml`, `.yml`")
 
 
-def _markdown(stem: str, text: str) -> AgentFile:
+def _markdown(stem: str, text: str) -> Agent:
     found = _FRONT.match(text)
     if found is None:
         raise AgentFileError("has no front matter; an agent's file begins with `---`, `name: …` and `description: …`")
@@ -67,20 +62,28 @@ def _front_matter(text: str) -> Mapping[str, Any]:
 
 
 def _line_by_line(text: str) -> dict[str, Any]:
-    """Read `key: rest of the line`; lines of no key belong to the key above."""
-    found: dict[str, Any] = {}
-    key = ""
+    """Read `key: rest of the line`; lines of no key, and those of an example, belong to the key above."""
+    found: dict[str, str] = {}
+    key, examples = "", 0
     for line in text.splitlines():
-        match = _KEY.match(line)
-        if match:
+        match = None if examples > 0 else _KEY.match(line)
+        if match and match[1] not in _SPEAKERS:
             key = match[1]
-            found[key] = (match[2] or "").strip().strip("\"'")
+            value = (match[2] or "").strip()
+            found[key] = "" if _BLOCK.match(value) else value.strip("\"'")
         elif key:
             found[key] = f"{found[key]}\n{line.strip()}".strip()
-    return found
+        examples = max(0, examples + line.count("<example>") - line.count("</example>"))
+    return {key: _listed(value) for key, value in found.items()}
 
 
-def _yaml(stem: str, text: str) -> AgentFile:
+def _listed(value: str) -> str | list[str]:
+    """See a list where every line is an item of one."""
+    lines = value.split("\n")
+    return [line[2:].strip("\"' ") for line in lines] if all(line.startswith("- ") for line in lines) else value
+
+
+def _yaml(stem: str, text: str) -> Agent:
     try:
         data, _ = yaml_lines.parse(text)
     except yaml_lines.YamlError as error:
@@ -94,25 +97,25 @@ def _yaml(stem: str, text: str) -> AgentFile:
     return _agent(stem, data, body)
 
 
-def _agent(stem: str, data: Mapping[str, Any], body: str) -> AgentFile:
-    description = data.get("description") or data.get("agent_purpose") or data.get("agent_description")
-    triggers = [text for key in _TRIGGERS for text in _texts(data.get(key))]
-    agent = Agent(
-        name=str(data.get("name") or data.get("agent_name") or stem).strip(),
-        description=description if isinstance(description, str) else "",
+def _agent(stem: str, data: Mapping[str, Any], body: str) -> Agent:
+    name = data.get("name") or data.get("agent_name")
+    described = data.get("description") or data.get("agent_purpose") or data.get("agent_description")
+    triggers = [text for key in _TRIGGERS for text in _triggers(data.get(key))]
+    return Agent(
+        name=str(name).strip() if isinstance(name, str | int) else stem,
+        description="\n".join(_texts(described)),
         body=body,
         triggers=tuple(dict.fromkeys(triggers)),
         capabilities=tuple(dict.fromkeys(_texts(data.get("capabilities")))),
         examples=tuple(dict.fromkeys(_texts(data.get("examples")))),
     )
-    model = data.get("model")
-    return AgentFile(agent=agent, model=model if isinstance(model, str) else "", tools=tuple(_tools(data.get("tools"))))
 
 
-def _tools(value: object) -> list[str]:
-    return (
-        [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else list(_texts(value))
-    )
+def _triggers(value: object) -> Iterator[str]:
+    """Give the triggers of a value; a text of several has commas between them."""
+    if isinstance(value, str) and not is_expression(value.strip()):
+        value = value.strip("[] ").split(",")
+    return _texts(value)
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:

@@ -63,10 +63,10 @@ def is_expression(trigger: str) -> bool:
 def problem(trigger: str) -> str:
     """Say what is wrong with a trigger, "" for nothing."""
     text = trigger.strip()
-    if len(text) > LONGEST:
-        return f"has {len(text)} characters; at most {LONGEST} are allowed"
     if not is_expression(text):
         return ""
+    if len(text) > LONGEST:
+        return f"has {len(text)} characters; an expression may have {LONGEST}"
     options = re2.Options()
     options.log_errors = False
     try:
