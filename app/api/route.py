@@ -158,6 +158,7 @@ class RouteEndpoint:
             name="UserPromptSubmit",
             native_name="UserPromptSubmit",
             session_id=optional_text(payload, "session_id", "sessionId"),
+            agent_id=optional_text(payload, "agent_id", "agentId"),
             cwd=optional_text(payload, "cwd", "directory"),
             prompt=_prompt(payload),
         )
@@ -227,6 +228,7 @@ def _asked(principal: Principal, event: HookEvent, project: str, roster: bytes) 
         principal=principal,
         client=event.client,
         session_id=event.session_id,
+        agent_id=event.agent_id,
         project=project,
         roster=name,
         inline=inline,

@@ -23,6 +23,10 @@ BODY: dict[str, Any] = {
     "properties": {
         "prompt": {"type": "string", "description": "What the person sent, of any length."},
         "session_id": {**_TEXT, "description": "The agent's session."},
+        "agent_id": {
+            **_TEXT,
+            "description": "The sub-agent that the prompt was written for; such a prompt is not routed.",
+        },
         "client": {**_TEXT, "description": "The client's name, for the words of the context."},
         "cwd": {**_TEXT, "description": "The session's folder."},
         "project": {**_TEXT, "description": "The project: a git remote or its root folder."},

@@ -40,6 +40,7 @@ class Hooks:
                 return await self._permission(caller, event)
             case "SessionStart":
                 started = await self._sessions.start(caller, event)
+                self._expect_prompts(caller, event)
                 answer = HookAnswer(context=started.context, system_message=started.notice)
                 return HookOutcome(answer=answer, degraded=started.degraded)
             case "SessionEnd":
@@ -53,6 +54,11 @@ class Hooks:
             case _:
                 return HookOutcome()
 
+    def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
+        if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
+            call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+            self._routing.expect(caller.principal, call.project)
+
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Give a prompt's context; a local model's answer takes the agent's place where the operator wants that."""
         if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
@@ -64,6 +70,7 @@ class Hooks:
             principal=caller.principal,
             client=event.client,
             session_id=event.session_id,
+            agent_id=event.agent_id,
             project=call.project,
         )
         route = await self._routing.route(caller, event, prompt)

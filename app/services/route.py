@@ -6,11 +6,12 @@ A stage that is late or breaks is absent and named in `degraded`; the others nev
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from uuid_utils import uuid7
 
 from app.clients.base import HookEvent
+from app.engine.principal import Principal
 from app.errors import BatonError
 from app.services.caller import Caller
 from app.services.counters import Counters
@@ -29,12 +30,24 @@ class Routing:
     """The pipeline: groups of stages one after the other, the stages of a group at the same time."""
 
     def __init__(
-        self, groups: Sequence[Sequence[Stage]], *, sessions: Sessions, traces: RouteTraces, counters: Counters
+        self,
+        groups: Sequence[Sequence[Stage]],
+        *,
+        sessions: Sessions,
+        traces: RouteTraces,
+        counters: Counters,
+        warm: Callable[[Principal, str], None] | None = None,
     ) -> None:
         self._groups = groups
         self._sessions = sessions
         self._traces = traces
         self._counters = counters
+        self._warm = warm
+
+    def expect(self, principal: Principal, project: str) -> None:
+        """Prepare for a caller's prompts in the background: a session of theirs has started."""
+        if self._warm is not None:
+            self._warm(principal, project)
 
     async def route(self, caller: Caller, event: HookEvent, prompt: Prompt) -> Route:
         """Route a prompt and keep the outcome; the prompt itself only where the team keeps prompts.

@@ -18,18 +18,6 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("route") / "home") as running:
-        yield running
-
-
-@pytest.fixture
-def http(server):
-    with server.client() as client:
-        yield client
-
-
 def route(http, prompt, roster=ROSTER, **more):
     answer = http.post("/route", json={"prompt": prompt, "roster": roster} | more)
     assert answer.status_code == 200, answer.text
@@ -98,7 +86,19 @@ def test_half_a_character_is_read_too(http):
         ({"session_id": "s"}, 422, "`prompt` is missing"),
         ({"prompt": 7}, 422, "`prompt` must be a text"),
         ({"prompt": "x", "roster": {"a": 1}}, 422, "a roster's name"),
-        ({"prompt": "x", "roster": [{"description": "no name"}]}, 422, "no list of agents"),
+        (
+            {"prompt": "x", "roster": [{"description": "no name"}]},
+            422,
+            "`roster[0]` is no list of agents: object missing",
+        ),
+        ({"prompt": "x", "roster": [{"name": "a"}, {"name": "b", "triggers": "x"}]}, 422, "`roster[1].triggers` is"),
+        ({"prompt": "x", "roster": [{"name": "a", "examples": [7]}]}, 422, "`roster[0].examples[0]` is"),
+        ({"prompt": "x", "roster": ["a"]}, 422, "`roster[0]` is"),
+        (
+            {"prompt": "x", "roster": [{"name": "a"}, {"name": "b", "triggers": [f"/{'x' * 300}/"]}]},
+            422,
+            "`roster[1].tr",
+        ),
         ({"prompt": "x", "roster": [{"name": " "}]}, 422, "blank"),
         ({"prompt": "x", "roster": [{"name": "a", "triggers": ["/(/"]}]}, 422, "regular expression"),
         ({"prompt": "x", "roster": "nobody's"}, 404, "there is no roster `nobody's`"),
@@ -140,6 +140,7 @@ def test_the_hook_event_gives_the_context_in_the_client_s_own_dialect(http):
         assert specific["additionalContext"].startswith("## Agent Selection")
         assert "`git-master`" in specific["additionalContext"]
     assert http.post("/hooks/claude-code", json=body | {"prompt": "/compact"}).json() == {}
+    assert http.post("/hooks/codex", json=body | {"agent_id": "a1"}).json() == {}
     assert http.post("/hooks/claude-code", json=body, headers={"Baton-Disabled": "1"}).json() == {}
 
 

@@ -1,5 +1,6 @@
 """The sections that tell an agent where a prompt was led, in words that no roster and no prompt can break out of."""
 
+import shlex
 from functools import lru_cache
 
 from app.engine.model_text import one_line
@@ -13,16 +14,18 @@ _NAME = 200
 
 
 def selection_section(route: Route, client: str, home: str) -> Section:
-    """Name the agent in one imperative line, tell it from its neighbour, say how to read its definition."""
+    """Say the seed's line, name the agent in an imperative one, tell it from its neighbour, say where its definition is."""
     name = _shown(route.selected_agent)
     how = f"spawn_agent for `{name}`" if client == "codex" else f"call the Task tool with subagent_type='{name}'"
-    lines = [f"Use the `{name}` agent for this prompt (confidence: {route.confidence:.2f}): {how}."]
     chosen = next((one for one in route.candidates if one.name == route.selected_agent), None)
     other = next((one for one in route.candidates if one.name != route.selected_agent), None)
+    score = route.confidence if chosen is None else chosen.score
+    lines = [f"Selected: {name} (confidence: {score:.2f})", "", f"Use the `{name}` agent for this prompt: {how}."]
     if chosen is not None and other is not None:
         lines.append(f"`{name}`: {_about(chosen)} Its nearest neighbour is `{_shown(other.name)}`: {_about(other)}")
     if home:
-        lines.append(f"Its definition: `baton roster show {_shown(home)} {name}`.")
+        show = f"baton roster show {shlex.quote(_shown(home))} {shlex.quote(name)}"
+        lines.append(f"If you have no agent of that name, do the work by its definition: `{show}`.")
     return Section(heading="Agent Selection", text="\n".join(lines), priority=SELECTION)
 
 

@@ -4,6 +4,8 @@ from app.engine.routing.passing import passes
 from app.engine.routing.workflow import detect
 from app.services.routing.stage import Prompt, Route, StageName, Workflow
 
+_SUBAGENT = "an agent wrote this prompt for its sub-agent"
+
 
 class Detect:
     """Looks at the prompt's words only."""
@@ -13,7 +15,7 @@ class Detect:
 
     async def run(self, prompt: Prompt, route: Route) -> None:
         """Say whether the prompt passes, and what workflow it asks for."""
-        passed = passes(prompt.text)
+        passed = _SUBAGENT if prompt.agent_id else passes(prompt.text)
         if passed:
             route.passed = route.reason = passed
             return

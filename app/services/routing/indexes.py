@@ -9,6 +9,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2b
+from typing import Literal
 
 import msgspec
 
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 MOST_AGENTS = 120_000
 """Agents of all indexes that are kept: some 600 MB with bodies of six thousand characters."""
+Words = Literal["unread", "loaded", "missing"]
+"""The table of word vectors: nobody has asked for it yet, it is there, it is not installed."""
 DEGRADED = "embeddings"
 """What an answer says that was scored by words alone."""
 
@@ -39,6 +42,13 @@ class Indexes:
     def degraded(self) -> bool:
         """Tell whether agents are compared by their words alone."""
         return self._embedder is None
+
+    @property
+    def words(self) -> Words:
+        """Tell how it stands with the table of word vectors."""
+        if self._embedder is not None:
+            return "loaded"
+        return "unread" if self._loading is None or not self._loading.done() else "missing"
 
     async def start(self) -> None:
         """Read the table of word vectors; without it, words alone are compared."""

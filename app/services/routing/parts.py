@@ -1,7 +1,10 @@
 """Builds the parts of routing and puts the stages in their order. It holds none of them: the registry does."""
 
+import asyncio
+
 import msgspec
 
+from app.engine.principal import Principal
 from app.services.changes import Changes
 from app.services.counters import Counters
 from app.services.policies import Policies
@@ -19,6 +22,9 @@ from app.settings import Settings
 from app.store.redis import Redis
 from app.store.route_traces import RouteTraces
 from app.store.sql import Database
+
+WARM_AFTER_S = 1.0
+"""When the word table and the first index are read, in seconds: no prompt should wait for it, nor should the start."""
 
 
 class RoutingParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +56,8 @@ async def build(
     indexes = Indexes()
     rosters = RoutingRosters(database, changes, policies, indexes, organisation)
     await rosters.load()
+    own = Principal(organisation=organisation, team=settings.team)
+    asyncio.get_running_loop().call_later(WARM_AFTER_S, rosters.warm, own)
     select = Select(
         rosters, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
@@ -61,6 +69,7 @@ async def build(
             sessions=sessions,
             traces=traces,
             counters=counters,
+            warm=rosters.warm,
         ),
         pushes=RosterPushes(database, changes, rosters),
         rosters=rosters,

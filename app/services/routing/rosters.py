@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -25,6 +26,8 @@ KIND = "routing_rosters"
 MOST_INLINE = 2_000
 """Agents of one roster."""
 LONGEST_NAME = 200
+MOST_HOMES = 64
+"""Sets of rosters of which is remembered where each agent stands."""
 _Key = tuple[str, str, str]
 
 
@@ -50,6 +53,8 @@ class RoutingRosters:
         self._wanted = self._pushed
         self._loaded = False
         self._swapping: asyncio.Task[None] | None = None
+        self._warming: set[asyncio.Task[None]] = set()
+        self._homes: OrderedDict[tuple[tuple[str, str], ...], dict[str, str]] = OrderedDict()
         self._of_policies: dict[tuple[str, str], tuple[str, tuple[Agent, ...], dict[str, str]]] = {}
         changes.on(KIND, self.load)
 
@@ -74,18 +79,18 @@ class RoutingRosters:
         """Index what has changed, then put all of it in force at once; what cannot be indexed now is so when it is asked."""
         while self._pushed is not self._wanted:
             wanted = self._wanted
-            for key, one in wanted.items():
-                if one != self._pushed.get(key):
-                    with contextlib.suppress(DatabaseUnavailable):
-                        await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
+            changed = {key for key in wanted | self._pushed if wanted.get(key) != self._pushed.get(key)}
+            together = [_holding(wanted, team) for team in _teams(changed, wanted)]
+            for rosters in [*([wanted[key]] for key in changed if key in wanted), *together]:
+                with contextlib.suppress(DatabaseUnavailable):
+                    if rosters:
+                        await self._of_pushed(rosters)
             if wanted is self._wanted:
                 self._pushed = wanted
 
     def pushed(self, principal: Principal) -> list[PushedRoster]:
         """List the rosters that hold for a caller: their team's first, then the organisation's without namesakes."""
-        own = [one for one in self._pushed.values() if one.tier == "team" and one.owner == principal.team]
-        names = {one.name for one in own}
-        return own + [one for one in self._pushed.values() if one.tier == "organisation" and one.name not in names]
+        return _holding(self._pushed, principal.team)
 
     def find(self, principal: Principal, name: str) -> PushedRoster | None:
         """Find a pushed roster by its name: the team's, else the organisation's."""
@@ -100,6 +105,16 @@ class RoutingRosters:
     async def agents_of(self, roster: PushedRoster) -> list[Agent]:
         """Read a pushed roster's agents. Raises DatabaseUnavailable."""
         return await self._agents(roster)
+
+    def warm(self, principal: Principal, project: str = "") -> None:
+        """Index, beside the loop, what a caller's prompts will be routed over, so that their first need not wait for it."""
+        task = asyncio.create_task(self._warm(Prompt(text="", principal=principal, project=project)))
+        self._warming.add(task)
+        task.add_done_callback(self._warming.discard)
+
+    async def _warm(self, prompt: Prompt) -> None:
+        with contextlib.suppress(DatabaseUnavailable):
+            await self.index_for(prompt)
 
     async def index_for(self, prompt: Prompt) -> Found:
         """Give the index that a prompt is routed over.
@@ -127,21 +142,27 @@ class RoutingRosters:
         return await self._of_policy_set(prompt, prompt.roster)
 
     async def _of_pushed(self, rosters: list[PushedRoster]) -> Found:
-        names: dict[str, str] = {}
-
         async def agents() -> Sequence[Agent]:
             together = [agent for one in rosters for agent in await self._agents(one)]
             return list({agent.name: agent for agent in reversed(together)}.values())[::-1]
 
         digest = rosters[0].digest if len(rosters) == 1 else _together([one.digest for one in rosters])
         found = await self._indexes.get(digest, agents)
-        if len(rosters) == 1:
-            return Found(found, dict.fromkeys(found.names, rosters[0].name))
-        for one in rosters:
-            index = await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
-            for name in index.names:
-                names.setdefault(name, one.name)
-        return Found(found, names)
+        return Found(found, await self._homes_of(rosters))
+
+    async def _homes_of(self, rosters: list[PushedRoster]) -> dict[str, str]:
+        key = tuple((one.name, one.digest) for one in rosters)
+        known = self._homes.get(key)
+        if known is None:
+            known = {}
+            for one in rosters:
+                index = await self._indexes.get(one.digest, lambda one=one: self._agents(one))  # type: ignore[misc]
+                for name in index.names:
+                    known.setdefault(name, one.name)
+            self._homes[key] = known
+            if len(self._homes) > MOST_HOMES:
+                self._homes.popitem(last=False)
+        return known
 
     async def _of_policy_set(self, prompt: Prompt, name: str) -> Found:
         in_force = self._policies.find(prompt.principal, prompt.project) or await self._policies.prepare(
@@ -166,6 +187,20 @@ class RoutingRosters:
         return msgspec.convert(await store.agents(self._database, self._organisation, roster), list[Agent])
 
 
+def _holding(rosters: Mapping[_Key, PushedRoster], team: str) -> list[PushedRoster]:
+    own = [one for one in rosters.values() if one.tier == "team" and one.owner == team]
+    names = {one.name for one in own}
+    return own + [one for one in rosters.values() if one.tier == "organisation" and one.name not in names]
+
+
+def _teams(changed: Iterable[_Key], rosters: Iterable[_Key]) -> set[str]:
+    """Name the teams whose prompts are routed over other agents after a change; "" stands for those that pushed none."""
+    teams = {owner for tier, owner, _ in changed if tier == "team"}
+    if any(tier == "organisation" for tier, _, _ in changed):
+        teams |= {"", *(owner for tier, owner, _ in rosters if tier == "team")}
+    return teams
+
+
 def policy_agents(roster: Roster) -> list[Agent]:
     """See a policy roster's rows as routing does; `_default` stands for no agent."""
     return [_of_row(name, row or Row()) for name, row in roster.agents.items() if not name.startswith("_")]
@@ -179,35 +214,36 @@ def inline_agents(inline: Inline) -> list[Agent]:
     """Read an inline roster.
 
     Raises:
-        Invalid: it is no list of agents, or one has no name.
+        Invalid: it is no list of agents, or one cannot be routed to; it names the agent and its field.
     """
     try:
         given = msgspec.json.decode(inline.raw, type=list[_InlineAgent])
+    except msgspec.ValidationError as error:
+        text, _, at = str(error).partition(" - at `$")
+        raise Invalid(f"roster{at.rstrip('`')}", f"is no list of agents: {text[0].lower()}{text[1:]}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Invalid("roster", f"is no list of agents: {error}") from None
-    return checked([one.agent() for one in given])
+    if len(given) > MOST_INLINE:
+        raise Invalid("roster", f"has {len(given)} agents; at most {MOST_INLINE} are allowed")
+    agents = [one.agent() for one in given]
+    for number, agent in enumerate(agents):
+        check_agent(agent, f"roster[{number}]")
+    return list({agent.name: agent for agent in reversed(agents)}.values())[::-1]
 
 
-def checked(agents: Sequence[Agent]) -> list[Agent]:
-    """Give the agents of a roster, the first of each name; refuse a roster that cannot be routed over.
+def check_agent(agent: Agent, where: str) -> None:
+    """Refuse an agent that cannot be routed to; `where` is the field that it stands in.
 
     Raises:
-        Invalid: naming the agent and what is wrong with it.
+        Invalid: naming what is wrong with it.
     """
-    if len(agents) > MOST_INLINE:
-        raise Invalid("roster", f"has {len(agents)} agents; at most {MOST_INLINE} are allowed")
-    found: dict[str, Agent] = {}
-    for number, agent in enumerate(agents):
-        where = f"roster[{number}].name"
-        if not agent.name.strip() or not agent.name.isprintable():
-            raise Invalid(where, "is blank, or holds characters that cannot be shown")
-        if len(agent.name) > LONGEST_NAME:
-            raise Invalid(where, f"has {len(agent.name)} characters; at most {LONGEST_NAME} are allowed")
-        for trigger in agent.triggers:
-            if wrong := problem(trigger):
-                raise Invalid(f"roster[{number}].triggers", f"`{trigger[:100]}` {wrong}")
-        found.setdefault(agent.name, agent)
-    return list(found.values())
+    if not agent.name.strip() or not agent.name.isprintable():
+        raise Invalid(f"{where}.name", "is blank, or holds characters that cannot be shown")
+    if len(agent.name) > LONGEST_NAME:
+        raise Invalid(f"{where}.name", f"has {len(agent.name)} characters; at most {LONGEST_NAME} are allowed")
+    for trigger in agent.triggers:
+        if wrong := problem(trigger):
+            raise Invalid(f"{where}.triggers", f"`{trigger[:100]}` {wrong}")
 
 
 class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):

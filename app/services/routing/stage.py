@@ -25,6 +25,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     principal: Principal
     client: str = ""
     session_id: str = ""
+    agent_id: str = ""
+    """The sub-agent that it was written for, "" where a person wrote to the agent itself."""
     project: str = ""
     roster: str = ""
     inline: Inline | None = None

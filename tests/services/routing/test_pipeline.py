@@ -133,16 +133,25 @@ async def test_what_is_not_for_routing_passes_without_asking_anybody(over, text)
     assert not model.asked
 
 
+async def test_what_an_agent_wrote_for_its_sub_agent_is_not_routed_again(over):
+    prompt = Prompt(text=f"{SURE}; use the copy-editor agent", principal=Principal(), agent_id="a1")
+    select = Select(over, over, threshold=0.3, weights=lambda _: DEFAULT)
+    route = await pipeline(Detect(), select, Assemble()).answer(prompt)
+    assert (route.selected_agent, route.candidates, route.additional_context) == ("", (), "")
+    assert "sub-agent" in route.reason
+
+
 async def test_a_sure_prompt_names_the_agent_its_neighbour_and_its_definition(over):
     route = await routed(over, SURE)
     assert (route.selected_agent, route.tier) == ("db-tuner", "scorer")
     assert route.confidence == route.candidates[0].score >= 0.3
     lines = route.additional_context.splitlines()
-    assert lines[0] == "## Agent Selection"
-    assert lines[2].startswith("Use the `db-tuner` agent")
-    assert "subagent_type='db-tuner'" in lines[2]
-    assert "neighbour" in lines[3]
-    assert "baton roster show ours db-tuner" in lines[4]
+    assert lines[:2] == ["## Agent Selection", ""]
+    assert lines[2:4] == [f"Selected: db-tuner (confidence: {route.confidence:.2f})", ""]
+    assert lines[4] == "Use the `db-tuner` agent for this prompt: call the Task tool with subagent_type='db-tuner'."
+    assert "neighbour" in lines[5]
+    assert "no agent of that name" in lines[6]
+    assert "`baton roster show ours db-tuner`" in lines[6]
     assert "## Candidates" in lines
 
 
@@ -226,6 +235,17 @@ def test_no_text_of_a_roster_or_prompt_opens_a_heading_or_a_tag(client):
     text = assembled([selection_section(route, client, evil), candidates_section(route)])
     assert [line for line in text.splitlines() if line.startswith("#")] == ["## Agent Selection", "## Candidates"]
     assert "<system" not in text
+
+
+def test_another_than_the_best_is_shown_with_its_own_confidence_and_a_name_of_two_words_can_be_asked_for():
+    route = Route(id="r", selected_agent="copy editor", confidence=0.4)
+    route.candidates = (
+        Candidate(name="one", score=0.4, why="w"),
+        Candidate(name="copy editor", score=0.2, why="w"),
+    )
+    text = selection_section(route, "claude-code", "our shop").text
+    assert text.startswith("Selected: copy editor (confidence: 0.20)\n")
+    assert "`baton roster show 'our shop' 'copy editor'`" in text
 
 
 def test_sections_are_dropped_whole_the_lowest_priority_first():

@@ -80,6 +80,38 @@ async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_s
     assert (await one.names(admin))[0] == ["gamma"]
 
 
+async def test_what_a_team_s_prompts_are_routed_over_is_indexed_before_it_is_in_force(servers, monkeypatch):
+    one, other = servers
+    await one.push(TOMATO, name="garden")
+    await one.push(BICYCLE, name="yard")
+    await other.catch_up()
+    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    assert (await one.names())[0] == (await other.names())[0] == ["alpha", "beta"]
+
+
+async def test_a_roster_of_the_organisation_is_indexed_for_every_team(servers, monkeypatch):
+    one, _ = servers
+    admin = Principal(user="ada", role="admin", team="blue")
+    await one.push(TOMATO, name="garden")
+    await one.push(Agent(name="gamma"), name="other", tier="organisation", who=admin)
+    await one.push(BICYCLE, name="all", tier="organisation", who=admin)
+    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    assert (await one.names())[0] == ["alpha", "beta", "gamma"]
+    assert (await one.names(Principal(team="green")))[0] == ["beta", "gamma"]
+
+
+async def test_a_session_that_starts_has_the_index_made_that_its_prompts_need(servers):
+    one, other = servers
+    await one.push(TOMATO)
+    await other.catch_up()
+    fresh = other.rosters._indexes = Indexes()
+    assert (fresh.words, fresh.find(digest_of([TOMATO]))) == ("unread", None)
+    other.rosters.warm(LEAD)
+    await asyncio.gather(*other.rosters._warming)
+    assert fresh.words == "loaded"
+    assert fresh.find(digest_of([TOMATO])) is not None
+
+
 async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(servers, monkeypatch):
     one, _ = servers
     monkeypatch.setattr(module, "MOST_AGENTS", 4)
@@ -135,7 +167,7 @@ async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
 
     indexes = Indexes(missing)
     index = await indexes.get("d", agents)
-    assert indexes.degraded
+    assert (indexes.degraded, indexes.words) == (True, "missing")
     assert index.names[index.score("tend the tomatoes")[0].agent] == "alpha"
 
 
