@@ -1,4 +1,7 @@
-"""How long the organisation keeps decisions, reports, audit entries and jobs. It removes only what is older."""
+"""How long the organisation keeps decisions, reports, audit entries and jobs. It removes only what is older.
+
+Feedback on a route is kept as long as the decision that tells of the route.
+"""
 
 import asyncio
 import contextlib
@@ -117,9 +120,11 @@ class Retention:
         purged: dict[str, int] = {}
         for kind, days, remove in (
             ("decisions", kept.decisions_days, store.purge_decisions),
+            ("feedback", kept.decisions_days, store.purge_route_feedback),
             ("reports", kept.reports_days, store.purge_reports),
             ("audit", kept.audit_days, store.purge_audit),
             ("overrides", 0, store.purge_overrides),
+            ("modes", 0, store.purge_modes),
             ("jobs", kept.jobs_days, purge_jobs),
             ("graphs", kept.jobs_days, purge_graphs),
         ):

@@ -7,8 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.store.audit import AuditRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
+from app.store.modes import ModeSettingRow
 from app.store.overrides import OverrideRow
 from app.store.reports import ReportRow
+from app.store.route_feedback import RouteFeedbackRow
 from app.store.sql import Database
 
 LARGEST_BATCH = 1_000
@@ -37,6 +39,18 @@ async def purge_decisions(database: Database, organisation: str, before: datetim
     return len(rows)
 
 
+async def purge_route_feedback(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of words on routes from before a moment; give their number."""
+    table = RouteFeedbackRow.__table__
+    key = (table.c.organisation, table.c.route_id, table.c.user)
+    oldest = select(*key).where(table.c.organisation == organisation, table.c.at < before).order_by(table.c.at)
+    async with database.transaction() as connection:
+        found = [tuple(row) for row in await connection.execute(oldest.limit(LARGEST_BATCH))]
+        if found:
+            await connection.execute(delete(table).where(tuple_(*key).in_(found)))
+    return len(found)
+
+
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of reports from before a moment; give their number."""
     return await _purge(database, ReportRow.__table__, "at", organisation, before)
@@ -52,11 +66,17 @@ async def purge_overrides(database: Database, organisation: str, before: datetim
     return await _purge(database, OverrideRow.__table__, "expires_at", organisation, before)
 
 
+async def purge_modes(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of mode settings that expired before a moment; give their number."""
+    return await _purge(database, ModeSettingRow.__table__, "expires_at", organisation, before)
+
+
 async def _purge(database: Database, table: Table, column: str, organisation: str, before: datetime) -> int:
+    (key,) = table.primary_key
     oldest = (
-        select(table.c.id)
+        select(key)
         .where(table.c.organisation == organisation, table.c[column] < before)
-        .order_by(table.c.id)
+        .order_by(key)
         .limit(LARGEST_BATCH)
     )
     async with database.transaction() as connection:
@@ -65,6 +85,7 @@ async def _purge(database: Database, table: Table, column: str, organisation: st
     return len(ids)
 
 
-async def _remove(connection: AsyncConnection, table: Table, ids: list[str]) -> None:
-    if ids:
-        await connection.execute(delete(table).where(table.c.id.in_(ids)))
+async def _remove(connection: AsyncConnection, table: Table, keys: list[str]) -> None:
+    (key,) = table.primary_key
+    if keys:
+        await connection.execute(delete(table).where(key.in_(keys)))

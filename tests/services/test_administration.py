@@ -22,7 +22,7 @@ from app.services.reports import ReportFilter, Reports
 from app.services.retention import Kept, Retention
 from app.services.users import Users
 from app.settings import Settings
-from app.store import decisions, policy_files
+from app.store import decisions, modes, policy_files
 from app.store.sql import Database
 
 ADMIN = Principal(user="ada", role="admin")
@@ -208,6 +208,13 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
 
 
 async def test_what_is_purged_is_counted_by_kind(database):
-    await decisions.add(database, [record(at=datetime.now(UTC) - timedelta(days=400))])
+    now = datetime.now(UTC)
+    await decisions.add(database, [record(at=now - timedelta(days=400))])
+    agents = [
+        ModeSetting(scope="session", id=name, expires_at=now + timedelta(hours=h)) for name, h in (("a", -1), ("b", 1))
+    ]
+    async with database.transaction() as connection:
+        await modes.change(connection, "default", put=[*agents, ModeSetting(scope="team", id="red")])
     purged = await Retention(database, "default").purge(asyncio.Event())
-    assert purged == {"decisions": 1, "feedback": 0, "reports": 0, "audit": 0, "overrides": 0, "jobs": 0, "graphs": 0}
+    assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1}
+    assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}
