@@ -58,17 +58,16 @@ class Modes:
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read all settings from SQL."""
+        """Read all settings that count from SQL."""
         async with self._changes.turn(KIND):
-            settings = await store.load_all(self._database, self._organisation)
+            settings = await store.load_all(self._database, self._organisation, self._now())
             self._take({setting.key: setting for setting in settings})
 
     def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
         """Resolve the mode for a user, a project and a session."""
         if not self._settings:
             return _OFF
-        if self._known_until is not None and self._known_until <= self._now():
-            self._take(self._settings)
+        self._forget_expired()
         where = (principal.team, principal.user, project, session_id)
         mode = self._known.get(where)
         if mode is None:
@@ -83,13 +82,15 @@ class Modes:
         return resolve(chain, self._now()) if chain else _OFF
 
     def _take(self, settings: dict[Key, ModeSetting]) -> None:
-        """Go by these settings from now on."""
+        """Go by these settings from now on, as long as each counts."""
         now = self._now()
-        self._settings = settings
+        self._settings = {key: setting for key, setting in settings.items() if setting.counts(now)}
         self._known.clear()
-        self._known_until = min(
-            (s.expires_at for s in settings.values() if s.expires_at and s.expires_at > now), default=None
-        )
+        self._known_until = min((s.expires_at for s in self._settings.values() if s.expires_at), default=None)
+
+    def _forget_expired(self) -> None:
+        if self._known_until is not None and self._known_until <= self._now():
+            self._take(self._settings)
 
     def effective_for(self, caller: Caller, users: Users, *, user: str, project: str, session_id: str) -> Mode:
         """Resolve the mode that a request asks about; what it leaves out is the caller's own.
@@ -106,7 +107,8 @@ class Modes:
 
     @property
     def settings(self) -> list[ModeSetting]:
-        """All settings of the organisation."""
+        """All settings of the organisation that count."""
+        self._forget_expired()
         return list(self._settings.values())
 
     @property
@@ -128,7 +130,7 @@ class Modes:
             before = known.get(setting.key)
             check(version, version_of(before), required=False)
             now = self._now()
-            since = before.activated_at if before is not None and before.enabled and before.counts(now) else None
+            since = before.activated_at if before is not None and before.enabled else None
             stored.append(
                 msgspec.structs.replace(
                     setting,
@@ -225,7 +227,7 @@ class Modes:
         try:
             async with self._changes.turn(KIND), self._database.transaction() as connection:
                 await numbers.raise_number(connection, self._organisation, KIND)
-                known = {one.key: one for one in await store.load_with(connection, self._organisation)}
+                known = {one.key: one for one in await store.load_with(connection, self._organisation, self._now())}
                 put, remove = work(known)
                 await store.change(connection, self._organisation, put=put, remove=remove)
                 await _note(connection, actor, known, put, remove, reason)

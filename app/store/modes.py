@@ -43,15 +43,16 @@ class ModeSettingRow(SQLModel, table=True):
 _modes = ModeSettingRow.__table__
 
 
-async def load_all(database: Database, organisation: str) -> list[ModeSetting]:
-    """Read every setting of an organisation."""
+async def load_all(database: Database, organisation: str, now: datetime) -> list[ModeSetting]:
+    """Read every setting of an organisation that has not expired."""
     async with database.transaction() as connection:
-        return await load_with(connection, organisation)
+        return await load_with(connection, organisation, now)
 
 
-async def load_with(connection: AsyncConnection, organisation: str) -> list[ModeSetting]:
-    """Read every setting of an organisation within a transaction."""
-    query = select(_modes).where(_modes.c.organisation == organisation).order_by(_modes.c.key)
+async def load_with(connection: AsyncConnection, organisation: str, now: datetime) -> list[ModeSetting]:
+    """Read every setting of an organisation that has not expired, within a transaction."""
+    counts = _modes.c.expires_at.is_(None) | (_modes.c.expires_at > now)
+    query = select(_modes).where(_modes.c.organisation == organisation, counts).order_by(_modes.c.key)
     rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), ModeSetting) for row in rows]
 

@@ -89,7 +89,10 @@ async def test_an_expired_setting_does_not_count(modes):
     await modes.put(LEAD, setting("project", enabled=True, level="strict", expires_at=NOON + timedelta(minutes=5)))
     assert mode_of(modes, ALICE).enabled
     modes.moment[0] = NOON + timedelta(minutes=5)
+    assert modes.settings == []
     assert not mode_of(modes, ALICE).enabled
+    await modes.load()
+    assert modes.settings == []
 
 
 async def test_settings_survive_a_restart(modes):

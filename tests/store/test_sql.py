@@ -46,14 +46,14 @@ def test_an_unknown_database_is_refused_with_what_is_allowed():
 async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
     assert not await no_database.ping()
     with pytest.raises(DatabaseUnavailable):
-        await modes.load_all(no_database, "default")
+        await modes.load_all(no_database, "default", NOON)
 
 
 async def test_a_server_that_is_away_is_one_error():
     database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
     assert not await database.ping()
     with pytest.raises(DatabaseUnavailable):
-        await modes.load_all(database, "default")
+        await modes.load_all(database, "default", NOON)
     await database.close()
 
 
@@ -74,18 +74,21 @@ async def test_mode_settings_come_back_as_they_were_put(database):
         enabled=True,
         level="strict",
         reason="because",
-        expires_at=datetime(2026, 5, 1, 14, tzinfo=timezone(timedelta(hours=2))),
+        expires_at=datetime(2026, 5, 1, 15, tzinfo=timezone(timedelta(hours=2))),
         activated_at=NOON,
         set_by="ann",
         set_at=NOON,
     )
     await changed(database, put=[setting, ModeSetting(scope="organisation")])
-    kept = {one.scope: one for one in await modes.load_all(database, "default")}
+    kept = {one.scope: one for one in await modes.load_all(database, "default", NOON)}
     assert kept["organisation"] == ModeSetting(scope="organisation")
-    assert kept["user_project"].expires_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert kept["user_project"].expires_at == datetime(2026, 5, 1, 13, tzinfo=UTC)
     assert kept["user_project"].project == setting.project.replace("\0", "\ufffd")
     assert (kept["user_project"].level, kept["user_project"].activated_at) == ("strict", NOON)
-    assert await modes.load_all(database, "another") == []
+    assert await modes.load_all(database, "another", NOON) == []
+    assert [one.scope for one in await modes.load_all(database, "default", NOON + timedelta(hours=1))] == [
+        "organisation"
+    ]
 
 
 async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database):
@@ -94,9 +97,9 @@ async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database
     others = ModeSetting(scope="session", id="s", user="bob", enabled=True)
     await changed(database, put=[on, others])
     await changed(database, put=[off])
-    assert sorted(one.enabled for one in await modes.load_all(database, "default")) == [False, True]
+    assert sorted(one.enabled for one in await modes.load_all(database, "default", NOON)) == [False, True]
     await changed(database, remove=[off.key, ("team", "none", "")])
-    assert await modes.load_all(database, "default") == [others]
+    assert await modes.load_all(database, "default", NOON) == [others]
 
 
 async def test_a_naive_moment_is_refused(database):
