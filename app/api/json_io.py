@@ -11,7 +11,6 @@ from app.errors import BadJSON
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
-_MOST_DIGITS = 4_000
 _HALF = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 _ESCAPE = re.compile(
@@ -22,12 +21,6 @@ _ESCAPE = re.compile(
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"`{constant}` is not JSON")
-
-
-def _whole_number(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(digits)} digits; at most {_MOST_DIGITS} are allowed")
-    return int(digits)
 
 
 def whole_characters(body: bytes) -> bytes:
@@ -65,16 +58,25 @@ def _with_whole_names(value: Any) -> Any:
 
 def _decode_slowly(body: bytes) -> Any:
     try:
-        return json.loads(body.decode(), parse_constant=_refuse, parse_int=_whole_number)
-    except UnicodeDecodeError as error:
-        raise BadJSON(f"the body is not UTF-8: byte {error.start} cannot be read") from None
-    except RecursionError:
-        raise BadJSON("the body is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        what = error.msg.lower().removesuffix(" at")
-        raise BadJSON(f"the body is not JSON: {what} at line {error.lineno}, column {error.colno}") from None
-    except ValueError as error:
-        raise BadJSON(f"the body is not JSON: {error}") from None
+        return json.loads(body.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise bad_json(error) from None
+
+
+def bad_json(error: BaseException | None) -> BadJSON:
+    """Say what kept a body from being read as JSON."""
+    match error:
+        case UnicodeDecodeError():
+            return BadJSON(f"the body is not UTF-8: byte {error.start} cannot be read")
+        case RecursionError():
+            return BadJSON("the body is nested too deeply")
+        case json.JSONDecodeError():
+            what = error.msg.lower().removesuffix(" at")
+            return BadJSON(f"the body is not JSON: {what} at line {error.lineno}, column {error.colno}")
+        case ValueError() if "digits" in str(error):  # Python's own words tell how to lift its limit
+            return BadJSON("a number in the body has more digits than can be read")
+        case _:
+            return BadJSON(f"the body is not JSON: {error}")
 
 
 def encode(value: Any) -> bytes:

@@ -8,8 +8,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from app.api.fields import kind
+from app.api.json_io import bad_json
+from app.api.routers import ROUTERS
 from app.errors import (
     BadJSON,
     BatonError,
@@ -53,7 +56,7 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
     found = [_field_error(one) for one in error.errors()]
     if any(one["type"] == "json_invalid" for one in error.errors()):
-        return _response(BadJSON(f"the body is not JSON: {error.errors()[0]['ctx']['error'].lower()}").problem())
+        return _response(bad_json(error.__cause__).problem())
     if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in error.errors()):
         return _response(BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem())
     problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
@@ -69,6 +72,8 @@ def _field_error(error: dict[str, Any]) -> FieldError:
     if error["type"] == "extra_forbidden":
         return FieldError(field, "is not a field of this request")
     given = error.get("input")
+    if error["type"] == "model_attributes_type":
+        return FieldError(field, f"must be an object, not {kind(given)}")
     shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
     if error["type"] == "literal_error":
         return FieldError(
@@ -81,10 +86,12 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
     if error.status_code == MethodNotAllowed.status:
         response = _response(MethodNotAllowed(f"`{request.method}` is not allowed on `{request.url.path}`").problem())
-        response.headers.update(error.headers or {})
+        response.headers["allow"] = ", ".join(_methods(request)) or (error.headers or {}).get("Allow", "")
         return response
     if error.status_code == NotFound.status:
         return _response(NotFound(f"there is nothing at `{request.url.path}`").problem())
+    if isinstance(error.__cause__, ValueError | RecursionError):
+        return _response(bad_json(error.__cause__).problem())
     return _response(
         Problem(
             type="urn:baton:problem:bad_request",
@@ -94,6 +101,12 @@ async def _http_error(request: Request, error: Exception) -> Response:
             detail=str(error.detail),
         )
     )
+
+
+def _methods(request: Request) -> list[str]:
+    """Name what is allowed on a path; of two routes with the same path the router names the first one's only."""
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    return sorted({name for one in routes if one.path_regex.match(request.url.path) for name in one.methods or ()})
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from app.api.asgi import WHOLE, Headers, Scope
+from app.api.asgi import WHOLE, Headers, Scope, problem_response
+from app.errors import BatonError
 
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header's value may hold."""
@@ -102,6 +103,19 @@ class Protocol(HttpToolsProtocol):
         cycle.message_event.set()
         cycle.on_response()
         return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, in the shape of every error."""
+        refusal = problem_response(BatonError(msg[:1].lower() + msg[1:].rstrip(".")))
+        headers = [
+            *self.server_state.default_headers,
+            (b"content-type", refusal.content_type),
+            (b"content-length", b"%d" % len(refusal.body)),
+            (b"connection", b"close"),
+        ]
+        head = b"\r\n".join(map(b": ".join, headers))
+        self.transport.write(b"".join((STATUS_LINE[refusal.status], head, b"\r\n\r\n", refusal.body)))
+        self.transport.close()
 
     def _look(self) -> None:
         now = self.loop.time()

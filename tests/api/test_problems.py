@@ -1,0 +1,36 @@
+"""What an odd request is told, the same by the endpoints of agents and by those of people."""
+
+import pytest
+
+UNREADABLE = [
+    (b"{", "line 1, column 2"),
+    (b'{"a": "\n"}', "invalid control character at line 1, column 8"),
+    (b'{"a": "\xff"}', "byte 7"),
+    (b'{"a": 1' + b"0" * 5_000 + b"}", "more digits than can be read"),
+    (b"[" * 100_000, "nested too deeply"),
+]
+
+
+@pytest.mark.parametrize(("body", "told"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/pre-tool-use"), ("PUT", "/mode")])
+def test_a_body_that_is_no_json_is_told_where(http, method, path, body, told):
+    response = http.request(method, path, content=body, headers={"Content-Type": "application/json"})
+    problem = response.json()
+    assert (response.status_code, problem["code"]) == (400, "bad_json")
+    assert told in problem["detail"]
+
+
+@pytest.mark.parametrize(("body", "kind"), [(b"[]", "an array"), (b"null", "null"), (b"1", "a number")])
+def test_a_body_that_is_no_object_is_told_what_it_is(http, body, kind):
+    response = http.put("/mode", content=body, headers={"Content-Type": "application/json"})
+    assert response.json()["detail"] == f"`body` must be an object, not {kind}"
+
+
+ALLOWED = [("/mode", "DELETE, GET, PUT"), ("/tokens/x", "DELETE"), ("/pre-tool-use", "POST"), ("/openapi.json", "GET")]
+
+
+@pytest.mark.parametrize(("path", "allowed"), ALLOWED)
+def test_a_method_that_is_not_allowed_is_told_all_that_are(http, path, allowed):
+    response = http.request("PATCH", path)
+    assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
+    assert response.headers["allow"].removesuffix(", HEAD") == allowed
