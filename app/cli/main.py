@@ -1,5 +1,6 @@
 """`baton`: the command line. Each command is a file beside this one; this one only puts them together."""
 
+import io
 import sys
 
 import typer
@@ -70,6 +71,9 @@ app.add_typer(runner.app, name="runner")
 
 def main() -> None:
     """Run the command line; what went wrong is told in one line, with 1 as the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no `✓` shows something else
     try:
         app()
     except ApiError as error:

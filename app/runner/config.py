@@ -3,7 +3,8 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,9 @@ import msgspec
 import yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PROVIDERS = ("codex", "claude_code", "opencode", "gemini")
+"""Agents that the server takes tasks for, by its names."""
+_UNKNOWN = re.compile(r"unknown field `(.+?)`")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -68,18 +72,34 @@ def load(path: Path) -> RunnerConfig:
     except FileNotFoundError:
         raise ConfigError(f"there is no `{path}`; `baton runner init` writes one") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise ConfigError(f"`{path}` cannot be used: {error}") from None
-    for kind, names in (("workspace", config.workspaces), ("provider", config.providers)):
-        for name in names:
-            if not NAME.fullmatch(name):
-                raise ConfigError(f"`{path}`: {kind} `{name}` must be letters, digits, `.`, `_`, `-`, at most 64")
+        raise ConfigError(f"`{path}` cannot be used: {error}{_likely(str(error))}") from None
+    for name in config.providers:
+        if name not in PROVIDERS:
+            allowed = ", ".join(f"`{one}`" for one in PROVIDERS)
+            raise ConfigError(
+                f"`{path}`: no task is for a provider `{name}`{_near(name, PROVIDERS)}; allowed: {allowed}"
+            )
     for alias in config.workspaces:
+        if not NAME.fullmatch(alias):
+            raise ConfigError(f"`{path}`: workspace `{alias}` must be letters, digits, `.`, `_`, `-`, at most 64")
         folder = config.folder(alias)
         if folder is None or not folder.is_dir():
             raise ConfigError(f"`{path}`: workspace `{alias}` is `{config.workspaces[alias]}`, which is no folder")
         if folder in {Path("/"), Path("~").expanduser().resolve()}:
             raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name a project's folder, not all of them")
     return config
+
+
+def _likely(error: str) -> str:
+    """Say which field was likely meant by one that there is none of."""
+    found = _UNKNOWN.search(error)
+    fields = [name for kind in (RunnerConfig, Provider, Worktrees) for name in kind.__struct_fields__]
+    return _near(found[1], fields) if found else ""
+
+
+def _near(wrong: str, allowed: Sequence[str]) -> str:
+    near = get_close_matches(wrong, allowed, 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def environment(env: Mapping[str, str], provider: Provider, thinking_tokens: int = 0) -> dict[str, str]:

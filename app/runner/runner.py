@@ -101,7 +101,7 @@ class Runner:
         have what was leased since run again.
         """
         slots, acked = self._slots(), list(self._acked)
-        polling = asyncio.create_task(self._server.poll(self._body(slots, WAIT_S if slots else FULL_WAIT_S)))
+        polling = asyncio.create_task(self._server.poll(self._body(slots, self._wait_s(slots))))
         waiting = {polling} if self._draining.is_set() else {polling, asyncio.create_task(self._draining.wait())}
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -117,6 +117,10 @@ class Runner:
             self._heard = True
             self._progress.say(f"runner {self._home.runner_id} serves {self._server.url}: {self._summary()}")
         return polled
+
+    def _wait_s(self, slots: int) -> int:
+        """Tell how long to wait for news: not at all at first, as the person wants to see that the server answers."""
+        return 0 if not self._heard else WAIT_S if slots else FULL_WAIT_S
 
     def _slots(self) -> int:
         return 0 if self._draining.is_set() else max(self._config.slots - len(self._running), 0)

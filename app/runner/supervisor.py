@@ -39,6 +39,7 @@ def main() -> int:
     while status is None and not ending:
         ready, _, _ = select.select([life, woken], [], [])
         if life in ready:
+            status = _reaped(program)  # the runner may have seen the program's end first
             break
         os.read(woken, 4_096)
         status = _reaped(program)

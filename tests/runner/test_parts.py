@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from app.engine.delegation import PROVIDERS
 from app.runner import config, files, template, updates
 from app.runner.job import Job
 from app.runner.permissions import Permissions
@@ -60,6 +61,8 @@ def test_a_link_put_in_the_way_after_the_look_is_refused(tmp_path, monkeypatch):
         ("workspaces: {all: /}", "not all of them"),
         ("workspaces: {../x: /tmp}", "letters"),
         ("providers: {codex: {command: []}}", "command"),
+        ("providers: {claude-code: {command: [x]}}", "did you mean `claude_code`.*allowed: `codex`"),
+        ("slot: 2", "did you mean `slots`"),
         ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
         ("{", "cannot be used"),
     ],
@@ -84,6 +87,10 @@ def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, inst
     assert {one.command[0] for one in read.providers.values()} == set(installed) - (
         {"claude"} if "claude-agent-acp" in installed else set()
     )
+
+
+def test_the_runner_knows_the_agents_that_the_server_takes_tasks_for():
+    assert config.PROVIDERS == PROVIDERS
 
 
 def test_an_agent_learns_nothing_of_an_agent_above_it():
