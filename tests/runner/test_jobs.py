@@ -39,6 +39,7 @@ async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
         ({}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "4000"),
         ({"max_thinking_tokens": 1000}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "1000"),
         ({"env": {"SPECIAL": "yes"}}, {}, "env SPECIAL", "yes"),
+        ({}, {}, "env BATON_JOB", "{job}"),
         ({}, {"agent_session": "earlier"}, "past", "remembered"),
         ({}, {"workspace": ""}, "say here", "here"),
         ({}, {"system_prompt": "say first"}, "say second", "firstsecond"),
