@@ -14,6 +14,7 @@ from app.api.runners import RunnerModel
 from app.errors import StoreUnavailable
 from app.services.clients_seen import silent
 from app.services.permissions import reach
+from app.services.routing.indexes import Words
 from app.store.tokens import Token
 
 router = APIRouter(tags=["health"])
@@ -88,6 +89,8 @@ class StatusModel(BaseModel):
     breakers: list[BreakerModel]
     model: ModelModel | None = None
     """The model that routing may ask; absent where it asks none."""
+    word_table: Words
+    """The table by which routing compares meanings; while it is `missing`, words alone are compared."""
     clients: list[ClientModel]
     tokens: list[TokenSeenModel]
     runners: list[RunnerModel]
@@ -143,6 +146,7 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
         breakers=[BreakerModel.of(one) for one in services.breakers.seen()],
         model=ModelModel.model_validate(seen, from_attributes=True) if (seen := services.models.seen) else None,
+        word_table=services.routing.indexes.words,
         clients=[
             ClientModel(
                 user=c.user,

@@ -44,6 +44,11 @@ def test_nobody_is_an_answer_with_a_reason_and_the_five_best(http):
     assert found["confidence"] == found["candidates"][0]["score"] < 0.3
 
 
+def test_the_status_tells_that_meanings_are_compared(http):
+    route(http, SURE)
+    assert http.get("/status").json()["word_table"] == "loaded"
+
+
 def test_automated_work_is_told(http):
     found = route(http, "orchestrate parallel agents for the helm charts of our kubernetes pods")
     assert found["workflow"] == {"detected": True, "type": "parallel"}
