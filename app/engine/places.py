@@ -13,7 +13,7 @@ Place = Literal["work", "scratch", "outside", "root", "home", "device", "baton_h
 Reach = Literal["file", "into", "tree"]
 """What happens at the path: to the file itself, to something in that folder, or to all that lies below."""
 
-_EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{[.*,?]+\}\*?)?"
+_EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{(?:[.*,?]|\[[^\]/]*\])+\}\*?)*"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
 _HOME = re.compile(rf"(?:{_HOMES})(?=/|\Z)")
 _HOME_ITSELF = re.compile(rf"(?:~[^/]*|{_HOMES}|/home|/Users|/c/Users){_EVERYTHING}")

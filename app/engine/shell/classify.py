@@ -17,6 +17,13 @@ _BUILTIN_NAMES = (
 )
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
+_SLICES = {
+    "operands": slice(None),
+    "first": slice(0, 1),
+    "second": slice(1, 2),
+    "last": slice(-1, None),
+    "rest": slice(1, None),
+}
 
 
 class Use:
@@ -94,20 +101,14 @@ def targets(found: Use) -> list[str]:
     words = found.words
     operands = [words[index].text for index in found.operands]
     for place in found.writes:
-        if place == "operands":
-            paths += operands
+        if place in _SLICES:
+            paths += operands[_SLICES[place]]
         elif place == "operands-or-cwd":
             paths += operands or ["."]
-        elif place == "first":
-            paths += operands[:1]
-        elif place == "second":
-            paths += operands[1:2]
-        elif place == "last":
-            paths += operands[-1:]
-        elif place == "rest":
-            paths += operands[1:]
         elif place == "cwd":
             paths.append(".")
+        elif place[0] in "~/":
+            paths.append(place)
         elif place.endswith("="):
             paths += [text[len(place) :] for text in operands if text.startswith(place)]
         else:

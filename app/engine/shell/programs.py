@@ -15,6 +15,7 @@ from app.engine.shell.words import SUBSTITUTION, Span, Word
 
 _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
+_FROM_FILE = frozenset(["-a", "--arg-file"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
@@ -51,11 +52,11 @@ class Programs(ABC):
         *,
         function: bool = False,
         piped: bool = False,
-        appended: bool = False,
+        appended: tuple[str, ...] = (),
     ) -> classify.Use:
         """List a program, then what it runs.
 
-        `piped` tells that arguments come from standard input, `appended` that they follow those that stand here.
+        `piped` tells that arguments come from standard input; `appended` are those that follow what stands here.
         """
         self.count += len(argv)
         if self.count > guards.MAX_WORDS:
@@ -89,9 +90,11 @@ class Programs(ABC):
             base = place.folder.base
             self.writes += [Write(target=path, base=base, by=index) for path in classify.targets(use)]
             if appended and not _OPERANDS.isdisjoint(use.writes):
-                self.writes.append(Write(target=SOMEWHERE, base=None, by=index))
+                self.writes += [
+                    Write(target=path, base=None if path == SOMEWHERE else base, by=index) for path in appended
+                ]
         if wraps:
-            self.inside(use, runs, scripts, index, place)
+            self.inside(use, runs, scripts, index, place, appended)
         if use.name in _MOVES and not function:
             self.moved = True
             place.folder.go(use.name, argv)
@@ -125,12 +128,22 @@ class Programs(ABC):
                 self.sinks.append((index, source))
         return scripts, hidden
 
-    def inside(self, use: classify.Use, runs: unwrap.Runs, scripts: list[list[Word]], index: int, place: Place) -> None:
+    def inside(
+        self,
+        use: classify.Use,
+        runs: unwrap.Runs,
+        scripts: list[list[Word]],
+        index: int,
+        place: Place,
+        appended: tuple[str, ...],
+    ) -> None:
         """Walk what a program runs."""
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
+        if piped:
+            appended = _appends(use, place)
         for argv, assigns in runs.commands:
-            self.emit(argv, assigns, here, piped=piped, appended=piped and use.flags.isdisjoint(_REPLACES))
+            self.emit(argv, assigns, here, piped=piped, appended=appended)
         for script in scripts:
             self.script(script, index, here)
 
@@ -191,6 +204,16 @@ def _categories(use: classify.Use, *, wraps: bool, hidden: bool) -> tuple[Catego
     if not hidden or "unknown" in kept:
         return kept
     return (*kept, "unknown") if use.keeps else ("unknown",)
+
+
+def _appends(use: classify.Use, place: Place) -> tuple[str, ...]:
+    """The arguments that `xargs` reads and adds, where what it is fed stands in the line."""
+    if not use.flags.isdisjoint(_REPLACES):
+        return ()
+    fed = place.input.script if place.input is not None and use.flags.isdisjoint(_FROM_FILE) else None
+    if fed is None or any(word.dynamic for word in fed):
+        return (SOMEWHERE,)
+    return tuple([path for word in fed for path in word.text.split() if "%" not in path])
 
 
 def _newlines(word: Word) -> Word:

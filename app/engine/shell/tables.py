@@ -245,8 +245,8 @@ class _Reader:
 
     def targets(self, at: Path, words: list[str]) -> tuple[str, ...]:
         for index, word in enumerate(words):
-            if word not in _TARGETS and not word.startswith("-") and not re.fullmatch(r"[\w-]+=", word):
-                allowed = [*_TARGETS, "-o", "of="]
+            if word not in _TARGETS and not word.startswith(("-", "~/", "/")) and not re.fullmatch(r"[\w-]+=", word):
+                allowed = [*_TARGETS, "-o", "of=", "~/.kube/config"]
                 self.report((*at, index), f"unknown place of a written path `{word}`" + did_you_mean(word, allowed))
         return tuple(words)
 
