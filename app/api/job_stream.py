@@ -1,5 +1,6 @@
 """Events of jobs as server-sent events, from any number on. It reads no event itself: `services.job_streams` does."""
 
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, cast
 
@@ -7,6 +8,8 @@ import anyio
 import msgspec
 from fastapi import APIRouter, Header, Path, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
+from starlette.types import Receive, Scope, Send
 
 from app.api.callers import CallerReader
 from app.api.dependencies import CallerOf, ServicesOf
@@ -88,8 +91,15 @@ async def stream_session_events(
     return _answer(_lines(events, of_session=True), stopping)
 
 
+class _Stream(EventSourceResponse):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the end, or until the reader has taken nothing for too long, which is no fault of ours."""
+        with contextlib.suppress(SendTimeoutError):
+            await super().__call__(scope, receive, send)
+
+
 def _answer(lines: AsyncIterator[ServerSentEvent], stopping: anyio.Event) -> EventSourceResponse:
-    return EventSourceResponse(
+    return _Stream(
         lines, ping=PING_S, sep="\n", send_timeout=SEND_S, shutdown_event=stopping, shutdown_grace_period=GRACE_S
     )
 
