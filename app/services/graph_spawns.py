@@ -30,7 +30,7 @@ from app.store.whose import Whose
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 1.0
+LOOK_S = 2.0
 """How often SQL is asked for windows that another process opened and did not live to close, in seconds."""
 _AFTER_S = 0.005
 """How long after a window's end the server looks, in seconds."""

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 PERIOD = timedelta(seconds=2)
 OUTAGE = timedelta(seconds=10)
-"""When nobody has swept for so long, no server was up, or the database was away: no runner was heard."""
+"""When nobody has swept for so long, no server was up, the database was away, or there was nothing: no runner was heard."""
 WORK = "jobs"
 CANCEL = timedelta(seconds=30)
 """How long a runner has to end a cancelled job, before the server does."""
@@ -45,7 +45,10 @@ class JobSweeper:
 
     async def take_turn(self, now: datetime) -> timedelta:
         """Sweep if it is time, and tell when the next turn is; runners that no server could hear get their leases first."""
-        last = await leases.until(self._database, self._organisation, WORK)
+        async with self._database.transaction() as connection:
+            if not await jobs.some_open(connection, self._organisation):
+                return PERIOD
+            last = await leases.until(connection, self._organisation, WORK)
         if last is not None and last > now:
             return min(last - now, PERIOD)
         if not await leases.take(self._database, self._organisation, WORK, now, PERIOD):
@@ -59,8 +62,6 @@ class JobSweeper:
     async def sweep(self) -> None:
         """Look through all jobs once. Raises DatabaseUnavailable."""
         async with self._database.transaction() as connection:
-            if not await jobs.some_open(connection, self._organisation):
-                return
             now = await clock.now(connection)
             due = await jobs.due(connection, self._organisation, now, now - CANCEL)
             overdue = await job_permissions.overdue(connection, self._organisation, now)

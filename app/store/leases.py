@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from sqlalchemy import Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from app.store.sql import Database, UTCDateTime, insert_into
@@ -33,9 +34,8 @@ async def take(database: Database, organisation: str, work: str, now: datetime, 
         return bool((await connection.execute(taken)).rowcount == 1)
 
 
-async def until(database: Database, organisation: str, work: str) -> datetime | None:
+async def until(connection: AsyncConnection, organisation: str, work: str) -> datetime | None:
     """Tell until when a piece of work is, or was last, taken; None if it never was."""
     query = select(_leases.c.until).where(_leases.c.organisation == organisation, _leases.c.work == work)
-    async with database.transaction() as connection:
-        found: datetime | None = (await connection.execute(query)).scalar()
+    found: datetime | None = (await connection.execute(query)).scalar()
     return found

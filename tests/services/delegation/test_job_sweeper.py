@@ -2,13 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
-from app.services.job_sweeper import PERIOD
+from app.services.job_sweeper import PERIOD, WORK
+from app.store import leases
 from tests.support.delegating import Runner, report, running
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 async def test_a_turn_tells_when_the_next_one_is(world):
+    await running(world)
     now = datetime.now(UTC)
     half = timedelta(seconds=0.5)
     assert await world.sweeper.take_turn(now) == PERIOD
@@ -52,3 +54,10 @@ async def test_a_blocked_job_is_written_only_when_it_may_go_on(world, monkeypatc
     advanced.clear()
     await world.sweeper.sweep()
     assert advanced == [waits.id]
+
+
+async def test_a_server_without_open_jobs_writes_nothing(world):
+    await world.delegate()  # that one is queued is nothing to look after
+    await world.sweeper.take_turn(datetime.now(UTC))
+    async with world.database.transaction() as connection:
+        assert await leases.until(connection, "default", WORK) is None
