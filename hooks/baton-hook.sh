@@ -1,7 +1,11 @@
 #!/bin/sh
 # baton-hook.sh CLIENT EVENT [block]: asks Baton about one event and prints its answer. README.md is the contract.
-lib=${0%/*}/baton-lib.sh
-if [ ! -r "$lib" ]; then [ "${3-}" = block ] && exit 2; exit 0; fi
+case $0 in */*) lib=${0%/*}/baton-lib.sh ;; *) lib=./baton-lib.sh ;; esac
+if [ ! -r "$lib" ]; then
+  case ${BATON_ON_FAILURE:-${3-}}/${2-} in block/Stop | block/SubagentStop) exit 0 ;; block/*) ;; *) exit 0 ;; esac
+  echo "baton: ${2-} refused: $lib is missing. The person can run baton hooks install." >&2
+  exit 2
+fi
 # shellcheck source=hooks/baton-lib.sh
 . "$lib"
 read_settings "$2" "${3-}"

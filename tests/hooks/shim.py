@@ -62,7 +62,7 @@ class Scripted:
     def hangs(self, before: bytes = b"") -> Callable[[socket.socket], None]:
         def reply(connection: socket.socket) -> None:
             connection.sendall(before)
-            self.leave.wait(20)
+            self.leave.wait(60)
 
         return reply
 
@@ -103,7 +103,7 @@ def run_shim(
         env=env,
         cwd=cwd,
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
