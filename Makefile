@@ -32,7 +32,7 @@ serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME
 	@exec $(BIN)/baton serve
 
 test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the whole suite
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --max-worker-restart=0
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 lint: $(VENV)/.test ## Check style, shell scripts and layers
 	$(BIN)/ruff check .

@@ -5,24 +5,19 @@ itself within two minutes.
 """
 
 import asyncio
-import contextlib
 import json
-import os
 import secrets
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import psutil
 import uvloop
 
-ROOT = Path(__file__).parents[1]
+from bench.server import serving
+
 SECONDS = 8.0
 BATCH = 100
 CHUNKS = 200
@@ -207,26 +202,8 @@ def _show(name: str, times: list[float]) -> None:
 
 def main() -> None:
     """Start a server, measure, stop it."""
-    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
-        env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
-        env |= {"BATON_HOME": home, "PORT": "0"} | LIMITS
-        command = [str(Path(sys.executable).parent / "baton"), "serve"]
-        server = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
-        try:
-            uvloop.run(measure(_url(Path(home)), psutil.Process(server.pid)))
-        finally:
-            server.terminate()
-            server.wait(30)
-
-
-def _url(home: Path) -> str:
-    for _ in range(600):
-        with contextlib.suppress(OSError, ValueError, httpx2.HTTPError):
-            url = str(json.loads((home / "server.json").read_text())["url"])
-            if httpx2.get(f"{url}/readyz", trust_env=False).is_success:
-                return url
-        time.sleep(0.1)
-    raise SystemExit("the server did not start")
+    with serving(**LIMITS) as baton:
+        uvloop.run(measure(baton.url, baton.process))
 
 
 if __name__ == "__main__":

@@ -9,22 +9,19 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import uvloop
 
 from bench.load import Result, run, summed
+from bench.server import Started, floor, serving
 
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
 PROCESS_CALLS = 15
-ROOT = Path(__file__).parents[1]
 
 _CALLS = (
     ("Bash", {"command": "git status && git diff --stat | head -20"}),
@@ -86,42 +83,26 @@ def measure_processes(command: list[str], body: bytes, env: dict[str, str]) -> R
 
 def main() -> None:
     """Start the servers, measure in turns, print the medians."""
-    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
-        env = {**os.environ, "BATON_HOME": home, "PORT": "0", "BATON_RATE_PER_MINUTE": "1000000000"}
-        baton = subprocess.Popen(
-            [str(Path(sys.executable).parent / "baton"), "serve"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL
-        )
-        floor = None
-        try:
-            url = _url(Path(home))
-            port = int(url.rpartition(":")[2])
-            subprocess.run(
-                ["curl", "-sf", "-X", "PUT", f"{url}/mode", "-H", "content-type: application/json", "-d",
-                 '{"scope":"organisation","enabled":true,"level":"strict"}'],
-                check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
-            floor = subprocess.Popen(
-                [sys.executable, "-m", "bench.floor", _socket(Path(home))], cwd=ROOT, stdout=subprocess.PIPE, text=True
-            )
-            assert floor.stdout is not None
-            _measure_all(int(floor.stdout.readline()), psutil.Process(floor.pid), port, psutil.Process(baton.pid), url)
-        finally:
-            for process in (floor, baton):
-                if process is not None:
-                    process.terminate()
-                    process.wait(20)
+    with serving(BATON_RATE_PER_MINUTE="1000000000") as baton:
+        baton.put("/mode", b'{"scope":"organisation","enabled":true,"level":"strict"}')
+        with floor(baton) as (port, process):
+            _measure_all(port, process, baton)
 
 
-def _measure_all(floor_port: int, floor: psutil.Process, port: int, baton: psutil.Process, url: str) -> None:
+def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None:
     stream, new, plain = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False)
     body = next(stream)
-    curl = "curl -s --max-time 1.8 --noproxy '*' -H 'content-type: application/json' --data-binary @- " + url
+    curl = "curl -s --max-time 1.8 --noproxy '*' -H 'content-type: application/json' --data-binary @- " + baton.url
     tables: dict[str, list[Result]] = {}
     for round_number in range(ROUNDS + 1):
         results = {
             "(a) floor F1": measure(floor_port, floor, plain, connections=CONNECTIONS, seconds=SECONDS),
-            "(b) Baton, mixed calls": measure(port, baton, stream, connections=CONNECTIONS, seconds=SECONDS),
-            "(b) Baton, each command new": measure(port, baton, new, connections=CONNECTIONS, seconds=SECONDS),
+            "(b) Baton, mixed calls": measure(
+                baton.port, baton.process, stream, connections=CONNECTIONS, seconds=SECONDS
+            ),
+            "(b) Baton, each command new": measure(
+                baton.port, baton.process, new, connections=CONNECTIONS, seconds=SECONDS
+            ),
             "(c) python3 a call": measure_processes(["python3", "-c", _PYTHON_HOOK], body, dict(os.environ)),
             "(d) sh+curl a call": measure_processes(["sh", "-c", f"{curl}/hooks/claude-code"], body, dict(os.environ)),
         }
@@ -143,21 +124,6 @@ def _show(tables: dict[str, list[Result]]) -> None:
     print(
         f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for (a) and (b), one call at a time for (c) and (d)"
     )
-
-
-def _url(home: Path) -> str:
-    note = home / "server.json"
-    for _ in range(300):
-        if note.exists() and note.read_text():
-            url = str(json.loads(note.read_text())["url"])
-            if subprocess.run(["curl", "-sf", f"{url}/readyz"], capture_output=True, check=False).returncode == 0:
-                return url
-        time.sleep(0.1)
-    raise SystemExit("the server did not start")
-
-
-def _socket(home: Path) -> str:
-    return "unix://" + str(next(home.rglob("*.sock")))
 
 
 if __name__ == "__main__":

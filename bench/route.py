@@ -5,15 +5,12 @@ Compare the ratios, not the figures: machines differ. `python -m bench.route` ru
 
 import itertools
 import json
-import os
 import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import uvloop
@@ -22,8 +19,8 @@ from app.engine.routing.agents import Agent
 from app.engine.routing.index import Index
 from app.store.word_table import find
 from bench.load import Result, run, summed
+from bench.server import ROOT, floor, serving
 
-ROOT = Path(__file__).parents[1]
 AGENTS = (21, 73, 403, 1_000)
 LENGTHS = (45, 1_000, 10_000)
 PROMPTS = 200
@@ -116,34 +113,13 @@ def floor_bodies() -> Iterator[bytes]:
 
 def http() -> None:
     """Measure `/route` over a roster of 403 agents and the floor in turns."""
-    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
-        env = {**os.environ, "BATON_HOME": home, "PORT": "0", "BATON_RATE_PER_MINUTE": "0"}
-        baton = subprocess.Popen(
-            [str(Path(sys.executable).parent / "baton"), "serve"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL
-        )
-        floor = None
-        try:
-            url = _url(Path(home))
-            body = json.dumps(
-                {"agents": [{"name": a.name, "description": a.description, "body": a.body} for a in roster(403)]}
-            )
-            subprocess.run(
-                ["curl", "-sf", "-X", "PUT", f"{url}/rosters/bench", "-H", "content-type: application/json", "-d", "@-"],
-                input=body.encode(), check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
-            socket = "unix://" + str(next(Path(home).rglob("*.sock")))
-            floor = subprocess.Popen(
-                [sys.executable, "-m", "bench.floor", socket], cwd=ROOT, stdout=subprocess.PIPE, text=True
-            )
-            assert floor.stdout is not None
+    with serving(BATON_RATE_PER_MINUTE="0") as baton:
+        agents = [{"name": a.name, "description": a.description, "body": a.body} for a in roster(403)]
+        baton.put("/rosters/bench", json.dumps({"agents": agents}).encode())
+        with floor(baton) as (port, process):
             servers = {
-                "(a) floor F1": (
-                    int(floor.stdout.readline()),
-                    psutil.Process(floor.pid),
-                    "/pre-tool-use",
-                    floor_bodies(),
-                ),
-                "(b) /route, 403 agents": (int(url.rpartition(":")[2]), psutil.Process(baton.pid), "/route", bodies()),
+                "(a) floor F1": (port, process, "/pre-tool-use", floor_bodies()),
+                "(b) /route, 403 agents": (baton.port, baton.process, "/route", bodies()),
             }
             for server in servers.values():
                 _measure(*server)  # warms up
@@ -152,11 +128,6 @@ def http() -> None:
                 for name, server in servers.items():
                     tables[name].append(_measure(*server))
             _show(tables)
-        finally:
-            for process in (floor, baton):
-                if process is not None:
-                    process.terminate()
-                    process.wait(20)
 
 
 def _measure(port: int, process: psutil.Process, path: str, stream: Iterator[bytes]) -> Result:
@@ -176,17 +147,6 @@ def _show(tables: dict[str, list[Result]]) -> None:
         )
         print(f"{name:30}{cpu:>10.0f}{cpu / floor:>8.2f}{rate:>10.0f}{p50:>9.2f}{p99:>9.2f}")
     print(f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections")
-
-
-def _url(home: Path) -> str:
-    note = home / "server.json"
-    for _ in range(300):
-        if note.exists() and note.read_text():
-            url = str(json.loads(note.read_text())["url"])
-            if subprocess.run(["curl", "-sf", f"{url}/readyz"], capture_output=True, check=False).returncode == 0:
-                return url
-        time.sleep(0.1)
-    raise SystemExit("the server did not start")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from app.settings import Settings
 from app.store import migrate
@@ -21,6 +22,13 @@ from app.store.redis import Redis
 from app.store.sql import Database
 from app.store.valkey import Valkey
 
+settings.register_profile(
+    "baton",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("baton")  # neither a slow machine nor luck fails the suite
 _names = count()
 
 

@@ -88,10 +88,11 @@ class Http:
 
 
 class Load:
-    """A steady rate of sessions of four calls each, until it is stopped."""
+    """A steady rate of sessions of four calls each, until it is stopped. `patience_s` is the longest wait for an answer."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
+        self.patience_s = BUDGET_S * 2
         self.seen = Seen()
         self._late_s = 0.0
 
@@ -153,7 +154,7 @@ class Load:
         self.seen.calls += 1
         for attempt in range(_ATTEMPTS):
             try:
-                async with asyncio.timeout(BUDGET_S * 2):
+                async with asyncio.timeout(self.patience_s):
                     status, text = await self._http.request("POST", "/pre-tool-use", body)
             except (OSError, EOFError):
                 self.seen.retried += attempt == 0

@@ -17,7 +17,7 @@ RECOVERY_S = 2.0
 """Longest time from a dependency's return to answers that miss nothing, in seconds."""
 DECIDED_S = 0.25
 """Longest that a decision may take within the server, in seconds; a bound of its histogram."""
-STORED_S = 20.0
+STORED_S = 60.0
 """Longest wait for every acknowledged record to be in SQL, in seconds."""
 GROWTH_MIB = 150.0
 """Most that all processes of the server may grow by in one scenario, beyond its queues."""

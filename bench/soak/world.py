@@ -28,6 +28,8 @@ from tests.conftest import Postgres
 
 START_S = 60.0
 """Longest wait for a part to start, in seconds."""
+CONNECTIONS = 32
+"""Connections that are asked at once where every worker is meant; the system spreads them."""
 
 
 async def until(found: Callable[[], bool], seconds: float) -> bool:
@@ -129,7 +131,17 @@ class World:
         body = json.dumps({"scope": "organisation", "enabled": True, "level": "strict"}).encode()
         status, text = await self.http.request("PUT", "/mode", body)
         assert status == 200, text
-        await asyncio.sleep(1.5)  # every worker knows it
+        await self._every_worker_is_strict()
+
+    async def _every_worker_is_strict(self) -> None:
+        """Wait until each of so many connections, which the workers share, tells of the mode."""
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            answers = await asyncio.gather(*(self.http.request("GET", "/mode") for _ in range(CONNECTIONS)))
+            if all(json.loads(text)["enabled"] for _, text in answers):
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError("a worker does not learn of the mode")
 
     async def stop(self) -> None:
         """End every part."""

@@ -13,6 +13,13 @@ def server(tmp_path_factory):
         yield running
 
 
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory):
+    """A server that asks for tokens; whoever uses it makes people of their own names."""
+    with serving(tmp_path_factory.mktemp("guarded") / "home", BATON_AUTH="on") as running:
+        yield running
+
+
 @pytest.fixture
 def http(server):
     with server.client() as client:

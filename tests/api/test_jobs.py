@@ -165,6 +165,6 @@ def test_a_stream_ends_with_its_token(tmp_path):
                 until(lambda: len(found) == 4)
                 assert reading.is_alive()
                 assert admin.delete(f"/tokens/{made['token']['id']}").status_code == 204
-                reading.join(20)
+                reading.join(60)
                 assert not reading.is_alive()
                 assert [data["job"] for *_, data in found] == [job] * 4

@@ -18,7 +18,9 @@ FLAGS = {
     "USE_LLM_ROUTING": "true",
     "ENABLE_LOCAL_INFERENCE_PIPELINE": "true",
     "ENABLE_LOCAL_DELEGATION": "true",
-    "LLM_ROUTING_TIMEOUT_S": "20",
+    "LLM_ROUTING_TIMEOUT_S": "30",
+    "BATON_LOCAL_DELEGATION_TIMEOUT_S": "60",
+    "BATON_BREAKER_SLOW_MS": "60000",
     "BATON_LOCAL_DELEGATION_AS": "answer",
     "BATON_MODEL_NAME": "small",
     "BATON_MODEL_KEY": "s3cret-key",
@@ -31,7 +33,7 @@ async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
         env = FLAGS | {"BATON_MODEL_URL": endpoint.url}
         server = await asyncio.to_thread(Server, tmp_path / "home", env)
         try:
-            async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as http:
+            async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
                 await _the_model_is_seen(http)
                 await _it_chooses_when_the_scorer_is_unsure(http, endpoint)
                 await _it_answers_what_it_can(http, endpoint)
@@ -46,7 +48,7 @@ async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
 
 
 async def _the_model_is_seen(http):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (seen := (await http.get("/status")).json())["model"].get("up"):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     assert seen["model"]["model"] == "small"

@@ -103,8 +103,12 @@ def test_a_retry_gets_the_same_answer_and_is_recorded_once(http, session, call):
     http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": False})
     again = ask(http, session, call, tool_use_id="t1")
     assert again == first
-    found = until(lambda: http.get("/decisions", params={"session_id": session["session_id"]}).json()["items"])
-    assert [item["id"] for item in found] == [first["decision_id"]]
+    last = ask(http, session, bash("ls"), tool_use_id="t2")["decision_id"]
+    query = {"session_id": session["session_id"]}
+    found = until(
+        lambda: (page := http.get("/decisions", params=query).json()["items"]) and page[0]["id"] == last and page
+    )
+    assert [item["id"] for item in found] == [last, first["decision_id"]]
 
 
 @pytest.mark.parametrize("absent", [{}, {"model": ""}, {"model": None}], ids=["absent", "empty", "null"])

@@ -2,22 +2,8 @@
 
 import pytest
 
-from tests.support.server import serving
-
 WHERE = {"tier": "team", "name": "payments"}
 ROW = "/rosters/claude-code/rows/Explore"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("rosters") / "home") as running:
-        yield running
-
-
-@pytest.fixture
-def http(server):
-    with server.client() as client:
-        yield client
 
 
 def row(server, team):

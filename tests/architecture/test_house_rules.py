@@ -116,5 +116,7 @@ def test_locks_and_docs_name_no_machine_and_no_registry():
 
 
 def test_every_decision_record_has_a_status():
-    for path in (ROOT / "docs" / "decisions").glob("0*.md"):
+    records = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+    assert records
+    for path in records:
         assert "**Status:**" in path.read_text(), f"{path.name}: a reader must see whether a decision still holds"

@@ -1,51 +1,11 @@
 """`baton report`, `reports`, `override`, `session`, `audit`, `delegation` against a real server."""
 
-import gc
 import json
 
-import pytest
-from typer.testing import CliRunner
-
-from app.cli.api import ApiError
-from app.cli.main import app
-from tests.support.server import serving, until
+from tests.support.server import until
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""A command leaves its connection to the end of its process, which here is not its own."""
 SESSION = {"session_id": "c1", "cwd": "/home/dev/shop"}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
-        yield running
-
-
-@pytest.fixture
-def baton(server, tmp_path, monkeypatch):
-    """Run `baton …` as alice, with a home of her own; in this process, since it is run often."""
-    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words, refused=False):
-        done = CliRunner().invoke(app, words)
-        if refused:
-            assert isinstance(done.exception, ApiError), done.output
-            return str(done.exception)
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.output
-
-    yield run
-    gc.collect()
-
-
-@pytest.fixture
-def alice(server):
-    with server.client(**{"Baton-User": "alice"}) as client:
-        yield client
 
 
 def edits(alice):
@@ -80,3 +40,9 @@ def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice):
     assert "state: open → accepted" in baton("audit", "--kind", "report")
     assert "c1 (alice)" in baton("delegation", "--by", "session")
     assert json.loads(baton("delegation", "--by", "user", "--json"))["items"][0]["blocked"] >= 1
+
+
+def test_a_list_is_not_cut_where_the_api_s_first_page_ends(baton, alice):
+    for number in range(55):
+        alice.post("/pre-tool-use", json=EDIT | {"session_id": f"many-{number}"})
+    assert until(lambda: baton("session", "list").count("many-") == 55)

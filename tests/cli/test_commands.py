@@ -6,19 +6,13 @@ import os
 import pytest
 
 from tests.support.forge import forge
-from tests.support.server import serving, until
+from tests.support.server import until
 
 EDIT = {
     "session_id": "c1",
     "tool_name": "Edit",
     "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"},
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,17 +1,9 @@
 """`baton spawn` and `baton graph` against a real server."""
 
-import gc
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from app.cli.api import ApiError
-from app.cli.main import app
-from tests.support.server import serving
-
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""A command leaves its connection to the end of its process, which here is not its own."""
 TASKS = {
     "find": {"description": "Find callers", "agent_type": "explore", "depends_on": []},
     "read": {"description": "Read up", "agent_type": "dewey", "depends_on": []},
@@ -19,32 +11,6 @@ TASKS = {
 }
 LEAD = ("--by", "stravinsky", "--reason", "cheaper", "--outcome", "a list", "--tools", "Read, Grep")
 CREW = ("--roster", "stravinsky")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
-        yield running
-
-
-@pytest.fixture
-def baton(server, tmp_path, monkeypatch):
-    """Run `baton …` as alice, with a home of her own; in this process, since it is run often."""
-    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words, refused=False, stdin=None):
-        done = CliRunner().invoke(app, words, input=stdin)
-        if refused:
-            assert isinstance(done.exception, ApiError), done.output
-            return str(done.exception)
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.output
-
-    yield run
-    gc.collect()
 
 
 @pytest.fixture

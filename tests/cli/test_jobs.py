@@ -1,52 +1,12 @@
 """`baton delegate` and `baton jobs` against a real server, with a runner that does what a test says."""
 
-import gc
 import itertools
 import json
 
-import pytest
-from typer.testing import CliRunner
-
-from app.cli.api import ApiError
 from app.cli.job_card import Card
-from app.cli.main import app
 from tests.api.test_jobs import POLL, tell
-from tests.support.server import serving
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""A command leaves its connection to the end of its process, which here is not its own."""
 _boots = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli") / "home") as running:
-        yield running
-
-
-@pytest.fixture
-def alice(server):
-    with server.client(**{"Baton-User": "alice"}) as client:
-        yield client
-
-
-@pytest.fixture
-def baton(server, tmp_path, monkeypatch):
-    """Run `baton …` as alice, in this process."""
-    for name, value in {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words, refused=False):
-        done = CliRunner().invoke(app, words)
-        if refused:
-            assert isinstance(done.exception, ApiError), done.output
-            return str(done.exception)
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.output
-
-    yield run
-    gc.collect()
 
 
 def job_of(told):

@@ -7,13 +7,7 @@ import pytest
 
 from tests.api.test_policy_layers import rule
 from tests.support.forge import forge
-from tests.support.server import serving, until
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("cli-layers") / "home") as running:
-        yield running
+from tests.support.server import until
 
 
 @pytest.fixture

@@ -1,50 +1,32 @@
 """`baton team`, `project`, `user` and `mode --scope` as an admin, a lead and a developer run them, with tokens."""
 
-import gc
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from app.cli.api import ApiError
-from app.cli.main import app
+from tests.support.people import admin_token, token
 from tests.support.server import serving
-
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""A command leaves its connection to the end of its process, which here is not its own."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("teams") / "home", BATON_AUTH="on") as running:
-        root = (running.home / "admin-token").read_text().strip()
-        running.tokens = {"admin": root}
-        with running.client(Authorization=f"Bearer {root}") as admin:
+        running.tokens = {"admin": admin_token(running)}
+        with running.client(Authorization=f"Bearer {admin_token(running)}") as admin:
             for user, role, team in (("lea", "lead", "web"), ("dora", "developer", "web"), ("leo", "lead", "data")):
-                made = admin.post("/tokens", json={"user": user, "role": role, "team": team})
-                running.tokens[user] = made.json()["text"]
+                running.tokens[user], _ = token(admin, user, role, team)
         yield running
 
 
 @pytest.fixture
-def baton(server, tmp_path, monkeypatch):
-    """Run `baton …` with somebody's token, in this process, since it is run often."""
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("BATON_URL", server.url)
-    monkeypatch.chdir(tmp_path)
+def baton(server, typed, monkeypatch):
+    """Run `baton …` with somebody's token."""
 
-    def run(who, *words, refused=False):
+    def run(who, *words, **more):
         monkeypatch.setenv("BATON_TOKEN", server.tokens[who])
-        done = CliRunner().invoke(app, words)
-        if refused:
-            assert isinstance(done.exception, ApiError), done.output
-            return str(done.exception)
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.output
+        return typed(*words, **more)
 
-    yield run
-    gc.collect()
+    return run
 
 
 def test_a_lead_has_the_prompts_of_their_team_kept_and_nobody_elses(server, baton):

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -224,13 +223,6 @@ def copied(stage: Stage, folder: Path) -> Stage:
 @pytest.fixture(params=["http", "curl"])
 def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Prepared, Server, Stage, copied, free_port, made
+from tests.e2e.conftest import Prepared, Server, Stage, copied, made
 from tests.e2e.model_endpoint import Step, Use
+from tests.support.server import free_port
 
 pytestmark = pytest.mark.e2e
 

@@ -14,8 +14,6 @@ from mcp import Client, StdioServerParameters
 
 from tests.support.server import BATON, serving, until
 
-pytestmark = pytest.mark.xdist_group("mcp")
-
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "runner" / "agent.py")]
 GIVEN_UP = "sleep 77"
 TOOLS = {
@@ -58,11 +56,11 @@ def world(tmp_path_factory):
             runner = subprocess.Popen([BATON, "runner", "run"], env=env, cwd=folder, stdout=log, stderr=log)
             try:
                 with server.client(**{"Baton-User": "ann"}) as http:
-                    until(lambda: http.get("/runners").json(), 30)
+                    until(lambda: http.get("/runners").json()["items"])
                     yield http, env, folder
             finally:
                 runner.terminate()
-                runner.wait(30)
+                runner.wait(60)
 
 
 class Connected:
@@ -129,7 +127,9 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
     )
 
 
-@pytest.mark.parametrize(("given", "provider"), [({}, "codex"), ({"provider": "claude-code"}, "claude_code")])
+@pytest.mark.parametrize(
+    ("given", "provider"), [({}, "codex"), ({"provider": None}, "codex"), ({"provider": "claude-code"}, "claude_code")]
+)
 def test_a_delegation_is_acknowledged_at_once_and_its_answer_comes_later(world, mcp, given, provider):
     http, *_ = world
     texts, _ = mcp.called("delegate.run", user_prompt="say did it", **given)
@@ -167,14 +167,16 @@ def test_a_model_that_fails_says_why(mcp):
     assert "failed" in mcp.refused("invoke_openai", prompt="die")
 
 
-def test_progress_is_told_while_a_tool_waits(mcp):
-    told = []
+def test_progress_is_told_while_a_tool_waits(world, mcp):
+    *_, folder = world
+    heard = folder / "heard"
 
     async def hear(_progress, _total, message):
-        told.append(message)
+        if "running" in message:
+            heard.touch()
 
-    mcp.called("invoke_gemini", hear, prompt="sleep 0.5\nsay done")
-    assert any("running" in message for message in told), told
+    texts, _ = mcp.called("invoke_gemini", hear, prompt=f"await {heard}\nsay done")
+    assert texts == ["done"]
 
 
 def test_a_task_is_looked_at_without_waiting_and_cancelled(mcp):
@@ -183,7 +185,7 @@ def test_a_task_is_looked_at_without_waiting_and_cancelled(mcp):
     _, now = mcp.called("agent_output", task_id=job, block=False)
     assert now["state"] in {"queued", "leased", "running"}
     mcp.called("agent_cancel", task_id=job)
-    _, later = mcp.called("agent_output", task_id=job, timeout_s=30)
+    _, later = mcp.called("agent_output", task_id=job, timeout_s=60)
     assert later["state"] == "cancelled"
 
 
@@ -196,7 +198,7 @@ def test_a_tool_call_that_is_given_up_cancels_its_job(world, mcp):
         jobs = http.get("/jobs").json()["items"]
         return [job["state"] for job in jobs if job["title"] == f"invoke_openai: {GIVEN_UP}"]
 
-    until(lambda: states() == ["cancelled"], 30)
+    until(lambda: states() == ["cancelled"])
 
 
 def test_an_agent_of_the_roster_is_spawned_and_runs(world, mcp):

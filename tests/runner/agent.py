@@ -1,6 +1,6 @@
 """A small ACP agent on standard input and output. It reasons about nothing: the lines of the prompt are its orders.
 
-`say TEXT…`, `count N` (a chunk a number), `sleep S`, `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
+`say TEXT…`, `count N` (a chunk a number), `sleep S`, `await FILE` (until it is there), `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
 `write PATH`, `terminal`, `child FILE` (a process in a session of its own, its id in FILE), `ignore` (heeds no cancel and no SIGTERM),
 `die`, `model`, `past`, `env NAME`, `cost USD`. What comes back is said.
 """
@@ -47,6 +47,11 @@ def outcome(answer):
     return f"error {answer['error']['code']}" if "error" in answer else json.dumps(answer["result"])
 
 
+def pause(is_over):
+    while not is_over() and (state["ignore"] or not state["cancelled"]):
+        time.sleep(0.01)
+
+
 def obey(order, rest):  # noqa: C901, PLR0912
     if order == "say":
         say(rest)
@@ -55,8 +60,9 @@ def obey(order, rest):  # noqa: C901, PLR0912
             say(f"{number} ")
     elif order == "sleep":
         end = time.monotonic() + float(rest)
-        while time.monotonic() < end and (state["ignore"] or not state["cancelled"]):
-            time.sleep(0.01)
+        pause(lambda: time.monotonic() > end)
+    elif order == "await":
+        pause(Path(rest).exists)
     elif order == "big":
         say("x" * int(rest))
     elif order == "cost":

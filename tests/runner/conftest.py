@@ -89,14 +89,19 @@ def running(server, settings, tmp_path):
             runner.drain()
             if hurry:
                 runner.drain()
-            await asyncio.wait_for(task, 30)
+            await asyncio.wait_for(task, 60)
 
     return run
 
 
-async def happens(found, seconds=40, every_s=0.02):
+async def happens(found, seconds=60, every_s=0.02):
     """Wait until a function gives something true, and give it back; for what happens in this loop."""
     async with asyncio.timeout(seconds):
         while not (value := found()):  # noqa: ASYNC110
             await asyncio.sleep(every_s)
         return value
+
+
+async def ended(server, job):
+    """Wait for the end of a job, as the stand-in was told it."""
+    return await happens(lambda: server.finished.get(job))

@@ -49,7 +49,7 @@ class StandIn:
         job = f"job_{number:032x}"
         lease = {
             "job": job, "attempt": 1, "token": f"token-{number}", "session_id": "s", "provider": "codex", "workspace": "shop",
-            "isolation": "in_place", "prompt": prompt, "system_prompt": "", "model": "", "thinking_budget": None, "timeout_s": 30,
+            "isolation": "in_place", "prompt": prompt, "system_prompt": "", "model": "", "thinking_budget": None, "timeout_s": 300,
             "agent_session": "", "agent_type": "",
         } | more  # fmt: skip
         with self.wake:

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from tests.runner.conftest import happens
-from tests.runner.test_jobs import ended, is_gone
+from tests.runner.conftest import ended, happens
+from tests.support.processes import is_gone
 
 CLAUDE = """\
 import json, os, signal, sys, time

@@ -14,8 +14,8 @@ import yaml
 
 from app.runner.home import Busy, Home
 from app.runner.wire import Refused
-from tests.runner.conftest import happens
-from tests.runner.test_jobs import ended, is_gone
+from tests.runner.conftest import ended, happens
+from tests.support.processes import is_gone
 
 BATON = str(Path(sys.executable).with_name("baton"))
 
@@ -64,22 +64,26 @@ async def test_what_the_server_did_not_take_is_sent_again(server, running):
 
 
 async def test_a_server_that_has_forgotten_what_it_took_ends_the_job(server, running, tmp_path):
-    pid = tmp_path / "pid"
-    job = server.give(f"pid {pid}\nsay begun\nsleep 0.3\nsay more\nsleep 60")
+    pid, go_on = tmp_path / "pid", tmp_path / "go-on"
+    job = server.give(f"pid {pid}\nsay begun\nawait {go_on}\nsay more\nsleep 60")
     async with running():
         await happens(lambda: server.texts(job))
         server.events[job].clear()
+        go_on.touch()
         await happens(lambda: is_gone(int(pid.read_text())))
         assert (await ended(server, job))["error"]["code"] == "events_refused"
 
 
-async def test_a_job_goes_on_while_the_server_is_away(server, running):
-    job = server.give("say begun\nsleep 0.5\ncount 50")
+async def test_a_job_goes_on_while_the_server_is_away(server, running, tmp_path):
+    go_on, spool = tmp_path / "go-on", tmp_path / "home" / "spool"
+    job = server.give(f"say begun\nawait {go_on}\ncount 50")
     async with running() as runner:
         await happens(lambda: server.texts(job))
         server.away = True
         await happens(lambda: "trying again" in runner.told.getvalue())
-        await asyncio.sleep(0.5)
+        go_on.touch()
+        await happens(lambda: b'"49 "' in (spool / f"{job}.1.jsonl").read_bytes())
+        assert server.texts(job) == ["begun"]
         server.away = False
         finish = await ended(server, job)
     assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(50))
@@ -95,11 +99,13 @@ async def test_a_job_goes_on_while_the_server_is_away(server, running):
     ],
     ids=["page", "redirect", "proxy", "token"],
 )
-async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, running, answer):
-    job = server.give("say begun\nsleep 0.3\ncount 20")
+async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, running, answer, tmp_path):
+    go_on = tmp_path / "go-on"
+    job = server.give(f"say begun\nawait {go_on}\ncount 20")
     async with running() as runner:
         await happens(lambda: server.texts(job))
         server.strange = answer
+        go_on.touch()
         await happens(lambda: "trying again" in runner.told.getvalue())
         server.strange = None
         finish = await ended(server, job)
@@ -107,11 +113,12 @@ async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, runni
 
 
 async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents_are_gone(server, laptop, tmp_path):
-    pid, child = tmp_path / "pid", tmp_path / "child"
-    job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nsleep 1\ncount 20\nsleep 60")
+    pid, child, go_on = (tmp_path / name for name in ("pid", "child", "go-on"))
+    job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nawait {go_on}\ncount 20\nsleep 60")
     first = laptop()
     await happens(lambda: server.texts(job))
     server.away = True
+    go_on.touch()
     spool = tmp_path / "state" / "baton" / "runner" / "spool" / f"{job}.1.jsonl"
     await happens(lambda: b'"19 "' in spool.read_bytes())
     first.send_signal(signal.SIGKILL)
@@ -126,14 +133,16 @@ async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents
     assert not spool.exists()
     assert server.polls[-1]["active"] == []
     second.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(second.wait, 20) == 0
+    assert await asyncio.to_thread(second.wait, 60) == 0
 
 
 async def test_an_end_that_was_on_the_disk_is_told_by_the_next_runner(server, running, tmp_path):
-    job = server.give("say begun\nsleep 0.3\nsay the end")
+    go_on = tmp_path / "go-on"
+    job = server.give(f"say begun\nawait {go_on}\nsay the end")
     async with running() as runner:
         await happens(lambda: server.texts(job))
         server.away = True
+        go_on.touch()
         spool = tmp_path / "home" / "spool" / f"{job}.1.jsonl"
         await happens(lambda: b'"finish"' in spool.read_bytes())
         for task in runner._running.values():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.runner.conftest import happens
-from tests.runner.test_jobs import ended
+from tests.runner.conftest import ended, happens
 from tests.support.chat_endpoint import ChatEndpoint
 from tests.support.server import BATON
 
@@ -65,4 +64,4 @@ async def test_a_cancel_closes_the_call(server, running, endpoint, provider):
         server.command(job, "cancel")
         finish = await ended(server, job)
     assert finish["state"] == "cancelled"
-    assert endpoint.given_up.is_set()
+    await happens(endpoint.given_up.is_set)

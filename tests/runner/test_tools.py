@@ -12,7 +12,7 @@ from app.runner.config import Provider
 from app.runner.driving import Task
 from app.runner.tools import tool_server
 from app.runner.wire import Lease
-from tests.runner.test_jobs import ended
+from tests.runner.conftest import ended
 
 LEASE = Lease(job="job_1", attempt=1, token="t", provider="codex", workspace="", prompt="go", session_id="s-1")
 ENV = {"BATON_URL": "http://x", "BATON_TOKEN": "s3cret", "PATH": "/bin", "OTHER": "o", "BATON_USER": ""}

@@ -4,6 +4,7 @@ import pytest
 
 from app.settings import Settings
 from app.store.redis import Redis
+from app.store.sql import Database
 from tests.support.records import Both
 
 
@@ -13,6 +14,13 @@ def make(database, valkey_url, redis):
         return Both(Settings(**settings), url, database)
 
     return make
+
+
+@pytest.fixture
+async def sqlite(sqlite_url):
+    database = Database(Settings(database_url=sqlite_url))
+    yield database
+    await database.close()
 
 
 @pytest.fixture

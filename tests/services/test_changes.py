@@ -47,7 +47,7 @@ async def test_what_breaks_one_look_does_not_end_the_looking(redis, database, mo
 
     monkeypatch.setattr(numbers, "numbers", breaks_once)
     running = asyncio.create_task(changes.run(stop))
-    await asyncio.wait_for(read.wait(), timeout=10)
+    await asyncio.wait_for(read.wait(), timeout=60)
     stop.set()
     await running
     assert "changes could not be looked for" in caplog.text

@@ -104,7 +104,7 @@ async def test_what_was_seen_goes_on_while_redis_is_away_and_redis_counts_again_
     redis._wire.drop("pulled")
     kept = await store.count(slow=False, failed=False)
     assert (kept.local, kept.state.phase) == (True, "open")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not redis.up:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
     kept = await store.look()

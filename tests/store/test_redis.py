@@ -8,6 +8,9 @@ import uvloop
 
 from app.store.redis import Redis, RedisRefused, RedisUnavailable, Script
 
+PATIENCE_S, STALL_S = 0.4, 0.5
+"""The first is enough for a Redis that waits for a busy machine."""
+
 
 class Stub:
     """A server that answers as it is told: the n-th bytes for the n-th command; it hangs when it has none left."""
@@ -46,14 +49,14 @@ class Stub:
 
 
 class Sleeper(asyncio.Protocol):
-    """Stalls its loop for 100 ms."""
+    """Stalls its loop for longer than Redis may take."""
 
     def data_received(self, _):
-        time.sleep(0.1)
+        time.sleep(STALL_S)
 
 
 async def until(condition):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
@@ -143,9 +146,9 @@ async def test_a_hung_server_fails_its_callers_and_then_everybody_at_once():
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_stall_of_our_own_is_not_blamed_on_redis(valkey_url, new_loop):
     async def stall():
-        hasty = Redis(valkey_url, timeout_s=0.05)
+        hasty = Redis(valkey_url, timeout_s=PATIENCE_S)
         await hasty.start()
-        for _ in range(3):
+        for _ in range(2):
             # Woken by its socket, the stall comes after the write and ahead of the timers.
             ours, theirs = socket.socketpair()
             transport, _ = await asyncio.get_running_loop().create_unix_connection(Sleeper, sock=ours)

@@ -38,7 +38,7 @@ def converges(two):
     for enabled in (True, False, True):
         body = {"scope": "organisation", "enabled": enabled, "level": "strict"}
         assert a.put("/mode", json=body).status_code == 200
-        until(lambda enabled=enabled: b.get("/mode").json()["enabled"] is enabled, seconds=2)
+        until(lambda enabled=enabled: b.get("/mode").json()["enabled"] is enabled)
 
 
 def test_a_mode_set_on_one_server_holds_on_the_other(two):

@@ -2,22 +2,15 @@
 
 import os
 import signal
-import socket
 import subprocess
 import threading
 
 import pytest
 
 from tests.api.test_jobs import delegate, events, leased, tell
-from tests.support.server import BATON, Server, serving, until
+from tests.support.server import BATON, Server, free_port, serving, until
 
 SESSION = {"session_id": "s"}
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def follower(server, folder, *command):
@@ -44,7 +37,7 @@ def test_a_server_that_is_killed_while_a_task_streams_loses_and_doubles_nothing(
         with server.client(**{"Baton-User": "s"}) as http:
             assert tell(http, job, lease, "one.", "two.", "three.").json()["accepted"] == 3
             tell(http, job, lease, "four.", first=4, state="completed")
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
             mode = http.get("/sessions/s/agent-mode").json()["agent_mode"]
     finally:
         if server.process.poll() is None:
@@ -65,11 +58,11 @@ def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
         tell(http, one["id"], lease, "at work")
         until(lambda: "at work" in out.read_text())
         process.send_signal(signal.SIGINT)
-        news = until(lambda: http.post("/runners/r/poll", json=poll | {"active": [{"job": one["id"], **lease}]}).json())
+        news = http.post("/runners/r/poll", json=poll | {"active": [{"job": one["id"], **lease}]}).json()
         until(lambda: http.get(f"/jobs/{one['id']}").json()["cancel_requested"])
         assert process.poll() is None
         tell(http, one["id"], lease, first=2, state="cancelled")
-        assert process.wait(30) == 130, out.read_text()
+        assert process.wait(60) == 130, out.read_text()
         assert "cancelled" in out.read_text()
         assert news["lost"] == []
 
@@ -83,7 +76,7 @@ def test_a_poll_that_waits_keeps_no_server_from_leaving(tmp_path):
         with server.client() as other:
             until(lambda: other.get("/runners").json()["items"])
         assert server.stop() in {0, -signal.SIGINT}
-        polling.join(20)
+        polling.join(60)
         assert answers[0].json()["jobs"] == []
 
 
@@ -104,7 +97,6 @@ def test_a_hundred_jobs_run_once_each_on_four_runners_of_two_servers(tmp_path, p
 
         def follow(server, job):
             with server.client(**token) as http:
-                http.timeout = 60  # a job that waits for its turn is silent for long
                 streamed.append([data for *_, data in events(http, f"/jobs/{job}/events")])
 
         with one.client(**token) as http:
@@ -114,7 +106,7 @@ def test_a_hundred_jobs_run_once_each_on_four_runners_of_two_servers(tmp_path, p
         for thread in work:
             thread.start()
         for thread in work:
-            thread.join(60)
+            thread.join(240)
         assert sorted(ran) == sorted(jobs)
         for found in streamed:
             assert [data["no"] for data in found] == list(range(1, len(found) + 1))
@@ -140,7 +132,7 @@ def test_a_stream_ends_whole_when_the_server_leaves(tmp_path, how):
         reading.start()
         until(lambda: len(found) == 4)
         assert server.stop(how) in {0, -how, 128 + how}
-        reading.join(20)
+        reading.join(60)
         assert not reading.is_alive()
         assert not failed
         assert len(found) == 4

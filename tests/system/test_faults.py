@@ -4,32 +4,25 @@ import contextlib
 import os
 import signal
 import sqlite3
+import subprocess
 import threading
 
 import httpx2
-import psutil
 import pytest
 
-from tests.support.server import serving, until
+from tests.support.processes import children, is_gone
+from tests.support.server import BATON, serving, until
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
 
 def valkey_of(server):
-    return next(p for p in psutil.Process(server.process.pid).children(recursive=True) if "valkey" in p.name())
+    return until(lambda: children(server.process.pid, called="valkey-server"))[0]
 
 
 def storer_of(server):
-    """Give the process that brings records into SQL, None while there is none."""
-    for child in psutil.Process(server.process.pid).children():
-        with contextlib.suppress(psutil.Error):
-            if any("drain_main" in word for word in child.cmdline()):
-                return child
-    return None
-
-
-def gone(process):
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    """Give the process that brings records into SQL, as soon as there is one."""
+    return until(lambda: children(server.process.pid, called="drain_main"))[0]
 
 
 def ask(http, session_id, call=READ, **more):
@@ -138,10 +131,9 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
     for number in range(total):
         ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
     until(lambda: own_http.get("/status").json()["records"]["queued"] == 0)
-    children = valkey_of(own), storer_of(own)
+    left = valkey_of(own), storer_of(own)
     own.stop(signal.SIGKILL)
-    for child in children:
-        until(lambda child=child: gone(child))
+    until(lambda: all(map(is_gone, left)))
     own.start()
     with own.client() as again:
         until(lambda: sum(again.get("/status").json()["decisions"].values()) == total)
@@ -155,10 +147,10 @@ def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own
     for number in range(300):
         ask(own_http, f"q{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
         if number % 100 == 50:
-            child = until(lambda: storer_of(own))
             until(lambda: sum(own_http.get("/status").json()["decisions"].values()) > 0)
+            child = storer_of(own)
             child.send_signal(how)
-            until(lambda child=child: gone(child))
+            until(lambda child=child: is_gone(child))
             killed.add(child.pid)
     until(lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300)
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
@@ -167,11 +159,11 @@ def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own
 
 def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_rest(own, own_http):
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
-    child = until(lambda: storer_of(own))
+    child = storer_of(own)
     child.suspend()
     told = [ask(own_http, "hung", {"tool_name": "Bash", "tool_input": {"command": f"echo {n}"}}) for n in range(20)]
     assert own.stop() == 0
-    assert gone(child)
+    until(lambda: is_gone(child))
     own.start()
     with own.client() as again:
         found = until(
@@ -180,15 +172,15 @@ def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_r
     assert {one["id"] for one in found} == {answer["decision_id"] for answer in told}
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how):
+@pytest.mark.parametrize(("how", "again"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how, again):
     with serving(tmp_path / "home") as server:
-        children = valkey_of(server), until(lambda: storer_of(server))
-        answered, stop = [], threading.Event()
+        left = valkey_of(server), storer_of(server)
+        answered = []
 
         def post():
             with server.client() as client:
-                while not stop.is_set():
+                while True:
                     try:
                         body = {
                             "session_id": "d",
@@ -202,21 +194,20 @@ def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, 
         thread = threading.Thread(target=post)
         thread.start()
         until(lambda: len(answered) > 100)
-        server.stop(how)
-        stop.set()
+        server.process.send_signal(how)
         thread.join()
-        assert all(map(gone, children))
+        if again:
+            server.process.send_signal(how)
+        server.process.wait(60)
+        assert "Traceback" not in server.log.read_text()
+        until(lambda: all(map(is_gone, left)))
         with sqlite3.connect(server.home / "baton.db") as database:
             kept = {row[0] for row in database.execute("SELECT id FROM decisions")}
         assert set(answered) <= kept
 
 
 def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path):
-    import subprocess  # noqa: PLC0415
-
-    from tests.support.server import BATON  # noqa: PLC0415
-
-    found = subprocess.run([BATON, "serve"], env=server.env, capture_output=True, text=True, timeout=30, check=False)
+    found = subprocess.run([BATON, "serve"], env=server.env, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 3
     assert str(server.home) in found.stderr
     assert "listens" not in found.stdout
@@ -226,10 +217,16 @@ def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path
 
 def test_policies_are_reloaded_whole_and_the_last_good_set_stays(server, http):
     first = http.get("/policies").json()["revision"]
-    team = server.home / "policies"
-    (team / "config.yaml").write_text("rules:\n  options/pkill: 'on'\n")
+    team, written = server.home / "policies", server.home / "written"
+
+    def configured(text):
+        """At once, as an editor does: half a file is a policy as well."""
+        written.write_text(text)
+        written.replace(team / "config.yaml")
+
+    configured("rules:\n  options/pkill: 'on'\n")
     second = until(lambda: (now := http.get("/policies").json()["revision"]) != first and now)
-    (team / "config.yaml").write_text("rulez: {}\n")
+    configured("rulez: {}\n")
     problems = until(lambda: http.get("/policies").json()["problems"])
     assert "rulez" in problems[0]["text"]
     assert http.get("/policies").json()["revision"] == second

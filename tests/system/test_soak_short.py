@@ -6,12 +6,13 @@ import pytest_asyncio
 from bench.soak.scenarios import SCENARIOS, run
 from bench.soak.world import world
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("soak")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def running():
     async with world() as made:
+        made.load.patience_s = 60  # whether each call is answered is asked here, and `make soak` how soon
         yield made
 
 

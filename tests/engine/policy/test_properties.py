@@ -1,6 +1,6 @@
 """What must hold for any call whatever."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.call import ToolCall
@@ -28,7 +28,7 @@ tests: {match: [ls], not_match: [{tool: Write}]}
     )
 )
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=150)
 
 anything = st.text(st.characters(), max_size=40) | st.text(st.characters(categories=["Cs"]), max_size=3)
 words = st.sampled_from(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.routing.agents import Agent
@@ -24,7 +24,7 @@ SURE = [
     ("build a responsive react component with css", "frontend-builder"),
 ]
 UNRELATED = ["zebra grooming", "medieval falconry", "volcano tourism", "opera costumes", "beekeeping supplies"]
-slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(max_examples=60)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,14 @@ from app.store.job_retention import purge_jobs
 from app.store.user_data import rows
 from tests.support.delegating import ADA, ADMIN, BOB, Runner, Usage
 
+MAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
 
 async def done(world, who=ADA, *, usage=None, end="completed", **fields):
     runner = Runner(world, who)
     job = await world.delegate(who, **fields)
     await runner.tell(await runner.lease(), "x", finish=end, usage=usage or Usage())
+    await world.change(job, created_at=MAY)
     return job
 
 
@@ -33,20 +36,19 @@ async def spent(world):
         ("provider", {"claude_code": (1, 18.0, 30.0), "codex": (3, 36.5, 65.0)}),
         ("user", {"ada": (3, 24.5, 65.0), "bob": (1, 30.0, 30.0)}),
         ("team", {"red": (3, 24.5, 65.0), "blue": (1, 30.0, 30.0)}),
-        ("day", {datetime.now(UTC).date().isoformat(): (4, 54.5, 95.0)}),
+        ("day", {"2026-05-04": (4, 54.5, 95.0)}),
     ],
 )
 async def test_tokens_are_priced_by_tier_beside_what_they_would_cost_on_the_expensive_one(world, spent, by, groups):
-    found = await world.analytics.find(ADMIN, by, since=None, until=None)
+    found = await world.analytics.find(ADMIN, by, since=MAY, until=None)
     assert {one.group: (one.jobs, one.usd, one.expensive_usd) for one in found} == groups
     assert all(one.saved_usd == round(one.expensive_usd - one.usd, 6) for one in found)
 
 
 async def test_one_s_own_alone_are_summed_up(world, spent):
-    (one,) = await world.analytics.find(BOB, "provider", since=None, until=None)
+    (one,) = await world.analytics.find(BOB, "provider", since=MAY, until=None)
     assert (one.jobs, one.completed, one.failed) == (1, 1, 0)
-    tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert await world.analytics.find(BOB, "provider", since=tomorrow, until=None) == []
+    assert await world.analytics.find(BOB, "provider", since=MAY + timedelta(days=1), until=None) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from app.errors import Invalid
 from app.services.new_job import NewJob
 from tests.support.delegating import ADA, BOB, Runner
 
-PAST = datetime(2026, 1, 1, tzinfo=UTC)
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
 
 

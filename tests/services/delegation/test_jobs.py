@@ -11,7 +11,7 @@ from app.services.new_job import LONGEST_PROMPT
 from app.store import audit
 from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, told
 
-PAST = datetime(2026, 1, 1, tzinfo=UTC)
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
 
 

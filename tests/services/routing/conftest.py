@@ -3,7 +3,6 @@
 import pytest
 
 from app.settings import Settings
-from app.store.sql import Database
 from tests.support.chat_endpoint import ChatEndpoint
 from tests.support.routing import ON, Process
 
@@ -12,13 +11,6 @@ from tests.support.routing import ON, Process
 async def endpoint():
     async with ChatEndpoint() as endpoint:
         yield endpoint
-
-
-@pytest.fixture
-async def sqlite(sqlite_url):
-    database = Database(Settings(database_url=sqlite_url))
-    yield database
-    await database.close()
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ async def test_a_prompt_that_is_given_up_closes_the_call_and_is_not_counted(endp
     endpoint.how = "hangs"
     server = await process().healthy()
     call = asyncio.create_task(choose(server))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not endpoint.asked:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         endpoint.given_up.clear()

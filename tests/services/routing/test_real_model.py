@@ -14,8 +14,6 @@ from app.services.routing.model_tier import Asker
 from app.services.routing.stage import Prompt
 from tests.support.routing import DEVELOPER
 
-pytestmark = pytest.mark.xdist_group("small-model")
-
 SCRIPT = Path(__file__).parents[2] / "support" / "small_model.py"
 PATIENT_S = 120
 CANDIDATES = (
@@ -38,7 +36,7 @@ def url():
         assert address, "the small model did not start: is `.venv/.model` made?"
         yield address
         process.stdin.close()
-        process.wait(30)
+        process.wait(60)
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""Starts what the measurements ask: `baton serve` on a home of its own, and the floor beside it. It measures nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import msgspec
+import psutil
+
+ROOT = Path(__file__).parents[1]
+START_S = 30.0
+"""Longest wait for the server, in seconds."""
+
+
+class Started(msgspec.Struct, frozen=True):
+    """A server that answers: where, in which process and home."""
+
+    url: str
+    process: psutil.Process
+    home: Path
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.url.rpartition(":")[2])
+
+    def put(self, path: str, body: bytes) -> None:
+        """Set something by the API, in JSON."""
+        headers = {"Content-Type": "application/json"}
+        httpx2.put(self.url + path, content=body, headers=headers, timeout=60, trust_env=False).raise_for_status()
+
+
+@contextmanager
+def serving(**settings: str) -> Iterator[Started]:
+    """Run a server of these settings on a free port, in a folder that is taken away at the end."""
+    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+        env |= {"BATON_HOME": home, "PORT": "0"} | settings
+        command = [str(Path(sys.executable).parent / "baton"), "serve"]
+        with _running(command, env, subprocess.DEVNULL) as process:
+            yield Started(_url(Path(home)), psutil.Process(process.pid), Path(home))
+
+
+@contextmanager
+def floor(baton: Started) -> Iterator[tuple[int, psutil.Process]]:
+    """Run the floor F1 on the server's Redis; gives its port and process."""
+    redis = "unix://" + str(next(baton.home.rglob("*.sock")))
+    with _running([sys.executable, "-m", "bench.floor", redis], dict(os.environ), subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline()), psutil.Process(process.pid)
+
+
+@contextmanager
+def _running(command: list[str], env: dict[str, str], stdout: int) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=stdout) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(START_S)
+
+
+def _url(home: Path) -> str:
+    note, end = home / "server.json", time.monotonic() + START_S
+    while time.monotonic() < end:
+        try:
+            url = str(json.loads(note.read_text())["url"])
+            if httpx2.get(f"{url}/readyz", trust_env=False).is_success:
+                return url
+        except (OSError, ValueError, httpx2.HTTPError):
+            pass
+        time.sleep(0.1)
+    raise SystemExit("the server did not start")

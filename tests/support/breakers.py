@@ -1,0 +1,35 @@
+"""One of several servers with a breaker of its own, on real stores, and a service that answers probes as told."""
+
+from app.engine.breaker import Limits
+from app.engine.principal import Principal
+from app.services.breakers import Breakers
+from app.services.changes import Changes
+from app.services.counters import Counters
+
+ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
+SEED = Limits(wilson=False)
+
+
+class Server:
+    """One server's breaker, whose service answers probes as told: milliseconds, or None for a failure."""
+
+    def __init__(self, database, redis, limits=SEED):
+        self.counters = Counters()
+        self.probes = []
+        self.answers = 10.0
+        self.changes = Changes(redis, database, "acme")
+        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme")
+        self.breaker = self.breakers.make("model", limits, self._probe)
+
+    async def _probe(self):
+        self.probes.append(self.breaker.seen().state.passed)
+        return self.answers
+
+    async def calls(self, *took_ms, failed=False):
+        for ms in took_ms:
+            self.breaker.count(ms, "answered", failed=failed)
+        await self.breaker.settle()
+
+    @property
+    def phase(self):
+        return self.breaker.seen().state.phase

@@ -1,0 +1,31 @@
+"""Looks at processes, which may end while they are looked at. It starts and ends none."""
+
+import contextlib
+
+import psutil
+
+
+def is_gone(pid):
+    """Tell whether nothing of a process runs any more, reaped or not; `pid` may be a `psutil.Process`."""
+    try:
+        process = pid if isinstance(pid, psutil.Process) else psutil.Process(pid)
+        return not process.is_running() or process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+    except psutil.NoSuchProcess:
+        return True
+
+
+def children(pid, *, called):
+    """Give the processes below one whose command line has a text."""
+    found = []
+    for child in descendants(pid):
+        with contextlib.suppress(psutil.Error):  # one that ends while it is looked at
+            if any(called in word for word in child.cmdline()):
+                found.append(child)
+    return found
+
+
+def descendants(pid):
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
