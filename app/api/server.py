@@ -41,6 +41,12 @@ class _Server(uvicorn.Server):
         """Leave when it is time."""
         return await super().on_tick(counter) or (self._leave_at is not None and time.monotonic() >= self._leave_at)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Leave; a second Ctrl-C spares the wait for requests in flight, not the taking down of what was started."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
 
 def run(settings: Settings, app: FastAPI, listener: socket.socket) -> bool:
     """Serve until told to stop, and tell whether it ever began.

@@ -32,7 +32,8 @@ _DRIVERS = {
     "sqlite+aiosqlite": "sqlite+aiosqlite",
 }
 
-_JSON: dict[str, Any] = {
+_OPTIONS: dict[str, Any] = {
+    "hide_parameters": True,  # what people's records say has no place in a log
     "json_serializer": lambda value: msgspec.json.encode(value).decode(),
     "json_deserializer": msgspec.json.decode,
 }
@@ -127,7 +128,7 @@ class Database:
                 pool_timeout=PATIENCE_S,
                 pool_pre_ping=True,
                 connect_args={"timeout": PATIENCE_S, "command_timeout": PATIENCE_S},
-                **_JSON,
+                **_OPTIONS,
             )
 
     @asynccontextmanager
@@ -167,7 +168,7 @@ def _state(error: DBAPIError) -> str:
 
 
 def _sqlite(url: URL) -> AsyncEngine:
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_S}, **_JSON)
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_S}, **_OPTIONS)
 
     @event.listens_for(engine.sync_engine, "connect")
     def _prepare(connection: Any, _: object) -> None:

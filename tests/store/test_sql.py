@@ -1,6 +1,8 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.engine.modes import ModeSetting
 from app.settings import Settings
@@ -59,6 +61,13 @@ async def test_a_server_that_is_away_is_one_error():
 
 async def test_a_database_that_is_there_answers_a_ping(database):
     assert await database.ping()
+
+
+async def test_what_a_statement_was_given_is_in_no_error(database):
+    with pytest.raises((DBAPIError, DatabaseUnavailable)) as refused:
+        async with database.transaction() as connection:
+            await connection.execute(text("INSERT INTO nowhere VALUES (:said)"), {"said": "what a person typed"})
+    assert "typed" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("given", "kept"), [("plain", "plain"), ("a\0b", "a\ufffdb"), ("é\ud800", "é?"), ("", "")])
