@@ -8,7 +8,7 @@ from app.cli.api import Api, show_json
 
 
 def audit(
-    kind: Annotated[str, typer.Option(help="Only changes of this kind: mode, token, policy, override …")] = "",
+    kind: Annotated[str, typer.Option(help="Only changes of this kind: mode, token, policies, override …")] = "",
     actor: Annotated[str, typer.Option(help="Only this person's.")] = "",
     about: Annotated[str, typer.Option("--object", help="Only of this object.")] = "",
     since: Annotated[str, typer.Option(help="From this moment on: 2026-01-31T08:00:00Z.")] = "",

@@ -53,11 +53,12 @@ def create(
 @app.command("list")
 def list_(
     session: Annotated[str, typer.Option(help="Only of this session.")] = "",
+    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List graphs, the newest first."""
-    query = {"session_id": session} if session else {}
+    query = {"limit": str(limit)} | ({"session_id": session} if session else {})
     items = Api(administer=everybody).request("GET", "/graphs", query=query)["items"]
     if as_json:
         show_json(items)

@@ -34,7 +34,7 @@ def make(
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the overrides that have not ended."""
-    items = Api(administer=True).request("GET", "/overrides")["items"]
+    items = Api(administer=True).pages("/overrides", {})
     if as_json:
         show_json(items)
         return

@@ -37,7 +37,7 @@ def listed(
     if context.invoked_subcommand:
         return
     query = {name: value for name, value in (("rule", rule), ("state", state)) if value}
-    items = Api(administer=everybody).request("GET", "/reports", query=query)["items"]
+    items = Api(administer=everybody).pages("/reports", query)
     if as_json:
         show_json(items)
         return

@@ -18,7 +18,7 @@ User = Annotated[str, typer.Option(help="Whose.")]
 def list_(user: User = "", everybody: Everybody = False, as_json: AsJson = False) -> None:
     """List the sessions of the last seven days, that of the newest call first."""
     query = {"user": user} if user else {}
-    items = Api(administer=everybody).request("GET", "/sessions", query=query)["items"]
+    items = Api(administer=everybody).pages("/sessions", query)
     if as_json:
         show_json(items)
         return

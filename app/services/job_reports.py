@@ -14,9 +14,8 @@ from app.services.job_machine import JobMachine
 from app.services.job_work import Work
 from app.services.permissions import require
 from app.services.runners import LEASE, digest_of
-from app.store.job_events import storable_json
 from app.store.jobs import Job
-from app.store.sql import DatabaseUnavailable
+from app.store.sql import DatabaseUnavailable, storable_json
 
 KINDS = ("session.update", "agent.session", "workspace.diff")
 """Types of events that a runner may send."""
