@@ -27,15 +27,15 @@ class Target(msgspec.Struct, frozen=True):
         """Read the text, "" where there is no file. Raises OSError, UnicodeDecodeError."""
         return self.path.read_bytes().decode() if self.path.exists() else ""
 
-    def write(self, text: str) -> None:
-        """Replace the file, and keep what stood there before the first time. "" removes it."""
+    def write(self, text: str, *, keep: bool = False) -> None:
+        """Replace the file; `keep` what stood there beside it. "" removes it. Raises OSError."""
         old = self.path.read_bytes() if self.path.exists() else None
         if not text:
-            self.path.unlink(missing_ok=True)
+            self.path.resolve().unlink(missing_ok=True)
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         mode = self.path.stat().st_mode & 0o777 if old is not None else 0o644
-        if old is not None and not self.backup.exists():
+        if keep and old is not None:
             replace_file(self.backup, old, mode=mode)
         replace_file(self.path, text.encode(), mode=mode)
         if self.backup.exists() and self.backup.read_bytes() == text.encode():

@@ -56,7 +56,7 @@ def install(
     except ValueError as error:
         _refuse(str(error))
     if new != old:
-        target.write(new)
+        _write(target, new, keep=not installed(old or "{}"))
     notes = list(_notes(target, transport, config, new))
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
@@ -82,7 +82,7 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: Json = 
             made_by_us = new.strip() == "{}" and not target.backup.exists()
             changes.append((target, "" if made_by_us else new))
     for target, text in changes:
-        target.write(text)
+        _write(target, text)
     result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
     lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
     _say({"removed": result}, lines or ["Nothing to remove: no hooks of Baton found."], as_json=as_json)
@@ -149,6 +149,13 @@ def _read(target: Target) -> str:
         _refuse(f"{target.path} is not UTF-8 text; it was left as it is.")
     except OSError as error:
         _refuse(f"cannot read {target.path}: {(error.strerror or str(error)).lower()}.")
+
+
+def _write(target: Target, text: str, *, keep: bool = False) -> None:
+    try:
+        target.write(text, keep=keep)
+    except OSError as error:
+        _refuse(f"cannot write {target.path}: {(error.strerror or str(error)).lower()}.")
 
 
 def _understood(target: Target, change: Any) -> str:

@@ -58,8 +58,9 @@ def test_install_adds_ours_once_and_uninstall_restores_every_byte(person, text, 
 def test_without_a_settings_file_one_is_made_and_taken_away_again(person):
     person.does("install")
     assert set(person.hooks()) == set(EVENTS["claude-code"])
+    person.does("install", "--transport", "http")
     person.does("uninstall")
-    assert not person.settings.exists()
+    assert list(person.settings.parent.iterdir()) == []
     assert "Nothing to remove" in person.types("uninstall").output
 
 
@@ -137,6 +138,17 @@ def test_a_linked_settings_file_stays_a_link(person):
     person.does("install")
     assert person.settings.is_symlink()
     assert "hooks" in json.loads(dotfiles.read_text())
+    person.does("uninstall")
+    dotfiles.unlink()
+    person.does("install")
+    person.does("uninstall")
+    assert (person.settings.is_symlink(), dotfiles.exists()) == (True, False)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_in_a_sentence(person):
+    person.settings.parent.write_text("")
+    result = person.types("install")
+    assert (result.exit_code, "cannot write" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
