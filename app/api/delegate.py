@@ -3,12 +3,13 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import CallerOf, ServicesOf
 from app.api.job_models import JobModel
 from app.api.limits import WORK
-from app.engine.delegation import acknowledgement
+from app.api.spawn import MaybeText
+from app.engine.delegation import PROVIDERS, acknowledgement
 from app.services.jobs import NewJob
 from app.services.new_job import LONGEST_KEY, LONGEST_PROMPT, LONGEST_S, LONGEST_TEXT, MOST_ATTEMPTS, MOST_DEPENDENCIES
 
@@ -23,6 +24,11 @@ IdempotencyKey = Annotated[
 ]
 
 
+def _or_first(provider: str | None) -> str:
+    """Take a null, which agents' tools send for what is left out, for the first of the providers."""
+    return PROVIDERS[0] if provider is None else provider
+
+
 class DelegateBody(BaseModel):
     """The task. Without a session it has one of its own; without a workspace it runs in the runner's first one."""
 
@@ -31,12 +37,11 @@ class DelegateBody(BaseModel):
     user_prompt: str = Field(
         min_length=1, max_length=LONGEST_PROMPT, description="The exact instruction to pass to the delegated agent."
     )
-    provider: str = Field(
-        "codex",
-        max_length=100,
+    provider: Annotated[Annotated[str, Field(max_length=100)] | None, AfterValidator(_or_first)] = Field(
+        PROVIDERS[0],
         description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`.",
     )
-    description: str = Field("", max_length=LONGEST_TEXT, description="One line for people.")
+    description: MaybeText = Field("", description="One line for people.")
     session_id: str = Field("", max_length=LONGEST_TEXT, description="The session that delegates.")
     workspace: str = Field("", max_length=LONGEST_TEXT, description="An alias that the runner knows.")
     approval: Literal["none", "ask"] = Field("none", description="`ask` waits for a person's approval.")

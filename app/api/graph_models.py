@@ -10,8 +10,9 @@ from app.engine.task_graph import Barrier, Level, OnWindowClose, State, Task, Ta
 from app.services.graphs import NewGraph
 from app.store.graphs import StoredGraph
 
-TaskName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-MOST_TASKS = 500
+TaskName = Annotated[str, Field(pattern=r"^[^\s/.`][^/`\x00-\x1f\x7f]{0,99}$")]
+"""A task's name, in any script; it is a part of a path, and stands in backticks in messages."""
+MOST_TASKS = 1_000
 
 
 _GRAPH: dict[str, Any] = {

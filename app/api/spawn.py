@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from app.api.dependencies import ArrivedAt, CallerOf, ServicesOf
 from app.api.limits import WORK
@@ -21,6 +21,14 @@ Prompt = Annotated[str, Field(max_length=131_072)]
 Name = Annotated[str, Field(max_length=200)]
 Model = Annotated[str, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
 """A model's name; it becomes an argument of a command, so it is none of its options."""
+_Blank = AfterValidator(lambda value: value or "")
+"""Takes a null, which agents' tools may send for what they leave out."""
+MaybeText = Annotated[Text | None, _Blank]
+MaybeLongText = Annotated[LongText | None, _Blank]
+MaybeName = Annotated[Name | None, _Blank]
+MaybeModel = Annotated[Model | None, _Blank]
+MaybeTools = Annotated[Annotated[list[Name], Field(max_length=200)] | None, AfterValidator(lambda tools: tools or [])]
+MaybeTokens = Annotated[Annotated[int, Field(ge=0, le=200_000)] | None, AfterValidator(lambda tokens: tokens or 0)]
 
 
 PURPOSE: dict[str, Any] = {
@@ -38,13 +46,13 @@ class SpawnFields(BaseModel):
 
     agent_type: Name = ""
     prompt: Prompt = ""
-    description: Text = ""
-    spawning_agent: Name = Field("", description="Who starts it; without it neither metadata nor rank is judged.")
-    delegation_reason: LongText = Field("", description="An orchestrator must give it, and the next two.")
-    expected_outcome: LongText = ""
-    required_tools: list[Name] = Field([], max_length=200)
-    model: Model = Field("", description="Stands in for the model that the roster gives the client.")
-    thinking_budget: int = Field(0, ge=0, le=200_000, description="In tokens; 0 for the client's own.")
+    description: MaybeText = ""
+    spawning_agent: MaybeName = Field("", description="Who starts it; without it neither metadata nor rank is judged.")
+    delegation_reason: MaybeLongText = Field("", description="An orchestrator must give it, and the next two.")
+    expected_outcome: MaybeLongText = ""
+    required_tools: MaybeTools = []
+    model: MaybeModel = Field("", description="Stands in for the model that the roster gives the client.")
+    thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
     session_id: Text = ""
     project: Text = Field("", description="Whose policies hold; the header `Baton-Project` when absent.")
     workspace: Text = Field("", description="The alias of a workspace that your runners know.")
@@ -68,8 +76,8 @@ class SpawnBody(SpawnFields):
 
     agent_type: Name = Field(min_length=1)
     prompt: Prompt = Field(pattern=r"\S")
-    graph_id: Name = Field("", validation_alias=AliasChoices("graph_id", "task_graph_id"))
-    task: Name = Field("", description="With `graph_id`: which task of the graph this is.")
+    graph_id: MaybeName = Field("", validation_alias=AliasChoices("graph_id", "task_graph_id"))
+    task: MaybeName = Field("", description="With `graph_id`: which task of the graph this is.")
 
 
 class WrapperModel(BaseModel):
@@ -166,17 +174,18 @@ async def spawn(caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, body
     and in a task graph `already_spawned`, `wrong_wave`, `parallel_window` (409): the problem tells what was `given` and
     what is `allowed`.
     """
-    if bool(body.graph_id) != bool(body.task):
-        field, other = ("task", "graph_id") if body.graph_id else ("graph_id", "task")
+    graph_id, task = body.graph_id or "", body.task or ""
+    if bool(graph_id) != bool(task):
+        field, other = ("task", "graph_id") if graph_id else ("graph_id", "task")
         raise Invalid(field, f"is missing; `{other}` is given")
-    start = asked(caller, body.model_dump(exclude={"graph_id", "task"}), in_graph=bool(body.graph_id))
-    if body.graph_id:
+    start = asked(caller, body.model_dump(exclude={"graph_id", "task"}), in_graph=bool(graph_id))
+    if graph_id:
         _, spawned = await services.spawning.graph_spawns.spawn(
-            caller.principal, body.graph_id, body.task, start, arrived=arrived
+            caller.principal, graph_id, task, start, arrived=arrived
         )
     else:
         spawned = await services.spawning.spawns.spawn(caller.principal, start)
-    return SpawnModel.of(spawned, body.graph_id)
+    return SpawnModel.of(spawned, graph_id)
 
 
 def asked(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> Asked:

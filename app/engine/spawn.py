@@ -116,9 +116,9 @@ def _metadata(spawn: Spawn) -> Refusal | None:
     given: dict[str, Any] = {
         "delegation_reason": spawn.delegation_reason,
         "expected_outcome": spawn.expected_outcome,
-        "required_tools": [tool for tool in spawn.required_tools if tool.strip()],
+        "required_tools": [tool for tool in spawn.required_tools if _says(tool)],
     }
-    missing = tuple(name for name, value in given.items() if not (value.strip() if isinstance(value, str) else value))
+    missing = tuple(name for name, value in given.items() if not (_says(value) if isinstance(value, str) else value))
     if not missing:
         return None
     named = ", ".join(f"`{name}`" for name in missing)
@@ -131,12 +131,17 @@ def _metadata(spawn: Spawn) -> Refusal | None:
     )
 
 
+def _says(text: str) -> bool:
+    """Tell whether a text has a character that can be seen."""
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
 def _tools(spawn: Spawn, found: AgentMatch) -> Refusal | None:
     allowed = tools_of(found.row)
     if not allowed:
         return None
     match = any_of(allowed)
-    outside = [tool for tool in spawn.required_tools if not match(tool)]
+    outside = [tool for tool in spawn.required_tools if _says(tool) and not match(tool)]
     if not outside:
         return None
     named, has = (", ".join(f"`{tool}`" for tool in tools) for tools in (outside, allowed))

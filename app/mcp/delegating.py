@@ -37,9 +37,9 @@ def _offer_delegate(server: MCPServer, baton: Baton) -> None:
     async def delegate_run(
         user_prompt: Annotated[str, Field(min_length=1, description="The specific coding task to perform")],
         provider: Annotated[
-            str, Field(description="Which agent to use: 'codex' or 'claude_code' (default: codex)")
+            str | None, Field(description="Which agent to use: 'codex' or 'claude_code' (default: codex)")
         ] = "codex",
-        description: Annotated[str, Field(description="Optional brief description of the delegation")] = "",
+        description: Annotated[str | None, Field(description="Optional brief description of the delegation")] = None,
     ) -> list[TextContent]:
         body = {"user_prompt": user_prompt, "provider": provider, "description": description}
         found = await baton.request("POST", "/delegate", body | {"session_id": baton.session_id})

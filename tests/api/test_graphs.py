@@ -1,6 +1,7 @@
 """Task graphs over real HTTP: made, started wave by wave, ended, opened again, reported on."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -104,6 +105,14 @@ def test_tasks_start_in_their_waves_once(make, post, look):
     assert post(graph, "tasks/task_c/complete").status_code == 409
     kept = look(graph)["tasks"]["task_a"]
     assert (kept["plan"]["task_id"], kept["task_id"]) == (plan["task_id"], plan["task_id"])
+
+
+def test_a_task_may_be_named_in_any_script(make, post, look):
+    name = "größe? 測る #1"
+    graph = make({name: SEED["task_a"], "b": {"agent_type": "explore", "depends_on": [name]}})
+    assert post(graph, "spawn", LEAD | {"task": name}).json()["task"] == name
+    assert post(graph, f"tasks/{quote(name, safe='')}/complete").status_code == 200
+    assert states(look(graph)) == {name: "completed", "b": "pending"}
 
 
 def test_a_spawn_with_a_graph_and_a_task_is_the_same(http, make, look):

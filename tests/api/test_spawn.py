@@ -18,6 +18,9 @@ def spawn(http, agent="explore", *, roster="stravinsky", **more):
         ({"spawning_agent": "stravinsky"}, 422, "missing_metadata", "expected_outcome", "stravinsky", "required_tools"),
         ({**LEAD, "delegation_reason": "  "}, 422, "missing_metadata", "delegation_reason", "stravinsky", "required_tools"),
         ({**LEAD, "required_tools": []}, 422, "missing_metadata", "required_tools", "stravinsky", "required_tools"),
+        ({**LEAD, "expected_outcome": None}, 422, "missing_metadata", "expected_outcome", "stravinsky", "required_tools"),
+        ({**LEAD, "required_tools": None}, 422, "missing_metadata", "required_tools", "stravinsky", "required_tools"),
+        ({**LEAD, "delegation_reason": "\u200b"}, 422, "missing_metadata", "delegation_reason", "stravinsky", "required_tools"),
         ({**LEAD, "required_tools": ["Edit"]}, 403, "tool_not_allowed", "required_tools", "explore", "Grep"),
         ({"spawning_agent": "dewey"}, 403, "hierarchy", "spawning_agent", "dewey", "research-lead"),
     ],
@@ -55,12 +58,21 @@ def test_a_body_that_is_wrong_names_its_field(http, body, field):
     assert field in [one["field"] for one in answer.json()["errors"]]
 
 
+def test_a_null_is_what_is_left_out(http):
+    nulls = dict.fromkeys(("spawning_agent", "delegation_reason", "required_tools", "model", "thinking_budget"))
+    found = spawn(http, **nulls, description=None, graph_id=None, task=None).json()
+    assert (found["agent_type"], "cli_model" in found, found["env"]) == ("explore", False, {})
+    body = {"user_prompt": "x", "provider": None, "description": None}
+    assert http.post("/delegate", json=body).json()["job"]["provider"] == "codex"
+
+
 def test_a_text_that_is_no_text_is_mended(http):
     body = b'{"agent_type": "Explore", "prompt": "a\\ud800b\\u0000c", "execute": "run"}'
     answer = http.post("/spawn", content=body, headers={"content-type": "application/json"})
     assert answer.json()["stdin"] == "a\ufffdb\ufffdc"
     tasks = b'{"session_id": "s", "tasks": {"a\\ud800": {"agent_type": "Explore"}}}'
-    assert http.post("/graphs", content=tasks, headers={"content-type": "application/json"}).status_code == 422
+    graph = http.post("/graphs", content=tasks, headers={"content-type": "application/json"}).json()
+    assert graph["waves"] == [["a\ufffd"]]
 
 
 def test_a_plan_holds_all_that_starts_the_agent(http):
