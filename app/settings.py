@@ -71,7 +71,10 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("PORT", "BATON_PORT", "port"),
         description="Port to listen on; 0 takes a free one.",
     )
-    redis_url: str = Field("", description="`redis://`, `rediss://` or `unix://`; empty starts the bundled Valkey.")
+    redis_url: str = Field(
+        "",
+        description="`redis://`, `rediss://`, `unix://`, `sentinel://` or `sentinels://`; empty starts the bundled Valkey.",
+    )
     database_url: str = Field("", description="`postgresql://` or `sqlite://`; empty takes SQLite in the home folder.")
     policies: Path = Field(
         default_factory=lambda data: data["home"] / "policies",
