@@ -35,6 +35,8 @@ def enable(
     if as_json:
         show_json(setting)
         return
+    if _is_kept_out(setting):
+        return
     print(f"Orchestrator mode is on (level: {level}) for {_whom(setting)}.")
     print(f"Sub-agents are exempt. Switch it off with: baton mode disable{_options(scope, which)}")
 
@@ -52,6 +54,8 @@ def disable(
     setting = _put(scope, which, enabled=False, locked=locked, expires_at=moment(expires), reason=reason)
     if as_json:
         show_json(setting)
+        return
+    if _is_kept_out(setting):
         return
     print(f"Orchestrator mode is off for {_whom(setting)}.")
     print(f"Model injection and guardrails go on. Switch it on with: baton mode enable{_options(scope, which)}")
@@ -105,6 +109,20 @@ def _put(scope: ScopeName, which: str, **setting: Any) -> Any:
     api = _api(scope)
     given = {name: value for name, value in setting.items() if value != "" and (value or name != "locked")}
     return api.request("PUT", "/mode", body=_where(api, scope, which) | given)
+
+
+def _is_kept_out(setting: dict[str, Any]) -> bool:
+    """Tell whether a setting of the organisation keeps this looser one from counting, and say so."""
+    chain = Api().request("GET", "/mode")["chain"]
+    lock = next((one for one in chain if one.get("locked")), None)
+    if setting["scope"] == "organisation" or lock is None or _strictness(setting) >= _strictness(lock):
+        return False
+    print(f"Kept for {_whom(setting)}, without effect: the organisation locked the mode (level: {lock['level']}).")
+    return True
+
+
+def _strictness(setting: dict[str, Any]) -> tuple[bool, bool]:
+    return setting["enabled"], setting["level"] == "strict"
 
 
 def _whom(setting: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def test_the_organisation_locks_the_mode_and_a_team_may_be_stricter(baton):
     locks = ("mode", "enable", "--scope", "organisation", "--locked", "--level", "guidance")
     assert "for everybody" in baton("admin", *locks, "--expires", "8h", "--reason", "review")
     assert "may not set the mode at scope" in baton("lea", *locks, refused=True)
-    baton("dora", "mode", "disable")
+    assert "without effect: the organisation locked the mode (level: guidance)" in baton("dora", "mode", "disable")
     assert "is on (level: guidance)" in baton("dora", "mode", "status")
     assert "for team web" in baton("lea", "mode", "enable", "--scope", "team")
     assert "is on (level: strict)" in baton("dora", "mode", "status")
