@@ -29,9 +29,9 @@ class Replayer:
         """Rebuild a call's facts, or say why that cannot be done."""
         history = self._remember(record)
         if record.overridden:
-            return "the person had switched Baton off"
-        if record.degraded:
-            return "the decision was degraded"
+            return "a person had switched Baton off or lifted a rule"
+        if any(cause != "policies" and not cause.startswith("when:") for cause in record.degraded):
+            return "the session's past could not be read"
         tool_input = _input(policies, record)
         if isinstance(tool_input, str):
             return tool_input

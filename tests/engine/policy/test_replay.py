@@ -41,12 +41,16 @@ def test_a_record_from_before_roles_were_kept_is_a_developers():
     [
         ({"tool": "Task"}, "what an agent was asked to do is not kept"),
         ({"tool": "Bash"}, "the command was not kept"),
-        ({"tool": "Read", "overridden": True}, "the person had switched Baton off"),
-        ({"tool": "Read", "degraded": ("history",)}, "the decision was degraded"),
+        ({"tool": "Read", "overridden": True}, "a person had switched Baton off or lifted a rule"),
+        ({"tool": "Read", "degraded": ("history",)}, "the session's past could not be read"),
     ],
 )
 def test_what_cannot_be_put_together_is_said(fields, why):
     assert Replayer().facts(POLICIES, record(**fields)) == why
+
+
+def test_what_only_other_rules_made_of_a_call_keeps_it_not_back():
+    assert isinstance(Replayer().facts(POLICIES, record(tool="Read", degraded=("policies", "when:a/b"))), Facts)
 
 
 def test_the_calls_before_in_a_session_are_its_history():
