@@ -59,7 +59,7 @@ class JobControl:
         return await self._step(principal, "jobs.decide", job_id, approve)
 
     async def retry(self, principal: Principal, job_id: str) -> Job:
-        """Try a job that did not complete once more.
+        """Try a job that did not complete once more; one that nobody has approved waits for that again.
 
         Raises:
             Conflict: it goes on, or has completed.
@@ -87,6 +87,8 @@ class JobControl:
                 started_at=None,
                 ended_at=None,
             )
+            if job.approval == "ask" and job.queued_at is None:
+                return await self._machine.await_approval(work, job)
             return await self._machine.release(work, job)
 
         return await self._step(principal, "jobs.write", job_id, retry)

@@ -80,6 +80,10 @@ class JobMachine:
         states = await jobs.states(connection, self._organisation, job.depends_on) if job.depends_on else {}
         return state_after(job.depends_on, states)
 
+    async def await_approval(self, work: Work, job: Job) -> Job:
+        """Have a job wait until a person lets it go on."""
+        return await self._moved(work, job, "pending_approval")
+
     async def release(self, work: Work, job: Job) -> Job:
         """Let a job wait for its dependencies, be taken by a runner, or be skipped."""
         state, failed = await self.first_state(work.connection, job)
