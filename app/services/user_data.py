@@ -12,12 +12,15 @@ from app.services.overrides import KIND as OVERRIDES
 from app.services.permissions import require
 from app.services.policies import KIND as POLICIES
 from app.services.users import Users
-from app.store import audit
+from app.store import audit, retention
 from app.store import changes as numbers
 from app.store import user_data as store
 from app.store.history import History
 from app.store.redis import RedisUnavailable
 from app.store.sql import Database, DatabaseUnavailable
+
+_KINDS = (MODES, OVERRIDES, POLICIES)
+"""What is kept in memory of what a deletion takes."""
 
 
 class Export:
@@ -67,14 +70,18 @@ class UserData:
 
         Raises:
             NotFound: it is another's, whom the principal may not reach.
-            StoreUnavailable: the database is away; nothing was deleted.
+            StoreUnavailable: the database is away; decisions may have been deleted, all else is there.
         """
         self._find(principal, "users.delete-data", user)
         organisation = principal.organisation
         try:
             sessions = await store.session_ids(self._database, organisation, user)
+            decisions = gone = await retention.remove_decisions_of(self._database, organisation, user)
+            while gone == retention.LARGEST_BATCH:
+                gone = await retention.remove_decisions_of(self._database, organisation, user)
+                decisions += gone
             async with self._database.transaction() as connection:
-                deleted = await store.remove(connection, organisation, user)
+                deleted = {"decisions": decisions} | await store.remove(connection, organisation, user)
                 await audit.add(
                     connection,
                     principal,
@@ -84,13 +91,12 @@ class UserData:
                     after=deleted,
                     reason=reason,
                 )
-                for kind in (MODES, OVERRIDES, POLICIES, "users"):
+                for kind in _KINDS:
                     await numbers.raise_number(connection, organisation, kind)
             await self._modes.load()
-            await self._users.load()
         except DatabaseUnavailable:
-            raise StoreUnavailable("nothing was deleted; try again") from None
-        for kind in (MODES, OVERRIDES, POLICIES, "users"):
+            raise StoreUnavailable("not everything was deleted; try again") from None
+        for kind in _KINDS:
             self._changes.announce(kind)
         await self._forget(Principal(organisation=organisation, user=user), sessions)
         return deleted

@@ -1,8 +1,9 @@
-"""Removes rows that are older than an organisation keeps them. It does not know how long that is."""
+"""Removes rows that are older than an organisation keeps them, or a user's, a batch at a time. It does not know how long that is."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Table, delete, select, tuple_
+from sqlalchemy import Select, Table, delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.store.audit import AuditRow
@@ -11,7 +12,7 @@ from app.store.modes import ModeSettingRow
 from app.store.overrides import OverrideRow
 from app.store.reports import ReportRow
 from app.store.route_feedback import RouteFeedbackRow
-from app.store.sql import Database
+from app.store.sql import Database, storable
 
 LARGEST_BATCH = 1_000
 """Rows of one transaction: more would hold up those who store decisions."""
@@ -28,8 +29,23 @@ async def purge_decisions(database: Database, organisation: str, before: datetim
         .order_by(_decisions.c.at)
         .limit(LARGEST_BATCH)
     )
+    return await _remove_decisions(database, oldest)
+
+
+async def remove_decisions_of(database: Database, organisation: str, user: str) -> int:
+    """Remove at most one batch of a user's decisions; give their number."""
+    theirs = (
+        select(_decisions.c.id, _decisions.c.rules)
+        .where(_decisions.c.organisation == organisation, _decisions.c.user == storable(user))
+        .order_by(_decisions.c.id)
+        .limit(LARGEST_BATCH)
+    )
+    return await _remove_decisions(database, theirs)
+
+
+async def _remove_decisions(database: Database, found: Select[Any]) -> int:
     async with database.transaction() as connection:
-        rows = (await connection.execute(oldest)).all()
+        rows = (await connection.execute(found)).all()
         # By whole keys: the table of rules has no index that begins with the decision.
         hits = sorted({(hit["id"], row.id) for row in rows for hit in row.rules})
         for start in range(0, len(hits), LARGEST_BATCH):

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from app.clients.base import HookEvent
 from app.engine.call import ToolCall
 from app.engine.principal import Principal
+from app.engine.verdict import RuleHit
 from app.errors import Forbidden, NotFound, PreconditionFailed
 from app.services.caller import Caller
 from app.services.changes import Changes
@@ -26,11 +27,11 @@ from app.services.routing.detect import Detect
 from app.services.sessions import Sessions
 from app.services.user_data import UserData
 from app.services.users import Users, version_of
-from app.store import audit, decisions, user_data
+from app.store import audit, decisions, retention, user_data
 from app.store.decisions import Filters
 from app.store.history import History
 from app.store.route_traces import RouteTraces
-from tests.support.records import until
+from tests.support.records import record, until
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -159,17 +160,32 @@ async def test_a_secret_on_the_border_does_not_escape(world, red):
 async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red):
     await world.prompt()
     (row,) = await world.stored(1)
-    record = await decisions.get(world.database, "default", row.id)
+    kept = await decisions.get(world.database, "default", row.id)
     exported = [row async for row in user_data.rows(world.database, "default", "dora", "decisions")]
     assert [row["prompt"] for row in exported] == ["mend the login; the key is [masked:sk-key]"]
     data = UserData(world.database, world.changes, world.users, world.modes, world.history)
     assert (await data.delete(DORA, "dora"))["decisions"] == 1
 
     long_ago = datetime.now(UTC) - timedelta(days=31)
-    await decisions.add(world.database, [msgspec.structs.replace(record, at=long_ago)])
+    await decisions.add(world.database, [msgspec.structs.replace(kept, at=long_ago)])
     keeping = Retention(world.database, "default")
     await keeping.put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
     assert (await keeping.purge(asyncio.Event()))["decisions"] == 1
+
+
+async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, monkeypatch):
+    monkeypatch.setattr(retention, "LARGEST_BATCH", 2)
+    hit = (RuleHit("a/b", "deny"),)
+    theirs = [record(user="dora", rules=hit) for _ in range(4)]
+    other = record(user="bob", rules=hit)
+    await decisions.add(world.database, [*theirs, other])
+    data = UserData(world.database, world.changes, world.users, world.modes, world.history)
+    assert (await data.delete(DORA, "dora"))["decisions"] == 4
+    (entry,) = await audit.find(world.database, "default", kind="user")
+    assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)
+    async with world.database.transaction() as connection:
+        left = (await connection.execute(decisions.DecisionRuleRow.__table__.select())).all()
+    assert [row.decision_id for row in left] == [other.id]
 
 
 async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, red):
