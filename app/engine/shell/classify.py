@@ -17,6 +17,7 @@ _BUILTIN_NAMES = (
 )
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
+_SHELL = frozenset(["$SHELL", "${SHELL}", "$BASH", "${BASH}"])
 _SLICES = {
     "operands": slice(None),
     "first": slice(0, 1),
@@ -59,7 +60,9 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use
     found = Use(words, assigns)
     first = words[0]
     entry: Entry | None = None
-    if not first.dynamic and not (first.globs and first.text != "["):
+    if first.text in _SHELL:
+        entry = tables.find("sh")
+    elif not first.dynamic and not (first.globs and first.text != "["):
         found.name = first.text.rpartition("/")[2].removesuffix(".exe")
         entry = _entry(tables, first.text, found.name)
         if entry is not None:

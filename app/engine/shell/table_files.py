@@ -15,7 +15,7 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     between: tuple[str, ...] | None = None
     module: str | None = None
     file: bool | None = None
-    assignments: bool = False
+    assignments: bool | Literal["expanded"] = False
     strip: str = ""
     until: tuple[str, ...] = (";", "+")
 

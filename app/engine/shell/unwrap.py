@@ -57,7 +57,17 @@ def _command(way: Way, use: Use) -> Runs | None:
             at += 1
     if at >= len(use.words):
         return None
-    return Runs(commands=((use.words[at:], tuple(assigns)),))
+    commands = [(use.words[at:], tuple(assigns))]
+    if way.assignments == "expanded" and _expansion(use.words[at]):
+        while at < len(use.words) and (_expansion(use.words[at]) or _ASSIGNMENT.match(use.words[at].text)):
+            at += 1
+        if at < len(use.words):
+            commands.append((use.words[at:], tuple(assigns)))
+    return Runs(commands=tuple(commands))
+
+
+def _expansion(word: Word) -> bool:
+    return word.dynamic and word.text[:1] in {"$", "`"}
 
 
 def _after(way: Way, use: Use) -> Runs | None:
