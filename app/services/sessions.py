@@ -152,6 +152,11 @@ class Sessions:
             return ["mode"]
         return []
 
+    def handed(self, principal: Principal, project: str, session_id: str) -> str:
+        """Say whose agent a session is that does delegated work, "" of a session of a person's."""
+        decided = self._modes.effective(principal, project, session_id).chain[-1:]
+        return decided[0].reason if decided and decided[0].delegated else ""
+
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
         """Fill in the project and root that a call does not say, from what its session's start said."""
         if call.project and call.project_root:

@@ -69,6 +69,9 @@ def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, session):
     assert directed("mine") == (True, True)
     assert directed(session["session_id"], **{"Baton-Job": job}) == (True, True)  # who delegated is none of these
     assert directed("mine", **{"Baton-Job": "job_none"}) == (True, True)
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "ask the git-master agent to squash"}
+    routed = [http.post("/hooks/claude-code", json=prompt | {"session_id": one}).json() for one in ("agent's", "mine")]
+    assert [bool(answer) for answer in routed] == [False, True]
     known = {"seq": 1, "type": "agent.session", "body": {"id": "agent's"}}
     http.post(f"/runners/r/jobs/{job}/events", json=lease | {"events": [known]})
     assert directed("another", **{"Baton-Job": job}) == (True, True)
