@@ -149,7 +149,7 @@ async def delete_roster(
     return Response(status_code=204)
 
 
-@router.get("/rosters/{name}/agents/{agent}", operation_id="get_roster_agent")
+@router.get("/rosters/{name}/agents/{agent:path}", operation_id="get_roster_agent")
 async def get_roster_agent(
     caller: CallerOf,
     services: ServicesOf,

@@ -218,7 +218,7 @@ def _asked(principal: Principal, event: HookEvent, project: str, roster: bytes) 
     name, inline = "", None
     match _kind(roster):
         case "name":
-            name = _text.decode(roster)
+            name = _name(roster)
         case "list":
             inline = Inline(roster, blake2b(roster, digest_size=16).hexdigest())
         case "other":
@@ -233,6 +233,13 @@ def _asked(principal: Principal, event: HookEvent, project: str, roster: bytes) 
         roster=name,
         inline=inline,
     )
+
+
+def _name(roster: bytes) -> str:
+    try:
+        return _text.decode(roster)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Invalid("roster", "is a name of characters that cannot be read") from None
 
 
 def _kind(roster: bytes) -> Literal["none", "name", "list", "other"]:

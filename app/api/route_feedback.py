@@ -17,11 +17,11 @@ RouteId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
 class RouteFeedbackBody(BaseModel):
-    """What would have been right: an agent, or "" for none of them."""
+    """What would have been right: an agent, or "" (null is as good) for none of them."""
 
     model_config = ConfigDict(extra="forbid")
 
-    agent: str = Field(max_length=200)
+    agent: str | None = Field(max_length=200)
 
 
 class RouteFeedbackModel(BaseModel):
@@ -87,7 +87,7 @@ async def give_route_feedback(
     caller: CallerOf, services: ServicesOf, route_id: RouteId, body: RouteFeedbackBody
 ) -> RouteFeedbackModel:
     """Say what would have been right for a prompt of the last two days; a later word takes the place of an earlier."""
-    kept = await services.routing.feedback.give(caller.principal, route_id, body.agent)
+    kept = await services.routing.feedback.give(caller.principal, route_id, body.agent or "")
     return RouteFeedbackModel(route_id=kept.route_id, agent=kept.right_agent, selected_agent=kept.selected, at=kept.at)
 
 

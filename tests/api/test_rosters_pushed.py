@@ -49,6 +49,9 @@ def test_files_are_taken_as_they_are_and_a_definition_is_served(people):
     answer = people["dan"].post("/route", json={"prompt": "the dough of my bread and its crust in the oven"}).json()
     assert answer["selected_agent"] == "gamma"
     assert "baton roster show kitchen gamma" in answer["additional_context"]
+    people["lea"].put("/rosters/stalls", json={"agents": [{"name": "market/eggs", "description": "Sells eggs."}]})
+    assert people["dan"].get("/rosters/stalls/agents/market%2Feggs").json()["description"] == "Sells eggs."
+    assert people["lea"].delete("/rosters/stalls").status_code == 204
     rows = people["dan"].get("/rosters/kitchen")
     assert (rows.json()["rows"][0]["agent"], rows.json()["source"], rows.headers["ETag"]) == ("gamma", "team", '"1"')
     listed = people["dan"].get("/rosters").json()

@@ -94,7 +94,7 @@ def test_half_a_character_is_read_too(http):
         (
             {"prompt": "x", "roster": [{"description": "no name"}]},
             422,
-            "`roster[0]` is no list of agents: object missing",
+            "`roster[0]` is not as it should be: object missing",
         ),
         ({"prompt": "x", "roster": [{"name": "a"}, {"name": "b", "triggers": "x"}]}, 422, "`roster[1].triggers` is"),
         ({"prompt": "x", "roster": [{"name": "a", "examples": [7]}]}, 422, "`roster[0].examples[0]` is"),
@@ -106,12 +106,14 @@ def test_half_a_character_is_read_too(http):
         ),
         ({"prompt": "x", "roster": [{"name": " "}]}, 422, "blank"),
         ({"prompt": "x", "roster": [{"name": "a", "triggers": ["/(/"]}]}, 422, "regular expression"),
+        (b'{"prompt": "x", "roster": "\xff"}', 422, "`roster` is a name of characters"),
+        (b'{"prompt": "x", "roster": [{"name": "\xff"}]}', 422, "`roster` is no list of agents"),
         ({"prompt": "x", "roster": "nobody's"}, 404, "there is no roster `nobody's`"),
         ([], 400, "object"),
     ],
 )
 def test_what_cannot_be_is_told(http, body, status, told):
-    answer = http.post("/route", json=body)
+    answer = http.post("/route", content=body if isinstance(body, bytes) else json.dumps(body))
     assert answer.status_code == status
     assert told in answer.json()["detail"]
 

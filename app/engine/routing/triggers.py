@@ -72,7 +72,7 @@ def problem(trigger: str) -> str:
     try:
         re2.compile(text[1:-1], options)
     except re2.error as error:
-        return f"is no regular expression: {error}"
+        return f"is no regular expression: {error.args[0].decode(errors='replace')}"
     return ""
 
 

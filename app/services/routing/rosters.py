@@ -220,7 +220,7 @@ def inline_agents(inline: Inline) -> list[Agent]:
         given = msgspec.json.decode(inline.raw, type=list[_InlineAgent])
     except msgspec.ValidationError as error:
         text, _, at = str(error).partition(" - at `$")
-        raise Invalid(f"roster{at.rstrip('`')}", f"is no list of agents: {text[0].lower()}{text[1:]}") from None
+        raise Invalid(f"roster{at.rstrip('`')}", f"is not as it should be: {text[0].lower()}{text[1:]}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Invalid("roster", f"is no list of agents: {error}") from None
     if len(given) > MOST_INLINE:
