@@ -15,7 +15,7 @@ from app.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
 from app.services.changes import Changes
 from app.services.pause import pause
 from app.services.permissions import ROLES, Role, covers, require
-from app.services.users import Users
+from app.services.users import Users, check_name
 from app.store import audit
 from app.store import changes as numbers
 from app.store import tokens as store
@@ -101,8 +101,9 @@ class Tokens:
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "tokens.create")
-        if not user.strip() or not user.isprintable():
-            raise Invalid("user", "must be a name of printable characters")
+        check_name("user", user)
+        if team:
+            check_name("team", team)
         if role not in ROLES:
             raise Invalid("role", f"is `{role}`", list(ROLES))
         now = self._now()

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.engine.principal import Principal
-from app.errors import NotFound, StoreUnavailable
+from app.errors import Invalid, NotFound, StoreUnavailable
 from app.services.changes import Changes
 from app.services.permissions import covers, require
 from app.services.versions import check
@@ -119,10 +119,14 @@ class Users:
 
         Raises:
             Forbidden: the role may not.
+            Invalid: the name or the team's cannot be one.
             PreconditionFailed: they are not as they were in `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "users.write")
+        check_name("name", name)
+        if team:
+            check_name("team", team)
         now = datetime.now(UTC)
 
         def user(before: User | None) -> User:
@@ -138,8 +142,9 @@ class Users:
         return await self._put(principal, User, name, user, reason)
 
     async def put_team(self, principal: Principal, name: str, reason: str = "") -> Team:
-        """Enter a team; one that is there stays as it is. Raises Forbidden and StoreUnavailable."""
+        """Enter a team; one that is there stays as it is. Raises Forbidden, Invalid and StoreUnavailable."""
         require(principal, "teams.write")
+        check_name("name", name)
         return await self._put(principal, Team, name, lambda before: before or Team(name=name), reason)
 
     async def set_up_team(
@@ -249,6 +254,16 @@ class Users:
             after=msgspec.to_builtins(after) if after is not None else None,
             reason=reason,
         )
+
+
+def check_name(field: str, name: str) -> None:
+    """Refuse a name of a user or a team that the API's paths could not say.
+
+    Raises:
+        Invalid: naming the field.
+    """
+    if not name or name != name.strip() or not name.isprintable() or "/" in name or name in {".", ".."}:
+        raise Invalid(field, f"is `{name}`; a name has printable characters but `/`, and no blanks around it")
 
 
 def version_of(row: User | Team | Project | None) -> str:

@@ -238,6 +238,14 @@ def test_lists_are_paged_without_loss_while_they_grow(server, admin, path, key):
     assert admin.get(path, params={"cursor": "AAAA"}).status_code == 422
 
 
+@pytest.mark.parametrize("name", ["a/b", "..", " root", "a\nb", " "])
+def test_a_name_that_no_path_can_say_is_refused(admin, name):
+    for field, body in (("user", {"user": name}), ("team", {"user": "fine", "team": name})):
+        answer = admin.post("/tokens", json=body)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
+    assert admin.put("/users/fine", json={"team": name}).status_code == 422
+
+
 def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
     text, _ = made(server, admin, "left", team="web", reason="new here")
     (entry,) = admin.get("/audit", params={"kind": "token", "limit": 1}).json()["items"]
