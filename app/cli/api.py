@@ -30,6 +30,9 @@ class Api:
     """Speaks to the server for this person and the project of the current folder.
 
     With `administer`, and no token, it speaks for the machine's own person, who may do everything on loopback.
+
+    Raises:
+        ApiError: for a url or a file of certificates that cannot be used.
     """
 
     def __init__(self, *, administer: bool = False) -> None:
@@ -40,13 +43,19 @@ class Api:
             del headers["Baton-User"]
         if self.config.token:
             headers["Authorization"] = f"Bearer {self.config.token}"
-        self._client = httpx2.Client(
-            base_url=self.config.url,
-            headers=[(name.encode(), value.encode()) for name, value in headers.items()],
-            timeout=TIMEOUT_S,
-            trust_env=urlsplit(self.config.url).hostname not in _LOOPBACK,
-            verify=ssl.create_default_context(cafile=self.config.ca_file) if self.config.ca_file else True,
-        )
+        try:
+            self._client = httpx2.Client(
+                base_url=self.config.url,
+                headers=[(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()],
+                timeout=TIMEOUT_S,
+                trust_env=urlsplit(self.config.url).hostname not in _LOOPBACK,
+                verify=ssl.create_default_context(cafile=self.config.ca_file) if self.config.ca_file else True,
+            )
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise ApiError(f"`BATON_CA_FILE` is `{self.config.ca_file}`, which holds no certificates: {why}") from None
+        except (ValueError, httpx2.InvalidURL) as error:
+            raise ApiError(f"`BATON_URL` is `{self.config.url}`, which is no url: {error}") from None
 
     @property
     def whom(self) -> str:

@@ -12,6 +12,7 @@ import typer
 from app.cli import config, hook_status
 from app.cli.api import Api, ApiError, TokenRefused, show_json
 from app.cli.hook_files import targets
+from app.cli.project import find_project
 from app.settings import unknown_variables
 
 Verdict = Literal["ok", "warning", "error"]
@@ -55,8 +56,8 @@ def _examine() -> Iterator[Finding]:
 
 
 def _server() -> Iterator[Finding]:
-    api = Api()
     try:
+        api = Api()
         status = api.request("GET", "/status")
     except TokenRefused as error:
         yield Finding("error", str(error), f"put BATON_TOKEN=… into `{config.config_path()}`")
@@ -80,8 +81,7 @@ def _server() -> Iterator[Finding]:
 
 
 def _hooks() -> Iterator[Finding]:
-    api = Api()
-    found = hook_status.report(targets(api.project.root), {})
+    found = hook_status.report(targets(find_project().root), {})
     installed = [one for one in found["settings"] if one["installed"]]
     if not installed:
         yield Finding("warning", "no client asks Baton here", "baton hooks install")

@@ -101,6 +101,19 @@ def test_a_bad_payload_is_told_in_a_line(baton, stdin, said):
     assert len(found.stderr.splitlines()) == 1
 
 
+UNUSABLE = [("BATON_CA_FILE", "/nowhere"), ("BATON_URL", "http://[::1")]
+
+
+@pytest.mark.parametrize(("name", "value"), UNUSABLE)
+def test_settings_that_cannot_be_used_are_told_in_a_line(baton, name, value):
+    found = baton("status", **{name: value})
+    assert (found.returncode, len(found.stderr.splitlines())) == (1, 1)
+    assert f"`{name}` is `{value}`" in found.stderr
+    looked = baton("doctor", **{name: value}).stdout
+    assert f"error   `{name}` is `{value}`" in looked
+    assert "no client asks Baton here" in looked
+
+
 def test_the_status_is_told_to_people_and_scripts(baton):
     shown = baton("status")
     assert shown.returncode == 0, shown.stderr
