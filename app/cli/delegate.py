@@ -1,11 +1,16 @@
 """`baton delegate`: hands a task to a specialised agent. The agent runs where `baton runner` does."""
 
+import sys
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
 
 from app.cli.api import Api, show_json
 from app.cli.follow import follow as follow_job
+
+ALIVE = timedelta(minutes=1)
+"""A runner that was not heard of for so long does not run."""
 
 
 def delegate(
@@ -44,7 +49,21 @@ def delegate(
         show_json(answer)
         return
     job = answer["job"]
+    if job["state"] == "queued" and not _served(api, job):
+        print(f"No runner of yours serves `{job['provider']}` now; start one with: baton runner run", file=sys.stderr)
     if follow:
         raise typer.Exit(follow_job(api, job["id"]))
     print(answer["acknowledgement"])
     print(f"Job {job['id']} is {job['state']}. Watch it with: baton jobs show {job['id']} --follow")
+
+
+def _served(api: Api, job: dict[str, Any]) -> bool:
+    """Tell whether a runner that would take a job was heard of in the minute before it was made."""
+    made = datetime.fromisoformat(job["created_at"])
+    return any(
+        (one["user"] == job["user"] or one["shared"])
+        and job["provider"] in one["providers"]
+        and job["workspace"] in {"", *one["workspaces"]}
+        and made - datetime.fromisoformat(one["last_seen"]) < ALIVE
+        for one in api.request("GET", "/runners")["items"]
+    )

@@ -3,6 +3,8 @@
 import itertools
 import json
 
+from app.cli.api import ApiError
+from app.cli.follow import follow
 from app.cli.job_card import Card
 from tests.api.test_jobs import POLL, tell
 
@@ -37,6 +39,13 @@ def test_a_task_is_delegated_listed_shown_and_read(baton, alice):
     )
 
 
+def test_who_delegates_is_told_that_no_runner_would_take_it(baton, alice):
+    hint = "No runner of yours serves `opencode` now; start one with: baton runner run"
+    assert hint in baton("delegate", "x", "--provider", "opencode")
+    alice.post("/runners/o/poll", json=POLL | {"boot_id": "o", "slots": 0, "providers": ["opencode"]})
+    assert hint not in baton("delegate", "x", "--provider", "opencode")
+
+
 def test_what_is_wrong_is_said_in_the_server_s_words(baton):
     assert "did you mean `claude_code`" in baton("delegate", "x", "--provider", "claude", refused=True)
     assert "there is no job `job_0`" in baton("jobs", "cancel", "job_0", refused=True)
@@ -57,6 +66,24 @@ def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
     tell(alice, job, proof, state="cancelled")
     assert baton("jobs", "retry", job) == f"Job {job} is queued.\n"
     assert baton("jobs", "cancel", job) == f"Job {job} is cancelled.\n"
+
+
+def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):
+    class Ended:
+        asked = 0
+
+        def events(self, *_):
+            self.asked += 1
+            if self.asked == 1:
+                raise KeyboardInterrupt
+            yield 7, "job.state", {"state": "completed"}
+
+        def request(self, *_):
+            raise ApiError("it is `completed` already")
+
+    assert follow(Ended(), "job_1") == 0
+    shown = capsys.readouterr()
+    assert (shown.out, "not cancelled: it is `completed` already" in shown.err) == ("completed\n", True)
 
 
 def chunk(text, source="delegated_agent", **update):
