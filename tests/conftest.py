@@ -13,11 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
 from app.settings import Settings
-from app.store import migrate
+from app.store import migrate, tables
 from app.store.redis import Redis
 from app.store.sql import Database
 from app.store.valkey import Valkey
@@ -180,6 +181,30 @@ def new_postgres(postgres: Postgres) -> Iterator[Callable[[str], str]]:
         postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="session")
+def kept_postgres(postgres: Postgres, postgres_template: str) -> Iterator[str]:
+    """Give the URL of this worker's one database for tests that leave nobody connected; copying one takes longer."""
+    postgres.sql(f"CREATE DATABASE kept TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+    yield postgres.url("kept")
+    postgres.sql("DROP DATABASE kept WITH (FORCE)")
+
+
+async def _empty(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        emptied = "; ".join(f'DELETE FROM "{table.name}"' for table in tables.ALL)  # noqa: S608 - our own names
+        await connection.execute(f"SET lock_timeout = '30s'; SET session_replication_role = replica; {emptied}")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def emptied_postgres(kept_postgres: str) -> Iterator[str]:
+    """Give the URL of a migrated, empty Postgres database, which was used before."""
+    yield kept_postgres
+    asyncio.run(_empty(kept_postgres))
+
+
 @pytest.fixture
 def postgres_url(new_postgres: Callable[[str], str], postgres_template: str) -> str:
     """Give the URL of a migrated, empty Postgres database."""
@@ -208,7 +233,7 @@ async def no_database() -> AsyncIterator[Database]:
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
     """Give the URL of a migrated, empty database, once of each kind."""
-    return request.getfixturevalue(f"{request.param}_url")
+    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "emptied_postgres")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
-"""One database of each kind for a module, emptied after each test: making one takes longer than most tests here."""
+"""A database of each kind that is emptied after each test: making one takes longer than most tests here."""
 
 import shutil
-from itertools import count
 
 import pytest
 from sqlalchemy import delete
@@ -11,7 +10,6 @@ from app.store import tables
 from app.store.sql import Database
 from tests.support.delegating import World
 
-_names = count()
 _USED = ("audit", "graph", "job", "lease", "runner", "session", "task")
 """What the names of tables that these tests write to begin with."""
 
@@ -23,11 +21,7 @@ def kept_url(request, tmp_path_factory):
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
         return
-    postgres, template = (request.getfixturevalue(name) for name in ("postgres", "postgres_template"))
-    name = f"jobs{next(_names)}"
-    postgres.sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
-    yield postgres.url(name)
-    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
+    yield request.getfixturevalue("kept_postgres")
 
 
 @pytest.fixture
