@@ -113,8 +113,16 @@ class RouteFeedback:
             async with self._database.transaction() as connection:
                 await numbers.raise_number(connection, organisation, KIND)
                 weights = msgspec.structs.asdict(done.weights)
-                await routing_fits.add(
+                version = await routing_fits.add(
                     connection, organisation, team, weights=weights, report=report, by=principal.user
+                )
+                await audit.add(
+                    connection,
+                    principal,
+                    action="routing.fit",
+                    kind="routing",
+                    object=team,
+                    after={"version": version, "samples": done.samples},
                 )
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None

@@ -29,7 +29,7 @@ def test_feedback_is_kept_by_route_without_the_prompt_and_can_be_changed(people)
     route = routed(people["dirk"])
     given = say(people["dirk"], route, "beta")
     assert (given.status_code, given.json()["agent"], given.json()["selected_agent"]) == (200, "beta", "alpha")
-    assert say(people["dirk"], route, "").json()["agent"] == ""
+    assert [say(people["dirk"], route, none).json()["agent"] for none in ("", None)] == ["", ""]
     kept = people["dirk"].get("/users/dirk/export").json()["kept"]["route_feedback"]
     assert [(one["route_id"], one["right_agent"]) for one in kept] == [(route["id"], "")]
     assert "tomatoes" not in str(kept)
@@ -70,5 +70,6 @@ def test_a_team_s_weights_are_fitted_reported_activated_and_taken_back_by_its_le
 
     audit = people["admin"].get("/audit", params={"kind": "routing"}).json()["items"]
     assert (audit[0]["object"], audit[0]["after"], audit[0]["reason"]) == ("red", {"active": 1}, "better")
+    assert (audit[-1]["action"], audit[-1]["after"]["version"]) == ("routing.fit", 1)
     people["liz"].post("/routing/fits/0/activate", json={})
     assert until(lambda: routed(people["dirk"])["confidence"] == before)
