@@ -68,6 +68,17 @@ class _Parts:
         return name
 
 
+def _literal(value: Node, word: Word, src: bytes) -> str | list[Word]:
+    """A value, or the words of an array; nothing where an expansion is in it."""
+    if value.type != "array":
+        return "" if word.dynamic else word.text
+    try:
+        found = [words.read(node, src) for node in value.named_children]
+    except UnreadableError:
+        return []
+    return [] if any(item.dynamic for item in found) else found
+
+
 class Commands(Programs):
     """Reads simple commands."""
 
@@ -144,6 +155,8 @@ class Commands(Programs):
             word.subs = words.find(value, src, quotes=True)
         else:
             word = words.read(value, src)
+        if keep:
+            text.literals[name.decode().rstrip("+=")] = [] if name[-2:] == b"+=" else _literal(value, word, src)
         target = node.child_by_field_name("name")
         if target is not None and target.type == "subscript":
             word.subs = words.find(target, src, quotes=True) + word.subs

@@ -73,8 +73,6 @@ class Programs(ABC):
             runs = unwrap.find(use)
             scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
         wraps = bool(runs.commands or scripts)
-        if argv[0].spans:
-            self.feed_name(index, argv[0], place.text)
         self.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
@@ -95,6 +93,8 @@ class Programs(ABC):
                 ]
         if wraps:
             self.inside(use, runs, scripts, index, place, appended)
+        if argv[0].dynamic:
+            self.named_by_expansion(index, argv, assigns, place)
         if use.name in _MOVES and not function:
             self.moved = True
             place.folder.go(use.name, argv)
@@ -102,12 +102,21 @@ class Programs(ABC):
             place.folder.base = None
         return use
 
+    def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Place) -> None:
+        """Note that what makes the program's name is run, and list what it is, where that is known."""
+        if argv[0].spans:
+            self.feed_name(index, argv[0], place.text)
+        meant = place.text.meant(argv)
+        if meant:
+            self.emit(meant, assigns, place.below(deeper=1))
+
     def scripts(
         self, use: classify.Use, runs: unwrap.Runs, index: int, place: Place, *, piped: bool
     ) -> tuple[list[list[Word]], bool]:
         """The scripts that a program interprets, and whether it interprets any that cannot be told."""
         scripts = [script for script in runs.scripts if told(script)]
         unseen = [script for script in runs.scripts if not told(script)]
+        scripts += [known for script in unseen if (known := place.text.meant(script))]
         if runs.file is not None:
             unseen.append([runs.file])
         for script in unseen:

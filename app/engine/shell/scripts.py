@@ -11,6 +11,8 @@ from app.engine.shell.guards import UnreadableError
 from app.engine.shell.words import EXPANSION, LITERAL, SUBSTITUTION, Span, Word
 
 _VARIABLE = re.compile(r"\s*\$\{?(\w+)")
+_ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
+_ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 
 
 class Input:
@@ -66,10 +68,10 @@ class Folder:
 class Text:
     """A text that is being read, with the stand-ins for what the shell around it puts in.
 
-    `variables` are those whose value a substitution made. `owner` is the index of the program that interprets it, -1 for the line itself.
+    `variables` are those whose value a substitution made, `literals` those whose value stands there. `owner` is the index of the program that interprets it, -1 for the line itself.
     """
 
-    __slots__ = ("functions", "outer", "owner", "pattern", "spans", "src", "variables")
+    __slots__ = ("functions", "literals", "outer", "owner", "pattern", "spans", "src", "variables")
 
     def __init__(self, src: bytes, owner: int = -1) -> None:
         self.src = src
@@ -77,6 +79,7 @@ class Text:
         self.functions: set[str] = set()
         self.spans: dict[int, Span] = {}
         self.variables: dict[str, list[Span]] = {}
+        self.literals: dict[str, str | list[Word]] = {}
         self.outer: dict[str, tuple[str, list[Span]]] = {}
         self.pattern: re.Pattern[str] | None = None
 
@@ -111,6 +114,24 @@ class Text:
         word.parts = [part for part in parts if part[0]]
         word.text = "".join([text for text, _ in word.parts])
         return word
+
+    def meant(self, words: list[Word]) -> list[Word] | None:
+        """Put in what is known of variables and of `$(which x)`; None where the first word is neither."""
+        first = self._value(words[0])
+        if not first:
+            return None
+        return first + [known for word in words[1:] for known in (self._value(word) or [word])]
+
+    def _value(self, word: Word) -> list[Word] | None:
+        if len(word.parts) != 1:
+            return None
+        text, kind = word.parts[0]
+        if kind == SUBSTITUTION:
+            asked = _ASKS_FOR_A_PROGRAM.fullmatch(text)
+            return [Word(asked[1])] if asked else None
+        name = _ONE_VARIABLE.fullmatch(text) if kind == EXPANSION else None
+        known = self.literals.get(name[1] or name[2]) if name else None
+        return [Word(part) for part in known.split()] if isinstance(known, str) else known
 
 
 class Place:
