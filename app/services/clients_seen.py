@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from app.engine.principal import Principal
+from app.engine.record import LONGEST_ID
 from app.services.pause import pause
 from app.services.users import Users
 from app.store import clients_seen as store
@@ -32,7 +33,7 @@ class ClientsSeen:
 
     def note(self, principal: Principal, client: str, protocol: str) -> None:
         """Note that a client has posted just now."""
-        key = (principal.user, client)
+        key = (principal.user, client[:LONGEST_ID])
         if key in self._heard or len(self._heard) < MOST:
             self._heard[key] = (time.time(), protocol)
 

@@ -125,6 +125,7 @@ class Retention:
             ("audit", kept.audit_days, store.purge_audit),
             ("overrides", 0, store.purge_overrides),
             ("modes", 0, store.purge_modes),
+            ("clients", kept.decisions_days, store.purge_clients),
             ("jobs", kept.jobs_days, purge_jobs),
             ("graphs", kept.jobs_days, purge_graphs),
         ):

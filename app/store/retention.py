@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, Table, delete, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from app.store.audit import AuditRow
+from app.store.clients_seen import ClientSeenRow
 from app.store.decisions import DecisionRow, DecisionRuleRow
 from app.store.modes import ModeSettingRow
 from app.store.overrides import OverrideRow
@@ -51,20 +51,19 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
         for start in range(0, len(hits), LARGEST_BATCH):
             part = hits[start : start + LARGEST_BATCH]
             await connection.execute(delete(_rules).where(tuple_(_rules.c.rule, _rules.c.decision_id).in_(part)))
-        await _remove(connection, _decisions, [row.id for row in rows])
+        if rows:
+            await connection.execute(delete(_decisions).where(_decisions.c.id.in_([row.id for row in rows])))
     return len(rows)
 
 
 async def purge_route_feedback(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of words on routes from before a moment; give their number."""
-    table = RouteFeedbackRow.__table__
-    key = (table.c.organisation, table.c.route_id, table.c.user)
-    oldest = select(*key).where(table.c.organisation == organisation, table.c.at < before).order_by(table.c.at)
-    async with database.transaction() as connection:
-        found = [tuple(row) for row in await connection.execute(oldest.limit(LARGEST_BATCH))]
-        if found:
-            await connection.execute(delete(table).where(tuple_(*key).in_(found)))
-    return len(found)
+    return await _purge(database, RouteFeedbackRow.__table__, "at", organisation, before)
+
+
+async def purge_clients(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of clients that were not heard of since a moment; give their number."""
+    return await _purge(database, ClientSeenRow.__table__, "last_seen", organisation, before)
 
 
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
@@ -88,20 +87,12 @@ async def purge_modes(database: Database, organisation: str, before: datetime) -
 
 
 async def _purge(database: Database, table: Table, column: str, organisation: str, before: datetime) -> int:
-    (key,) = table.primary_key
+    key = tuple(table.primary_key)
     oldest = (
-        select(key)
-        .where(table.c.organisation == organisation, table.c[column] < before)
-        .order_by(key)
-        .limit(LARGEST_BATCH)
+        select(*key).where(table.c.organisation == organisation, table.c[column] < before).order_by(table.c[column])
     )
     async with database.transaction() as connection:
-        ids = [row[0] for row in (await connection.execute(oldest)).all()]
-        await _remove(connection, table, ids)
-    return len(ids)
-
-
-async def _remove(connection: AsyncConnection, table: Table, keys: list[str]) -> None:
-    (key,) = table.primary_key
-    if keys:
-        await connection.execute(delete(table).where(key.in_(keys)))
+        found = [tuple(row) for row in await connection.execute(oldest.limit(LARGEST_BATCH))]
+        if found:
+            await connection.execute(delete(table).where(tuple_(*key).in_(found)))
+    return len(found)

@@ -22,7 +22,8 @@ from app.services.reports import ReportFilter, Reports
 from app.services.retention import Kept, Retention
 from app.services.users import Users
 from app.settings import Settings
-from app.store import decisions, modes, policy_files
+from app.store import clients_seen, decisions, modes, policy_files
+from app.store.clients_seen import Seen
 from app.store.sql import Database
 
 ADMIN = Principal(user="ada", role="admin")
@@ -215,6 +216,11 @@ async def test_what_is_purged_is_counted_by_kind(database):
     ]
     async with database.transaction() as connection:
         await modes.change(connection, "default", put=[*agents, ModeSetting(scope="team", id="red")])
+    heard = [
+        Seen(user="dora", client=name, last_seen=now - timedelta(days=days)) for name, days in (("a", 366), ("b", 8))
+    ]
+    await clients_seen.note(database, "default", heard)
     purged = await Retention(database, "default").purge(asyncio.Event())
-    assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1}
+    assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
+    assert [one.client for one in await clients_seen.load(database, "default")] == ["b"]
     assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}

@@ -2,7 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.services.clients_seen import silent
+from app.engine.principal import Principal
+from app.services.clients_seen import ClientsSeen, silent
+from app.store import clients_seen as store
 from app.store.clients_seen import Seen
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -28,3 +30,12 @@ def seen(client, hours, user="ada"):
 def test_a_client_is_silent_when_its_user_works_without_it(clients, used_hours_ago, quiet):
     used = {} if used_hours_ago is None else {"ada": NOW - timedelta(hours=used_hours_ago)}
     assert silent(clients, used, NOW) == quiet
+
+
+async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(database):
+    heard, ada = ClientsSeen(database, None, "default"), Principal(user="ada")
+    endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(4_096))
+    for client in (endless, "codex"):
+        heard.note(ada, client, "1")
+    await heard.flush()
+    assert {one.client for one in await store.load(database, "default")} == {"codex", endless[:200]}
