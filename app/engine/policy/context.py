@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
 _MAX_PATHS = 100
-_NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
 _LONG_VALUE = 1_000
 _TOO_LONG = 65_536
@@ -95,9 +95,9 @@ class Context:
         return self.reading.paths
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
-        """The places of a path as written, and of what it may be by the variables that the line itself sets."""
+        """The places of a path as written, and of what it may be by what the line itself says of variables."""
         found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
-        if "$" in target and self.shell is not None and self.shell.exports:
+        if "$" in target and self.shell is not None:
             meant = _with_values(target, self.shell.exports)
             if meant != target:
                 found |= self.policies.locator.places(meant, base, self.call.cwd, self.root, reach)
@@ -165,12 +165,12 @@ class Context:
 
 
 def _with_values(text: str, exports: tuple[str, ...]) -> str:
-    """Put the values of `NAME=value` words into a text, also where a value names another of them. Long ones stay names."""
+    """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text. Long ones stay names."""
     values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
     for _ in range(_MAX_NAMES_IN_NAMES):
         if len(text) > _LONG_VALUE:
             break
-        text = _NAME.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+        text = _NAME.sub(lambda found: values.get(found[1] or found[3], found[2] or found[0]), text)
     return text
 
 
