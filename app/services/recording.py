@@ -8,6 +8,7 @@ from uuid_utils import uuid7
 from app.clients.base import HookEvent
 from app.engine.call import ToolCall
 from app.engine.edits import edited_paths
+from app.engine.file_content import without_content
 from app.engine.modes import Mode
 from app.engine.record import Record
 from app.services.caller import Caller
@@ -84,12 +85,12 @@ def event_record(
 
 
 def _command(tool: str, command: object) -> str:
-    """Give a call's command; a patch is file content, of which nothing is kept."""
+    """Give a call's command without what it carries of files, of which nothing is kept."""
     if isinstance(command, list):
         command = " ".join(str(word) for word in command)
     if not isinstance(command, str) or tool == "apply_patch":
         return ""
-    return command.partition("*** Begin Patch")[0]
+    return without_content(command)
 
 
 def _injected(call: ToolCall, decision: Decision) -> str:
