@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from watchfiles import awatch
 
-from app.engine.policy.layers import Layer, Tier, texts
+from app.engine.policy.layers import Layer, Tier
 from app.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
 from app.engine.principal import Principal
 from app.errors import NotFound, StoreUnavailable
@@ -202,21 +202,20 @@ class Policies:
 
     async def note_active(self) -> None:
         """Keep the texts of the active revision, so that records of it can be understood later."""
-        await self._note(self.active.revision, self._base, self._loaded_at)
+        await self._note(self.active, self._loaded_at)
         await self._note_combinations()
 
     async def _note_combinations(self) -> None:
-        state, base = self._state, self._base
-        for keys, revision in state.revisions().items():
+        for revision, policies in self._state.revisions().items():
             if revision not in self._noted:
-                await self._note(revision, [*base, *(state.lower[key] for key in keys)], datetime.now(UTC))
+                await self._note(policies, datetime.now(UTC))
 
-    async def _note(self, revision: str, layers: list[Layer], at: datetime) -> None:
+    async def _note(self, policies: PolicySet, at: datetime) -> None:
         try:
-            await revisions.note(self._database, self._organisation, revision, texts(layers), at)
-            self._noted.add(revision)
+            await revisions.note(self._database, self._organisation, policies.revision, policies.parsed.files, at)
+            self._noted.add(policies.revision)
         except DatabaseUnavailable:
-            log.warning("the database is away; the texts of revision %s are not kept", revision)
+            log.warning("the database is away; the texts of revision %s are not kept", policies.revision)
 
     def _read_base(self) -> list[Layer]:
         base = [Layer(tier="shipped", files=policy_files.read(self._shipped))]

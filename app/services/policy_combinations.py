@@ -56,7 +56,7 @@ class Combinations:
         return tuple(key for key in named if key in self.lower)
 
     def build(self, keys: Keys) -> InForce:
-        """Combine layers, without those that do not fit what lies above them, so that no older set outlives a lock."""
+        """Combine layers, without what does not fit what lies above it, so that no older set outlives a lock."""
         found = self._sets.get(keys)
         if found is not None:
             return found
@@ -65,22 +65,24 @@ class Combinations:
             built = InForce(policies, self.whole.degraded)
         except PolicyProblems as refused:
             self.problems[keys] = tuple(refused.problems)
-            fitting = self._fitting(keys)
-            built = InForce((self.build(fitting) if fitting else self.whole).policies, ("policies",))
+            built = InForce(self._fitting(keys), ("policies",))
         self._keep(keys, built)
         return built
 
-    def _fitting(self, keys: Keys) -> Keys:
-        """Leave out each layer that does not fit what lies above it."""
-        fitting: Keys = ()
+    def _fitting(self, keys: Keys) -> PolicySet:
+        """Combine what fits of layers, file by file: of those that do, one may well refuse something."""
         policies = self.whole.policies
         for key in keys:
-            try:
-                policies = extend(policies, [self.lower[key]])
-            except PolicyProblems:
-                continue
-            fitting += (key,)
-        return fitting
+            layer = self.lower[key]
+            while layer.files:
+                try:
+                    policies = extend(policies, [layer])
+                    break
+                except PolicyProblems as refused:
+                    wrong = {problem.file for problem in refused.problems}
+                    files = {path: text for path, text in layer.files.items() if layer.source(path) not in wrong}
+                    layer = msgspec.structs.replace(layer, files=files if len(files) < len(layer.files) else {})
+        return policies
 
     def build_again(self) -> None:
         """Build what the state before had built, and each layer of a team and a project, to know of problems."""
@@ -91,9 +93,9 @@ class Combinations:
                 self.build(keys)
         self._before = None
 
-    def revisions(self) -> dict[Keys, str]:
-        """Name the revision of every combination that was accepted."""
-        return {keys: one.policies.revision for keys, one in list(self._sets.items()) if keys not in self.problems}
+    def revisions(self) -> dict[str, PolicySet]:
+        """Give every set that was combined, by its revision."""
+        return {one.policies.revision: one.policies for one in list(self._sets.values())}
 
     def _take_over(self, before: "Combinations") -> None:
         """Keep what was built from the same parts."""

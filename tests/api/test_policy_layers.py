@@ -194,13 +194,19 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
         assert other.post("/pre-tool-use", json=body).json()["degraded"] == []
 
 
-def test_a_layer_that_no_longer_fits_takes_those_below_it_not_along(server, http):
-    assert put(http, "team", SWITCHED_OFF, name="t13").status_code == 200
+def test_what_no_longer_fits_takes_nothing_along(server, http):
+    assert put(http, "team", SWITCHED_OFF | FILES, name="t13").status_code == 200
     assert put(http, "user", {"own/no-ls.yaml": rule("own/no-ls", "lister")}, name="flo").status_code == 200
     of_flo = {"user": "flo", "team": "t13"}
     assert (ask(server, ":(){ :|:& };:", **of_flo), ask(server, "lister now", **of_flo)) == ("allow", "block")
     assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
-    assert (ask(server, ":(){ :|:& };:", **of_flo), ask(server, "lister now", **of_flo)) == ("block", "block")
+    commands = (":(){ :|:& };:", "lister now", "deployer now")
+    assert [ask(server, command, **of_flo) for command in commands] == ["block"] * 3
+    with server.client(**{"Baton-User": "flo", "Baton-Team": "t13"}) as flo:
+        revision = flo.get("/policies").json()["revision"]
+        texts = until(lambda: (found := flo.get(f"/policies/revisions/{revision}")).is_success and found.json())
+    assert {"team/t13:team/no-deploy.yaml", "user/flo:own/no-ls.yaml"} <= set(texts)
+    assert "team/t13:config.yaml" not in texts
 
 
 def test_another_teams_problems_are_its_own(server, http):
