@@ -106,6 +106,17 @@ class PoliciesRefused(BatonError):
     title = "the policies are not accepted"
 
 
+class TooLongToFind(BatonError):
+    """A name or an id that the database cannot find again, for its length; nothing was changed."""
+
+    status = 422
+    code = "validation"
+    title = "a field is not valid"
+
+    def __init__(self) -> None:
+        super().__init__("a name or an id is too long; at most 2,000 bytes can be found again")
+
+
 class GraphRefused(BatonError):
     """A task graph that cannot be carried out; `errors` names each task that keeps it from that."""
 

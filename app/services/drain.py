@@ -7,6 +7,7 @@ import msgspec
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from app.engine.record import Record
+from app.errors import TooLongToFind
 from app.services.pause import pause
 from app.store import decisions
 from app.store.outbox import BATCH, Entry, Outbox
@@ -26,8 +27,8 @@ LONGEST_PAUSE_S = 2.0
 """Pauses while Redis or the database is away double from the one to the other, in seconds."""
 
 _decode = msgspec.msgpack.Decoder(Record).decode
-_OF_THE_RECORD = {"22", "23", "54"}
-"""Postgres's classes of errors that this record causes and no other: data, constraint, size."""
+_OF_THE_RECORD = {"22", "23"}
+"""Postgres's classes of errors that this record causes and no other, besides its size: data, constraint."""
 
 
 class Drain:
@@ -105,6 +106,8 @@ class Drain:
                 log.warning("records wait in the stream, the database is away: %s", error)
                 await self._rest(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_S)
+            except TooLongToFind:
+                return False
             except StatementError as error:
                 state = str(getattr(error.orig, "sqlstate", "")) if isinstance(error, DBAPIError) else "22"
                 if state[:2] not in _OF_THE_RECORD and self._database.dialect != "sqlite":

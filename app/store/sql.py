@@ -15,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.types import TypeDecorator
 
+from app.errors import TooLongToFind
 from app.settings import Settings
 
 BUSY_S = 1.0
@@ -24,6 +25,8 @@ PATIENCE_S = 5.0
 PING_S = 0.5
 """Longest wait of a ping, in seconds."""
 
+_TOO_LONG = "54000"
+"""Postgres's state for a row that an index has no room for."""
 _DRIVERS = {
     "postgres": "postgresql+asyncpg",
     "postgresql": "postgresql+asyncpg",
@@ -137,6 +140,7 @@ class Database:
 
         Raises:
             DatabaseUnavailable: the database is away, locked or too slow.
+            TooLongToFind: a text that is looked for is longer than Postgres's indexes take.
         """
         try:
             async with self.engine.begin() as connection:
@@ -147,6 +151,8 @@ class Database:
             # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system.
             if error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}:
                 raise DatabaseUnavailable(str(error)) from error
+            if _state(error) == _TOO_LONG:
+                raise TooLongToFind from error
             raise
 
     async def ping(self) -> bool:

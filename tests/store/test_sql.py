@@ -5,10 +5,12 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.engine.modes import ModeSetting
+from app.errors import TooLongToFind
 from app.settings import Settings
-from app.store import clients_seen, modes, revisions
+from app.store import clients_seen, modes, revisions, users
 from app.store.clients_seen import Seen
 from app.store.sql import Database, DatabaseUnavailable, database_url, storable
+from app.store.users import Project
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -141,3 +143,14 @@ async def test_revisions_keep_their_texts_and_come_back_when_activated_again(dat
     ]
     assert await revisions.files(database, "default", "two") == {"a.yaml": "two"}
     assert await revisions.files(database, "default", "three") is None
+
+
+async def test_a_name_too_long_to_be_found_again_is_a_mistake_of_who_gave_it(database):
+    endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(1_000))
+    if database.dialect == "sqlite":
+        async with database.transaction() as connection:
+            await users.put(connection, "default", Project(name=endless, team="red"))
+        return
+    with pytest.raises(TooLongToFind):
+        async with database.transaction() as connection:
+            await users.put(connection, "default", Project(name=endless, team="red"))
