@@ -12,7 +12,11 @@ from baton_client.api.health import get_healthz, get_readyz, get_status
 from baton_client.api.hooks import client_hook
 from baton_client.api.mode import delete_mode, get_mode, put_mode
 from baton_client.api.policies import evaluate_policies, get_policies
+from baton_client.api.rosters import delete_roster, get_roster_agent, put_roster
+from baton_client.api.routing import give_route_feedback, route_prompt
 from baton_client.api.sessions import post_tool_use, session_end, session_start
+from baton_client.models.agent_body import AgentBody
+from baton_client.models.agent_definition_model import AgentDefinitionModel
 from baton_client.models.alive import Alive
 from baton_client.models.client_hook_body import ClientHookBody
 from baton_client.models.decision_page import DecisionPage
@@ -26,7 +30,13 @@ from baton_client.models.post_tool_use_body import PostToolUseBody
 from baton_client.models.pre_tool_use_answer import PreToolUseAnswer
 from baton_client.models.pre_tool_use_body import PreToolUseBody
 from baton_client.models.problem_model import ProblemModel
+from baton_client.models.pushed_roster_model import PushedRosterModel
 from baton_client.models.ready import Ready
+from baton_client.models.roster_body import RosterBody
+from baton_client.models.route_answer import RouteAnswer
+from baton_client.models.route_feedback_body import RouteFeedbackBody
+from baton_client.models.route_feedback_model import RouteFeedbackModel
+from baton_client.models.route_prompt_body import RoutePromptBody
 from baton_client.models.session_end_body import SessionEndBody
 from baton_client.models.session_start_answer import SessionStartAnswer
 from baton_client.models.session_start_body import SessionStartBody
@@ -67,9 +77,29 @@ def walk(client: Client, session: str) -> None:
     refused = expect(ProblemModel, list_decisions.sync(client=client, limit=0))
     assert (refused.status, refused.errors[0].field if refused.errors else "") == (422, "limit")
 
+    lead(client, session)
     session_end.sync(client=client, body=SessionEndBody(session_id=session, reason="done"))
     assert delete_mode.sync_detailed(client=client, scope="session", id=session).status_code == 204
     assert not expect(ModeModel, get_mode.sync(client=client, session_id=session)).enabled
+
+
+def lead(client: Client, session: str) -> None:
+    """Push a roster, lead a prompt to one of its agents, read what that agent is, and say that it was right."""
+    mender = AgentBody(
+        name="bicycle-mechanic", description="Repairs bicycles: chains, brakes, wheels.", body="Be kind."
+    )
+    roster = RosterBody(agents=[mender, AgentBody(name="gardener", description="Tends tomatoes and seedlings.")])
+    assert expect(PushedRosterModel, put_roster.sync("workshop", client=client, body=roster)).agents == 2
+
+    prompt = RoutePromptBody(prompt="the brakes of my bicycle squeak", session_id=session, roster="workshop")
+    led = expect(RouteAnswer, route_prompt.sync(client=client, body=prompt))
+    assert (led.selected_agent, led.candidates[0].name) == ("bicycle-mechanic", "bicycle-mechanic")
+    found = expect(AgentDefinitionModel, get_roster_agent.sync("workshop", led.selected_agent, client=client))
+    assert found.body == "Be kind."
+    right = RouteFeedbackBody(agent=led.selected_agent)
+    said = give_route_feedback.sync(led.id, client=client, body=right)
+    assert expect(RouteFeedbackModel, said).selected_agent == led.selected_agent
+    assert delete_roster.sync_detailed("workshop", client=client).status_code == 204
 
 
 if __name__ == "__main__":
