@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from app.api.spawn import PURPOSE, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
+from app.api.spawn import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
 from app.engine.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
 from app.services.graphs import NewGraph
 from app.store.graphs import StoredGraph
@@ -189,6 +189,7 @@ class TaskSpawnBody(SpawnFields):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [PURPOSE | {"task": "task_a"}]})
 
     task: TaskName
+    graph_id: GraphId = Field("", description="The path names it; a body of `/spawn` may say it again.")
 
 
 class BatchBody(SpawnFields):

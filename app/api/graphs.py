@@ -84,7 +84,9 @@ async def spawn_task(
     caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, graph_id: str, body: TaskSpawnBody
 ) -> SpawnModel:
     """Start one task: judged as by `/spawn`, and then by its wave."""
-    start = asked(caller, body.model_dump(exclude={"task"}), in_graph=True)
+    if body.graph_id not in {"", graph_id}:
+        raise Invalid("graph_id", f"is `{body.graph_id}`, and the path names `{graph_id}`")
+    start = asked(caller, body.model_dump(exclude={"task", "graph_id"}), in_graph=True)
     _, spawned = await services.spawning.graph_spawns.spawn(
         caller.principal, graph_id, body.task, start, arrived=arrived
     )

@@ -27,6 +27,7 @@ MaybeText = Annotated[Text | None, _Blank]
 MaybeLongText = Annotated[LongText | None, _Blank]
 MaybeName = Annotated[Name | None, _Blank]
 MaybeModel = Annotated[Model | None, _Blank]
+GraphId = Annotated[MaybeName, Field(validation_alias=AliasChoices("graph_id", "task_graph_id"))]
 MaybeTools = Annotated[Annotated[list[Name], Field(max_length=200)] | None, AfterValidator(lambda tools: tools or [])]
 MaybeTokens = Annotated[Annotated[int, Field(ge=0, le=200_000)] | None, AfterValidator(lambda tokens: tokens or 0)]
 
@@ -76,7 +77,7 @@ class SpawnBody(SpawnFields):
 
     agent_type: Name = Field(min_length=1)
     prompt: Prompt = Field(pattern=r"\S")
-    graph_id: MaybeName = Field("", validation_alias=AliasChoices("graph_id", "task_graph_id"))
+    graph_id: GraphId = ""
     task: MaybeName = Field("", description="With `graph_id`: which task of the graph this is.")
 
 

@@ -93,7 +93,7 @@ def test_tasks_start_in_their_waves_once(make, post, look):
     early = post(graph, "spawn", LEAD | {"task": "task_c"}).json()
     assert (early["title"], early["code"], early["status"]) == ("ParallelExecutionError", "wrong_wave", 409)
     assert early["allowed"] == ["task_a", "task_b"]
-    plan = post(graph, "spawn", LEAD | {"task": "task_a"}).json()
+    plan = post(graph, "spawn", LEAD | {"task": "task_a", "graph_id": graph["id"]}).json()
     assert (plan["agent_type"], plan["stdin"], plan["task"]) == ("explore", "Find callers", "task_a")
     again = post(graph, "spawn", LEAD | {"task": "task_a"})
     assert (again.status_code, again.json()["code"]) == (409, "already_spawned")
@@ -132,6 +132,7 @@ def test_a_spawn_with_a_graph_and_a_task_is_the_same(http, make, look):
         ({"task": "task_a", "agent_type": "dewey"}, 422, "validation"),
         ({"task": "task_a", "session_id": "another"}, 404, "not_found"),
         ({"task": "task_a", "execute": "run"}, 422, "validation"),
+        ({"task": "task_a", "graph_id": "graph_x"}, 422, "validation"),
     ],
 )
 def test_a_task_is_judged_before_its_wave_and_a_refusal_changes_nothing(make, post, look, body, status, code):
