@@ -49,7 +49,7 @@ class Counters:
         self.took[bisect_left(_BOUNDS_US, decision.elapsed_us)] += 1
         self.took_us += decision.elapsed_us
         if decision.degraded:
-            self.degraded.update(decision.degraded)
+            self.degraded.update(map(self._cause, decision.degraded))
 
     def routed(self, tier: str, degraded: list[str]) -> None:
         """Count a prompt that was routed, by the tier that decided."""
@@ -64,6 +64,11 @@ class Counters:
     def token_refused(self, who: str) -> None:
         """Count a hook call whose token was refused; beyond a thousand names all others are one."""
         self.refused[who if who in self.refused or len(self.refused) < MOST_REFUSED else "others"] += 1
+
+    def _cause(self, cause: str) -> str:
+        """Name a cause; an expression that failed is named by its rule."""
+        kind, colon, rule = cause.partition(":")
+        return f"{kind}:{self._rule(rule)}" if colon else cause
 
     def _rule(self, rule: str) -> str:
         if rule not in self._rules:

@@ -106,8 +106,10 @@ async def test_who_was_refused_is_for_people_and_not_for_scrapers():
 async def test_a_flood_of_rule_names_is_bounded():
     counters = Counters()
     for number in range(MOST_RULES + 50):
-        counters.decided(decision(f"made-up/{number}"))
+        counters.decided(decision(f"made-up/{number}", degraded=(f"when:made-up/{number}",)))
     shown = await lines(metrics_of(counters))
+    assert sum(line.startswith("baton_degraded_total") for line in shown) <= MOST_RULES + 1
+    assert 'baton_degraded_total{cause="when:others"}' in " ".join(shown)
     assert sum(line.startswith("baton_decisions_total") for line in shown) <= MOST_RULES + 1
     assert 'baton_decisions_total{effect="deny",mode="strict",rule="others"}' in " ".join(shown)
 
