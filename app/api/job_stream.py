@@ -83,7 +83,7 @@ async def stream_session_events(
 ) -> EventSourceResponse:
     """Stream the events of all jobs of a session, numbered through; it ends with the server or the token."""
     after = _number(last_event_id)
-    found = await services.delegation.agent_modes.get(caller.principal, session_id, user)
+    found = await services.delegation.agent_modes.get(caller.principal, session_id, user, fresh=False)
     stopping = anyio.Event()
     wanted = _wanted(request, services, stopping)
     organisation = caller.principal.organisation

@@ -27,8 +27,10 @@ class AgentModes:
         self._database = database
         self._users = users
 
-    async def get(self, principal: Principal, session_id: str, user: str = "") -> AgentMode:
+    async def get(self, principal: Principal, session_id: str, user: str = "", *, fresh: bool = True) -> AgentMode:
         """Give the mode of a session; without `user` the principal's own comes first.
+
+        A `fresh` session, in which nobody has delegated anything, is the principal's own.
 
         Raises:
             NotFound: nothing was delegated in a session that the principal may see.
@@ -39,6 +41,8 @@ class AgentModes:
         try:
             async with self._database.transaction() as connection:
                 owners = await job_events.owners(connection, organisation, session_id)
+                if fresh and not owners and user in {"", principal.user}:
+                    return AgentMode(user=principal.user, session_id=session_id)
                 found = [
                     owner
                     for owner in sorted(owners, key=lambda owner: owner != principal.user)

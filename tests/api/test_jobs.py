@@ -49,6 +49,8 @@ def events(http, path, after="", into=None):
 
 
 def test_a_delegation_is_acknowledged_in_the_seed_s_words(http, session):
+    fresh = http.get(f"/sessions/{session['session_id']}/agent-mode").json()
+    assert (fresh["agent_mode"], fresh["provider"]) == ("default_mode", "")
     answer = delegate(http, session, provider="claude-code", description="look")
     assert answer.status_code == 202
     body = answer.json()
@@ -111,7 +113,7 @@ def test_a_number_that_is_none_is_refused(http, session, number):
 
 
 @pytest.mark.parametrize(
-    "path", ["/jobs/job_0/events", "/sessions/none/events", "/jobs/job_0", "/sessions/none/agent-mode"]
+    "path", ["/jobs/job_0/events", "/sessions/none/events", "/jobs/job_0", "/sessions/none/agent-mode?user=none"]
 )
 def test_what_is_not_there_is_not_streamed(http, path):
     assert http.get(path).status_code == 404
