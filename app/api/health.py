@@ -96,12 +96,14 @@ class StatusModel(BaseModel):
     runners: list[RunnerModel]
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", operation_id="get_healthz")
 async def healthz() -> Alive:
     """Tell that the process answers; checks nothing else."""
     return Alive()
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="get_readyz", responses={503: {"model": Ready}})
 async def readyz(services: ServicesOf, response: Response) -> Ready:
     """Tell whether the server takes calls, and the state of what it depends on."""
