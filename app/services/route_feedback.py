@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from app.engine.principal import Principal
-from app.engine.routing.features import DEFAULT, Weights
+from app.engine.routing.features import DEFAULT, NAMES, Weights
 from app.engine.routing.refit import LEAST, Sample, refit
 from app.errors import Conflict, NotFound, StoreUnavailable
 from app.services.changes import Changes
@@ -172,7 +172,9 @@ class RouteFeedback:
 
 
 def _sample(feedback: Feedback) -> Sample:
+    """Give a word of feedback to the fit; what was kept before there was a feature has 0 for it."""
     agents = feedback.agents
     known = feedback.right_agent == "" or feedback.right_agent in agents
     right = agents.index(feedback.right_agent) if feedback.right_agent in agents else -1
-    return Sample(feedback.features, right, known)
+    features = [[*row, *[0.0] * (len(NAMES) - len(row))] for row in feedback.features]
+    return Sample(features, right, known)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-NAMES = ("bm_body", "cov_body", "wl_whole", "wl_body", "name_prec", "trigger")
+NAMES = ("bm_body", "cov_body", "wl_whole", "wl_body", "name_prec", "trigger", "action")
 """`bm_body`: BM25F / 10. `cov_body`: share of the prompt's idf mass that the agent's text covers. `wl_whole`: cosine to
 "name: description" or to an example, `wl_body`: cosine to the body's beginning. `name_prec`: share of the name's words
-that the prompt holds. `trigger`: the most telling trigger that matches, from 0 to 1."""
+that the prompt holds. `trigger`: the most telling trigger that matches, from 0 to 1. `action`: how far the agent does
+what the prompt asks to have done."""
 
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +24,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     wl_body: float = 4.98
     name_prec: float = 0.74
     trigger: float = 4.0
-    bias: float = -3.78
+    action: float = 1.3
+    bias: float = -4.0
     best: float = 0.326
     margin: float = 0.434
     field: float = 0.25

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from app.engine.model_text import one_line
+from app.engine.routing.actions import Actions
 from app.engine.routing.agents import Agent
 from app.engine.routing.bm25f import Lexical, Lexicon
 from app.engine.routing.examples import gist, parted
@@ -66,6 +67,7 @@ class Index:
         texts = [_Texts(agent) for agent in agents]
         self._lexicon = Lexicon([one.fields() for one in texts])
         self._triggers = Triggers(agents)
+        self._actions = Actions([(one.name, stems(one.description)) for one in texts])
         named: dict[str, list[int]] = {}
         for number, one in enumerate(texts):
             for stem in set(one.name):
@@ -125,6 +127,7 @@ class Index:
             found[self._name_stems[stem], 4] += 1
         found[:, 4] /= self._name_sizes
         found[:, 5] = self._triggers.score(text, prompt_stems)
+        found[:, 6] = self._actions.score(prompt_stems)
         return found
 
 

@@ -12,6 +12,9 @@ HEAD, TAIL = 2_000, 1_000
 _WORD = re.compile(r"[^\W_]+(?:[+#]+(?!\w))?")
 _CONTRACTED = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|m|d|ll|re|ve))(?![^\W_])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_SCRIPTS = re.compile(f"([{_UNSPACED}]+)")
+"""Chinese, Japanese and Korean: their words are not told apart by spaces, or carry their grammar at their ends."""
 _ESCAPED_BREAK = re.compile(r"\\[nrt]")
 _REMEMBERED = 50_000
 """Words whose stems are remembered: a team's prompts are made of fewer."""
@@ -70,16 +73,31 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split into lower-case words, `don't` as `do`; an identifier like `parseConfig` is itself and its parts."""
-    found = []
+    """Split into lower-case words, `don't` as `do`; an identifier like `parseConfig` is itself and its parts.
+
+    Chinese, Japanese and Korean fall into pairs of characters that overlap.
+    """
+    found: list[str] = []
     for word in _WORD.findall(_CONTRACTED.sub("", text.replace("_", " "))):
-        if len(word) <= _LONGEST_WORD:
-            lower = word.lower()
-            found.append(lower)
-            if lower != word and not (word[1:].islower() or word.isupper() or lower in _BRANDS):
-                parts = _CAMEL.sub(" ", word).lower().split()
-                found += parts if len(parts) > 1 else ()
+        if word.isascii():
+            _add(word, found)
+            continue
+        for place, part in enumerate(_SCRIPTS.split(word)):
+            if place % 2:
+                found += (part[at : at + 2] for at in range(max(1, len(part) - 1)))
+            elif part:
+                _add(part, found)
     return found
+
+
+def _add(word: str, found: list[str]) -> None:
+    if len(word) > _LONGEST_WORD:
+        return
+    lower = word.lower()
+    found.append(lower)
+    if lower != word and not (word[1:].islower() or word.isupper() or lower in _BRANDS):
+        parts = _CAMEL.sub(" ", word).lower().split()
+        found += parts if len(parts) > 1 else ()
 
 
 def stems(text: str) -> list[str]:

@@ -100,6 +100,23 @@ def test_an_example_and_a_trigger_speak_for_their_agent(table):
     assert best(Index([plain, with_trigger], table), "look at JIRA-17") == "three"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "agent"),
+    [
+        ("\u8bf7\u68c0\u67e5\u8fd9\u6bb5\u4ee3\u7801\u6709\u6ca1\u6709\u5b89\u5168\u6f0f\u6d1e", "guard"),
+        ("\ub85c\uadf8\uc778\ud560 \ub54c \uc624\ub958\uac00 \ub098\uc694", "fixer"),
+    ],
+)
+def test_a_prompt_without_spaces_between_words_meets_their_words(table, prompt, agent):
+    agents = [
+        Agent(name="fixer", description="\ub514\ubc84\uae45 \uc624\ub958 \uc608\uc678"),
+        Agent(name="guard", description="\u4ee3\u7801\u5ba1\u67e5\uff0c\u5b89\u5168\u6f0f\u6d1e"),
+        Agent(name="writer", description="\u6587\u6863\u7f16\u5199 \ubb38\uc11c"),
+    ]
+    assert best(Index(agents, None), prompt) == agent
+    assert best(Index(agents, table), prompt) == agent
+
+
 @pytest.mark.parametrize("agents", [[], [Agent(name="only", description="Writes tests.")], [Agent(name="bare")]])
 def test_small_rosters_are_rosters(table, agents):
     assert len(Index(agents, table).score("write tests")) == len(agents)
@@ -107,9 +124,17 @@ def test_small_rosters_are_rosters(table, agents):
 
 def test_the_defaults_are_those_that_were_fitted():
     assert dict(zip(NAMES, DEFAULT.vector.round(2).tolist(), strict=True)) == pytest.approx(
-        {"bm_body": 3.35, "cov_body": 2.71, "wl_whole": 5.82, "wl_body": 4.98, "name_prec": 0.74, "trigger": 4.0}
+        {
+            "bm_body": 3.35,
+            "cov_body": 2.71,
+            "wl_whole": 5.82,
+            "wl_body": 4.98,
+            "name_prec": 0.74,
+            "trigger": 4.0,
+            "action": 1.3,
+        }
     )
-    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(3.78 - 3.26 - 4 * 0.434)))
+    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(4.0 - 3.26 - 4 * 0.434)))
     assert (confidence(DEFAULT, 1e9, 0, 0), confidence(DEFAULT, -1e9, 0, 0)) == (1.0, 0.0)
 
 
