@@ -38,7 +38,7 @@ def feedback(database):
     return RouteFeedback(database, changes, RouteTraces(redis), organisation="acme", threshold=0.3)
 
 
-async def judged(database):
+async def judged(database, features=len(NAMES)):
     for number in range(LEAST):
         word = Feedback(
             route_id=str(number),
@@ -48,7 +48,7 @@ async def judged(database):
             selected="a",
             right_agent="a",
             agents=["a", "b"],
-            features=[[1.0] * len(NAMES), [0.1] * len(NAMES)],
+            features=[[1.0] * features, [0.1] * features],
         )
         await store.put(database, "acme", word)
 
@@ -67,6 +67,11 @@ async def test_calls_are_decided_while_weights_are_fitted(feedback, database, mo
     await asyncio.to_thread(begun.wait, 10)
     go_on.set()
     assert (await fitting).report["samples"] == LEAST
+
+
+async def test_feedback_of_before_the_scorer_had_a_feature_is_fitted_too(feedback, database):
+    await judged(database, features=len(NAMES) - 1)
+    assert (await feedback.fit(LEA, "")).report["samples"] == LEAST
 
 
 async def test_a_reading_that_began_before_a_fit_was_activated_is_not_kept_after_it(feedback, database, monkeypatch):
