@@ -22,6 +22,7 @@ from app.store.sql import Database
 
 LEA = Principal(organisation="acme", team="web", user="lea", role="lead")
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+WIDTH = len(NAMES)
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def feedback(database):
     return RouteFeedback(database, changes, RouteTraces(redis), organisation="acme", threshold=0.3)
 
 
-async def judged(database, features=len(NAMES)):
+async def judged(database, features=WIDTH):
     for number in range(LEAST):
         word = Feedback(
             route_id=str(number),
@@ -70,7 +71,7 @@ async def test_calls_are_decided_while_weights_are_fitted(feedback, database, mo
 
 
 async def test_feedback_of_before_the_scorer_had_a_feature_is_fitted_too(feedback, database):
-    await judged(database, features=len(NAMES) - 1)
+    await judged(database, features=WIDTH - 1)
     assert (await feedback.fit(LEA, "")).report["samples"] == LEAST
 
 
