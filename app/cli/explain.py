@@ -14,7 +14,10 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 def explain(
     decision_id: Annotated[
-        str, typer.Argument(help="A recorded decision; without it, a payload is read from stdin.")
+        str,
+        typer.Argument(
+            help="A recorded decision's id, as `baton decisions` lists it; without it, a payload is read from stdin."
+        ),
     ] = "",
     level: Annotated[str, typer.Option(help="Judge as if the mode were at: off, guidance, strict.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Show the rules that did not match, too.")] = False,

@@ -8,6 +8,7 @@ import typer
 from app.cli import (
     audit,
     db,
+    decisions,
     delegate,
     delegation,
     doctor,
@@ -50,6 +51,7 @@ app.add_typer(projects.app, name="project")
 app.add_typer(hooks.app, name="hooks")
 app.add_typer(policy.app, name="policy")
 app.command("explain")(explain.explain)
+app.command("decisions")(decisions.decisions)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.add_typer(db.app, name="db")

@@ -12,7 +12,7 @@ reports = typer.Typer(help="Reports of wrong decisions: yours, and as a lead you
 
 
 def report(
-    decision_id: Annotated[str, typer.Argument(help="The decision; `baton explain` and the block's text name it.")],
+    decision_id: Annotated[str, typer.Argument(help="The decision's id, as `baton decisions` lists it.")],
     comment: Annotated[str, typer.Option(help="Why it was wrong.")] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -84,6 +84,10 @@ def test_a_recorded_decision_is_explained(server, baton):
     with server.client(**{"Baton-User": "alice"}) as http:
         made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c3"}).json()["decision_id"]
         until(lambda: http.get(f"/decisions/{made}").status_code == 200)
+    listed = baton("decisions", "--session", "c3").stdout.splitlines()
+    assert len(listed) == 1
+    assert (made in listed[0], "Edit a.py" in listed[0]) == (True, True)
+    assert json.loads(baton("decisions", "--rule", "no/rule", "--json").stdout) == []
     shown = baton("explain", made)
     assert shown.returncode == 0, shown.stderr
     assert "Edit a.py" in shown.stdout
