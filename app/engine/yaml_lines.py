@@ -142,17 +142,12 @@ def parse(text: str) -> tuple[Any, Lines]:
     return built.root, built.lines
 
 
-def convert(path: str, text: str, kind: type[T]) -> T:
-    """Read a file's text as a type that msgspec knows. Raises ProblemError with file, line and a likely spelling."""
-    try:
-        data, lines = parse(text)
-    except YamlError as error:
-        raise ProblemError(Problem(path, error.line, error.text)) from error
-    return fit(path, data, lines, kind)
-
-
 def fit(path: str, data: Any, lines: Lines, kind: type[T], at: Path = ()) -> T:
-    """Give parsed data a type; `at` is where `data` stands in the file. Raises ProblemError."""
+    """Give parsed data a type that msgspec knows; `at` is where `data` stands in the file.
+
+    Raises:
+        ProblemError: with file, line and a likely spelling.
+    """
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from app.engine.yaml_lines import ProblemError, YamlError, convert, parse
+from app.engine.yaml_lines import ProblemError, YamlError, fit, parse
 
 
 class Condition(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,6 +35,7 @@ def test_plain_words_are_text_and_keys_always():
         ("a: !!python/name:os.system 1", 1, "tag"),
         ("a: 1\n---\nb: 2", 2, "second document"),
         ("a:\n  - b: [", 3, "not valid YAML"),
+        ("a: 1: 2", 1, "not valid YAML: mapping values are not allowed in this context"),
         ("a: \x00", 1, "not valid YAML"),
         ("a: \ud800", 1, "not valid YAML"),
         ("[" * 5000, 1, "nested deeper"),
@@ -54,10 +55,9 @@ def test_what_we_do_not_accept_is_an_error_with_its_line(text, line, says):
         ("idd: x", "f.yaml:1: unknown key `idd`; did you mean `id`?"),
         ("id: x\nmatch:\n  tools: [1]", "f.yaml:3: expected `str`, got `int`"),
         ("id:\n  - 1", "f.yaml:1: `id`: expected `str`, got `array`"),
-        ("id: 1: 2", "f.yaml:1: not valid YAML: mapping values are not allowed in this context"),
     ],
 )
 def test_a_misfit_is_a_problem_with_file_line_and_a_likely_spelling(text, problem):
     with pytest.raises(ProblemError) as raised:
-        convert("f.yaml", text, Rule)
+        fit("f.yaml", *parse(text), Rule)
     assert str(raised.value.problem) == problem
