@@ -92,9 +92,10 @@ class LocalDelegation:
         if not wanted.delegatable:
             return
         model = self._models.get(wanted.intent)
-        if model is None or not model.breaker.allows:
+        if model is None:
             return
-        reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text))
+        asked = model.breaker.allows
+        reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text)) if asked else None
         if reply is None:
             route.degraded.append(self.name)
             return

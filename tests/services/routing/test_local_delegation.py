@@ -98,9 +98,9 @@ async def test_gate_4_a_call_that_fails_is_named_and_the_agent_goes_on(endpoint,
 async def test_gate_4_an_endpoint_that_goes_on_failing_is_left_alone(endpoint, process):
     endpoint.how = "fails"
     server = process()
-    for _ in range(12):
-        await delegated(server)
+    found = [await delegated(server) for _ in range(12)]
     assert len(endpoint.asked) == 10
+    assert [route.degraded for route in found] == [["delegate"]] * 12
     assert not server.breaker("local").allows
 
 
