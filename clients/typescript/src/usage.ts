@@ -39,6 +39,10 @@ assert.ok(page.data?.items.every((item) => item.session_id === session));
 const refused = await baton.GET("/decisions", { params: { query: { limit: 0 } } });
 assert.equal(refused.error?.errors?.[0]?.field, "limit");
 
+const roster = [{ name: "bicycle-mechanic", description: "Repairs bicycles: chains, brakes, wheels." }];
+const led = await baton.POST("/route", { body: { session_id: session, prompt: "my bicycle brakes squeak", roster } });
+assert.equal(led.data?.selected_agent, "bicycle-mechanic");
+
 await baton.POST("/session-end", { body: { session_id: session, reason: "done" } });
 const removed = await baton.DELETE("/mode", { params: { query: { scope: "session", id: session } } });
 assert.equal(removed.response.status, 204);
