@@ -58,6 +58,7 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _COMMANDS = re.compile(rb"`|\$\((?!\()|\$\{[ \t\n|]|[<>]\(")
 _COMMANDS_QUOTED = re.compile(rb"`|\$\(|\$\{")
 _ODD_EXPANSION = re.compile(rb"\$\{[ \t\n|]|@P\}\Z")
+_FOR_DO = re.compile(rb"for[ \t]+[A-Za-z_]\w*(?=[ \t]+do[ \t\n])")
 _LONE = frozenset(["/", "~", "*", "%"])
 _TESTS = re.compile(rb"[ \t]-[a-zA-Z][ \t]+\Z")
 _ODD_BYTES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -94,8 +95,8 @@ def prepare(text: str) -> str:
 def tree(root: Node, src: bytes) -> None:
     """Refuse what the parser itself could not read.
 
-    What bash reads is mended: `==` as a word, `<>` (it writes like `>>`), a here-string after a redirection, and a
-    lone `/` or `~` after a test's operator.
+    What bash reads is mended: `==` as a word, `<>` (it writes like `>>`), a here-string after a redirection, a lone
+    `/` or `~` after a test's operator, and `for x do`.
     """
     if not root.has_error:
         return
@@ -111,6 +112,9 @@ def tree(root: Node, src: bytes) -> None:
                 raise MendError(src, found.start(), found.end(), found[2] + b" " + found[1])
         if node.type == ">" and node.parent is not None and node.parent.is_error and src[at - 1 : at] == b"<":
             raise MendError(src, at - 1, at + 1, b">>")
+        found = _FOR_DO.match(src, at) if node.is_error else None
+        if found:
+            raise MendError(src, found.end(), found.end(), b";")
         if node.type in _LONE and _TESTS.search(src, max(0, at - 8), at):
             raise MendError(src, at, at, b"\\")
         if node.has_error or node.type.endswith("_expression"):
