@@ -65,8 +65,9 @@ def _line_by_line(text: str) -> dict[str, Any]:
     """Read `key: rest of the line`; lines of no key, and those of an example, belong to the key above."""
     found: dict[str, str] = {}
     key, examples = "", 0
+    closed = text.count("<example>") == text.count("</example>")
     for line in text.splitlines():
-        match = None if examples > 0 else _KEY.match(line)
+        match = None if examples > 0 and closed else _KEY.match(line)
         if match and match[1] not in _SPEAKERS:
             key = match[1]
             value = (match[2] or "").strip()

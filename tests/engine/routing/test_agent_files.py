@@ -99,6 +99,7 @@ def test_examples_that_stand_in_lines_of_their_own_stay_in_the_description():
         ('description: "a\\nb"', "a\nb"),
         ("description: a\\nb: c", "a\\nb: c"),
         ("description: [one, two]", "one\ntwo"),
+        ("description: a: b <example>\nmodel: opus", "a: b <example>"),
         ("description:", ""),
         ("tools: Read, Bash", ""),
     ],
