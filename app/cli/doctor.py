@@ -71,6 +71,9 @@ def _server() -> Iterator[Finding]:
             yield Finding("ok", f"{name} is up")
         else:
             yield Finding("error", f"{name} is down: decisions go on without it", "see the server's log")
+    if status.get("word_table") == "missing":
+        what = "the table of word vectors is missing: prompts are routed by words alone"
+        yield Finding("warning", what, "install the package `wordllama` where the server runs")
     for problem in status["policy_problems"]:
         where = f"{problem['file']}:{problem['line']}"
         yield Finding("error", f"a newer policy set was refused at {where}: {problem['text']}", "baton policy test")

@@ -45,7 +45,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
 
 def _models(answer: dict[str, Any]) -> None:
     """Show what routing lacks, the model that it asks, and what it does not ask now."""
-    if answer["word_table"] == "missing":
+    if answer.get("word_table") == "missing":
         print("  ! the table of word vectors is missing: prompts are routed by words alone; install `wordllama`")
     if model := answer.get("model"):
         print(

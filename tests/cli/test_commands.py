@@ -2,6 +2,8 @@
 
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -133,6 +135,30 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(baton):
     broken = baton("doctor", "--json", BATON_URL="http://127.0.0.1:9")
     assert broken.returncode == 1
     assert "error" in {finding["verdict"] for finding in json.loads(broken.stdout)}
+
+
+def test_a_server_that_lacks_the_word_vectors_is_told_of(server, baton):
+    with server.client() as http:
+        status = json.dumps(http.get("/status").json() | {"word_table": "missing"}).encode()
+
+    class Lacking(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.end_headers()
+            self.wfile.write(status)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Lacking) as lacking:
+        threading.Thread(target=lacking.serve_forever, daemon=True).start()
+        shown = [
+            baton(word, BATON_URL=f"http://127.0.0.1:{lacking.server_port}").stdout for word in ("status", "doctor")
+        ]
+        lacking.shutdown()
+    assert all("the table of word vectors is missing" in text for text in shown), shown
+    assert "word vectors" not in baton("status").stdout + baton("doctor").stdout
 
 
 @pytest.mark.parametrize(
