@@ -40,7 +40,11 @@ class Server:
     def start(self):
         self.log = self.home.parent / f"{self.home.name}.log"
         self.process = forge.start(["serve"], self.env, self.log)
-        self.url = self._url()
+        try:
+            self.url = self._url()
+        except BaseException:
+            self.process.kill()
+            raise
 
     def _url(self):
         note, end = self.home / "server.json", time.monotonic() + START_S

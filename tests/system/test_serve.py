@@ -22,6 +22,7 @@ BAD = [
     ({"BATON_HOST": "0.0.0.0", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_HOST` is `0.0.0.0`"),
     ({"BATON_DATABASE_URL": "sqlite:///x.db", "BATON_AUTH": "off", "PORT": "0"}, 2, "`BATON_DATABASE_URL` names"),
     ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0"}, 3, "mysql"),
+    ({"BATON_HOME": "/dev/null", "PORT": "0"}, 3, "`BATON_HOME` is `/dev/null`"),
     ({"BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": "2"}, 3, "mysql"),
 ]
 

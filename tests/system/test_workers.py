@@ -1,8 +1,11 @@
 """`BATON_WORKERS=2`: one socket, two processes that answer. None of their ends is felt but by whom they just served."""
 
 import os
+import re
 import signal
+import sqlite3
 import threading
+from contextlib import closing
 
 import httpx2
 import pytest
@@ -94,14 +97,23 @@ def mode(server, session_id):
         return http.get("/mode", params={"session_id": session_id}).json()["enabled"]
 
 
-def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(tmp_path):
-    with serving(tmp_path / "home", BATON_WORKERS="2") as server:
-        made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}
-        left = descendants(server.process.pid)
-        assert server.stop(signal.SIGTERM) == 0
-        until(lambda: all(map(is_gone, left)))
-        server.start()
-        until(lambda: {one["id"] for one in stored(server, "last")} == made)
+def counted(server):
+    """Ask on a connection of its own how many calls the rule has denied."""
+    with server.client() as http:
+        text = http.get("/metrics").text
+    found = re.search(
+        r'^baton_decisions_total\{effect="deny",.*rule="guardrails/remove-root"\} (\d+)', text, re.MULTILINE
+    )
+    return int(found[1]) if found else 0
+
+
+def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
+    removal = {"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
+    for number in range(20):  # a connection each, so that both workers get some
+        assert ask(server, "counted", tool_use_id=f"m{number}", **removal)["decision"] == "block"
+    until(lambda: counted(server) == 20)
+    assert {counted(server) for _ in range(8)} == {20}
+    assert len(list((server.home / "metrics").glob("counter_*.db"))) >= 2
 
 
 def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_path):
@@ -110,3 +122,14 @@ def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_pat
         until(lambda: httpx2.get(server.url + "/readyz", timeout=60, trust_env=False).status_code == 503)
         assert ask(server, "draining")["decision"] == "allow"
         assert server.stop(signal.SIGTERM) == -signal.SIGTERM, "told again, it leaves at once"
+
+
+def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(server):
+    """The last: nobody starts the server again."""
+    made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}
+    left = descendants(server.process.pid)
+    assert server.stop(signal.SIGTERM) == 0
+    until(lambda: all(map(is_gone, left)))
+    with closing(sqlite3.connect(server.home / "baton.db")) as database:
+        kept = {row[0] for row in database.execute("SELECT id FROM decisions WHERE session_id = 'last'")}
+    assert kept == made
