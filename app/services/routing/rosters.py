@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -26,8 +26,8 @@ KIND = "routing_rosters"
 MOST_INLINE = 2_000
 """Agents of one roster."""
 LONGEST_NAME = 200
-MOST_HOMES = 64
-"""Sets of rosters of which is remembered where each agent stands."""
+MOST_KNOWN = 64
+"""Sets of rosters of which is remembered what agents they have and where each stands, of pushed ones and of policies."""
 _Key = tuple[str, str, str]
 
 
@@ -55,7 +55,7 @@ class RoutingRosters:
         self._swapping: asyncio.Task[None] | None = None
         self._warming: set[asyncio.Task[None]] = set()
         self._homes: OrderedDict[tuple[tuple[str, str], ...], dict[str, str]] = OrderedDict()
-        self._of_policies: dict[tuple[str, str], tuple[str, tuple[Agent, ...], dict[str, str]]] = {}
+        self._of_policies: OrderedDict[tuple[str, str], tuple[str, tuple[Agent, ...], dict[str, str]]] = OrderedDict()
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
@@ -80,7 +80,8 @@ class RoutingRosters:
         while self._pushed is not self._wanted:
             wanted = self._wanted
             changed = {key for key in wanted | self._pushed if wanted.get(key) != self._pushed.get(key)}
-            together = [_holding(wanted, team) for team in _teams(changed, wanted)]
+            # Teams that have rosters of their own beside the organisation's are too many to wait for when those change.
+            together = [_holding(wanted, owner) for owner in {owner for _, owner, _ in changed}]
             for rosters in [*([wanted[key]] for key in changed if key in wanted), *together]:
                 with contextlib.suppress(DatabaseUnavailable):
                     if rosters:
@@ -160,7 +161,7 @@ class RoutingRosters:
                 for name in index.names:
                     known.setdefault(name, one.name)
             self._homes[key] = known
-            if len(self._homes) > MOST_HOMES:
+            if len(self._homes) > MOST_KNOWN:
                 self._homes.popitem(last=False)
         return known
 
@@ -179,7 +180,9 @@ class RoutingRosters:
             first = {agent.name.lower(): (home, agent) for home, agent in every}  # the first of a name comes last
             agents = [agent for _, agent in first.values()][::-1]
             known = (digest_of(agents), tuple(agents), {agent.name: home for home, agent in first.values()})
-            self._of_policies = {k: v for k, v in self._of_policies.items() if k[0] == key[0]} | {key: known}
+            self._of_policies[key] = known
+            if len(self._of_policies) > MOST_KNOWN:
+                self._of_policies.popitem(last=False)
         digest, given, homes = known
         return Found(await self._indexes.get(digest, lambda: _given(given)), homes)
 
@@ -191,14 +194,6 @@ def _holding(rosters: Mapping[_Key, PushedRoster], team: str) -> list[PushedRost
     own = [one for one in rosters.values() if one.tier == "team" and one.owner == team]
     names = {one.name for one in own}
     return own + [one for one in rosters.values() if one.tier == "organisation" and one.name not in names]
-
-
-def _teams(changed: Iterable[_Key], rosters: Iterable[_Key]) -> set[str]:
-    """Name the teams whose prompts are routed over other agents after a change; "" stands for those that pushed none."""
-    teams = {owner for tier, owner, _ in changed if tier == "team"}
-    if any(tier == "organisation" for tier, _, _ in changed):
-        teams |= {"", *(owner for tier, owner, _ in rosters if tier == "team")}
-    return teams
 
 
 def policy_agents(roster: Roster) -> list[Agent]:
