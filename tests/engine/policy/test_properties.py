@@ -58,6 +58,20 @@ calls = st.builds(
     cwd=st.sampled_from(["", "/", "/repo", "relative"]) | anything,
     project_root=st.sampled_from(["", "/repo"]) | anything,
 )
+unmodelled = st.dictionaries(keys.filter(lambda name: name != "model"), values, max_size=6)
+spawns = st.builds(
+    lambda tool, agent, model, more: ToolCall(
+        client="x",
+        session_id="s",
+        tool_name=tool,
+        tool_input=more | model | {"subagent_type": agent, "prompt": "p", "description": "d"},
+    ),
+    st.sampled_from(["Task", "Agent"]),
+    st.sampled_from(["Explore", "executor", "ultrapower:explore", "executor-high"]),
+    st.sampled_from([{}, {"model": ""}, {"model": None}]),
+    unmodelled,
+)
+"""Calls of known agents that name no model."""
 facts = st.builds(
     Facts,
     call=calls,
@@ -92,15 +106,13 @@ def test_another_deny_never_loosens(given_facts):
     assert RANK[after.effect] >= RANK[before.effect]
 
 
-@given(facts)
+@given(spawns, st.sampled_from(["off", "guidance", "strict"]))
 @QUICK
-def test_a_rewrite_changes_the_model_and_nothing_else(given_facts):
-    verdict = evaluate(SHIPPED, given_facts)
-    if verdict.updated_input is not None:
-        assert verdict.updated_input["model"] in {"haiku", "sonnet", "opus", "fable"}
-        changed = {k for k, v in verdict.updated_input.items() if given_facts.call.tool_input.get(k) is not v}
-        assert changed == {"model"}
-        assert given_facts.call.tool_input.keys() <= verdict.updated_input.keys()
+def test_a_rewrite_changes_the_model_and_nothing_else(call, level):
+    updated = evaluate(SHIPPED, Facts(call=call, level=level)).updated_input
+    assert updated["model"] in {"haiku", "sonnet", "opus", "fable"}
+    assert {name for name, value in updated.items() if call.tool_input.get(name) is not value} == {"model"}
+    assert call.tool_input.keys() <= updated.keys()
 
 
 @given(lines)
