@@ -17,11 +17,11 @@ async def test_work_that_falls_over_is_begun_anew_and_ends_when_told(monkeypatch
 
     stop = asyncio.Event()
     keeping = asyncio.create_task(keep_up(work, stop))
-    await asyncio.wait_for(going_on.wait(), 5)
+    await asyncio.wait_for(going_on.wait(), 60)
     assert (len(begun), keeping.done()) == (3, False)
     assert caplog.text.count("OSError: no watches are left") == 2
     stop.set()
-    await asyncio.wait_for(keeping, 5)
+    await asyncio.wait_for(keeping, 60)
 
 
 async def test_work_without_anything_to_do_is_done_once():
@@ -43,6 +43,6 @@ async def test_a_server_that_stops_does_not_wait_for_work_that_fell_over(monkeyp
         raise OSError
 
     keeping = asyncio.create_task(keep_up(work, stop))
-    await asyncio.wait_for(fallen.wait(), 5)
+    await asyncio.wait_for(fallen.wait(), 60)
     stop.set()
-    await asyncio.wait_for(keeping, 5)
+    await asyncio.wait_for(keeping, 60)
