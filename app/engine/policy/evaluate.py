@@ -23,10 +23,19 @@ def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
     verdict = _decide(context)
     if verdict.updated_input is None:
         return verdict
-    call = msgspec.structs.replace(facts.call, tool_input=verdict.updated_input)
-    changed = Context(policies, msgspec.structs.replace(facts, call=call))
+    changed = Context(policies, _with_input(facts, verdict.updated_input))
     changed.spent = context.spent
     return _unless_refused(verdict, _decide(changed))
+
+
+def rewritten(policies: PolicySet, facts: Facts) -> Facts:
+    """Give the facts with what rewrites make of the call, the same ones where none changes it."""
+    changed = _decide(Context(policies, facts)).updated_input
+    return facts if changed is None else _with_input(facts, changed)
+
+
+def _with_input(facts: Facts, tool_input: dict[str, Any]) -> Facts:
+    return msgspec.structs.replace(facts, call=msgspec.structs.replace(facts.call, tool_input=tool_input))
 
 
 def _unless_refused(verdict: Verdict, changed: Verdict) -> Verdict:

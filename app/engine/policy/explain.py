@@ -3,6 +3,7 @@
 import msgspec
 
 from app.engine.policy.context import Context
+from app.engine.policy.evaluate import rewritten
 from app.engine.policy.policy_set import PolicySet
 from app.engine.policy.rule import Rule, candidate
 from app.engine.policy.texts import task_tool
@@ -24,9 +25,15 @@ class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
-    """Trace every rule of the set, in the order of their ids."""
+    """Trace every rule of the set, in the order of their ids; it matches a call, or what rewrites make of it."""
     context = Context(policies, facts)
-    return [trace(policies, rule, context) for rule in policies.rules]
+    traces = [trace(policies, rule, context) for rule in policies.rules]
+    after = rewritten(policies, facts)
+    if after is facts:
+        return traces
+    changed = Context(policies, after)
+    again = (trace(policies, rule, changed) for rule in policies.rules)
+    return [second if second.matched else first for first, second in zip(traces, again, strict=True)]
 
 
 def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: bool = False) -> RuleTrace:

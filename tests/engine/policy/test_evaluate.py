@@ -105,8 +105,10 @@ def test_what_a_rewrite_makes_of_a_call_is_decided_too(build, rule, facts, decis
         "team/a": rule("team/a", "{shell: {program: ls}}", "rewrite", extra="set: {command: rm -r x}", yes="ls"),
         "team/b": rule("team/b", "{shell: {program: rm}}", decision, yes="rm x"),
     }
-    verdict = evaluate(build(rules), facts("Bash", "ls"))
+    policies = build(rules)
+    verdict = evaluate(policies, facts("Bash", "ls"))
     assert (verdict.effect, verdict.rule, verdict.updated_input) == (decision, "team/b", changed)
+    assert {one.id for one in explain(policies, facts("Bash", "ls")) if one.matched} == {"team/a", "team/b"}
     assert [(hit.id, hit.effect) for hit in verdict.hits] == [("team/b", decision), ("team/a", "rewrite")]
     assert [program.name for program in verdict.shell.programs] == ["ls"]
 
