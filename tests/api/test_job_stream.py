@@ -24,5 +24,5 @@ async def test_a_reader_who_takes_nothing_is_left_without_a_fault_in_the_log(mon
         await asyncio.Event().wait()
 
     answer = job_stream._answer(job_stream._lines(events(), of_session=False), anyio.Event())
-    await asyncio.wait_for(answer({"type": "http", "method": "GET"}, receive, send), 20)
+    await asyncio.wait_for(answer({"type": "http", "method": "GET"}, receive, send), 60)
     assert sent == ["http.response.start", "http.response.body"]

@@ -60,7 +60,7 @@ async def test_calls_are_decided_while_weights_are_fitted(feedback, database, mo
 
     def slow(*arguments):
         begun.set()
-        assert go_on.wait(10), "the loop stood still meanwhile"
+        assert go_on.wait(60), "the loop stood still meanwhile"
         return refit(*arguments)
 
     monkeypatch.setattr(route_feedback, "refit", slow)
