@@ -35,16 +35,16 @@ def test_init_writes_a_file_once(baton, tmp_path):
 def test_doctor_tells_what_answers_and_what_is_missing(baton, tmp_path):
     (tmp_path / "shop").mkdir()
     providers = {
-        "good": {"command": [sys.executable, "-I", "-S", str(AGENT)]},
-        "absent": {"command": ["no-such-agent"]},
-        "broken": {"command": [sys.executable, "-c", "raise SystemExit('log in first')"]},
+        "codex": {"command": [sys.executable, "-I", "-S", str(AGENT)]},
+        "gemini": {"command": ["no-such-agent"]},
+        "opencode": {"command": [sys.executable, "-c", "raise SystemExit('log in first')"]},
     }
     file = tmp_path / "runner.yaml"
     file.write_text(yaml.safe_dump({"workspaces": {"shop": str(tmp_path / "shop")}, "providers": providers}))
     done = baton("doctor", "--config", str(file), "--json")
     found = {one["what"]: one["ok"] for one in json.loads(done.stdout)}
     assert done.returncode == 1
-    assert [ok for what, ok in found.items() if "`good` answers" in what] == [True]
+    assert [ok for what, ok in found.items() if "`codex` answers" in what] == [True]
     assert [ok for what, ok in found.items() if "`no-such-agent` is not installed" in what] == [False]
     assert [ok for what, ok in found.items() if "log in first" in what] == [False]
     assert [ok for what, ok in found.items() if "no server answers" in what] == [False]
