@@ -22,9 +22,14 @@ class HomeLock:
 
         Raises:
             HomeInUse: another server has it.
+            ValueError: it is no folder, or none that this process may write to.
         """
-        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = (self._home / "lock").open("a+")
+        try:
+            self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = (self._home / "lock").open("a+")
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise ValueError(f"`BATON_HOME` is `{self._home}`, which cannot hold the server's state: {why}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

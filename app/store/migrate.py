@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 
 from alembic import command
 from app.settings import Settings
-from app.store.sql import Database, database_url
+from app.store.sql import Database, DatabaseUnavailable, database_url
 
 _LOCK = 0x6261746F6E
 """Postgres's advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
@@ -91,6 +91,8 @@ async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
             await connection.run_sync(work)
     except (CommandError, RevisionError) as error:
         raise ValueError(_unknown(error)) from None
+    except DatabaseUnavailable as error:
+        raise DatabaseUnavailable(f"the database `{database_url(settings)!r}` cannot be used: {error}") from None
     finally:
         await database.close()
 

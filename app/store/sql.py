@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import DateTime, Dialect, Table, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.types import TypeDecorator
@@ -146,11 +146,13 @@ class Database:
             async with self.engine.begin() as connection:
                 yield connection
         except (OperationalError, InterfaceError, PoolTimeout, TimeoutError, OSError) as error:
-            raise DatabaseUnavailable(str(error)) from error
+            raise DatabaseUnavailable(_said(error)) from error
         except DBAPIError as error:
             # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system.
             if error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}:
-                raise DatabaseUnavailable(str(error)) from error
+                raise DatabaseUnavailable(_said(error)) from error
+            if self.dialect == "sqlite" and type(error) is DatabaseError:  # the file is damaged, or no database
+                raise DatabaseUnavailable(_said(error)) from error
             if _state(error) == _TOO_LONG:
                 raise TooLongToFind from error
             raise
@@ -167,6 +169,11 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self.engine.dispose()
+
+
+def _said(error: Exception) -> str:
+    """Give the database's own words: SQLAlchemy adds the statement and a link."""
+    return str(getattr(error, "orig", None) or error)
 
 
 def _state(error: DBAPIError) -> str:

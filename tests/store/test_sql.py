@@ -53,6 +53,14 @@ async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
         await modes.load_all(no_database, "default", NOON)
 
 
+async def test_a_file_that_is_no_database_is_one_error(tmp_path):
+    (tmp_path / "baton.db").write_bytes(b"no database" * 1_000)
+    database = Database(Settings(home=tmp_path))
+    with pytest.raises(DatabaseUnavailable, match="file is not a database"):
+        await modes.load_all(database, "default", NOON)
+    await database.close()
+
+
 async def test_a_server_that_is_away_is_one_error():
     database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
     assert not await database.ping()
