@@ -1,6 +1,5 @@
 """The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `app.engine.modes`."""
 
-import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -22,8 +21,6 @@ from app.store import changes as numbers
 from app.store import modes as store
 from app.store.modes import Key
 from app.store.sql import Database, DatabaseUnavailable
-
-log = logging.getLogger(__name__)
 
 KIND = "modes"
 REMEMBERED = 4_096
@@ -157,7 +154,6 @@ class Modes:
             check(version, version_of(known.get(key)), required=False)
             return [], [key]
 
-        log.info("mode of %s removed by %s", key, caller.principal.user)
         await self._change(caller.principal, work, reason)
 
     async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
