@@ -1,6 +1,7 @@
 """`/graphs`: tasks with dependencies, started wave by wave. It judges nothing itself."""
 
 import json
+from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -29,9 +30,10 @@ async def _names_once(request: Request) -> None:
     twice: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice.extend(sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else [])
-        return dict(pairs)
+        read = dict(pairs)
+        if len(read) < len(pairs):
+            twice.extend(sorted(name for name, times in Counter(name for name, _ in pairs).items() if times > 1))
+        return read
 
     try:
         json.loads(await request.body(), object_pairs_hook=note)

@@ -74,7 +74,7 @@ def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
 
 def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
     """Tell what speaks against the start of an agent that is known; None if nothing does."""
-    spawner = _spawner(rosters, spawn.spawning_agent)
+    spawner = _resolved(rosters, spawn.spawning_agent)
     role = spawner.row.role if spawner else ""
     return (
         (_metadata(spawn) if role == ORCHESTRATOR else None)
@@ -84,13 +84,13 @@ def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
 
 
 def target(rosters: Rosters, agent_type: str) -> AgentMatch | Refusal:
-    """Find the agent that is to be started in the rosters that are asked."""
-    found = None if agent_type.startswith("_") else rosters.resolve(agent_type)
-    if found is not None and not found.skill:
+    """Find the agent that is to be started in the rosters that are asked, or say that there is none."""
+    found = known(rosters, agent_type)
+    if found is not None:
         return found
     names = agents(rosters)
     asked = ", ".join(f"`{name}`" for name in rosters.order)
-    if found is not None:
+    if _resolved(rosters, agent_type) is not None:
         detail = f"`{agent_type}` is a skill, not an agent; run it in the thread itself"
     else:
         detail = f"agent `{agent_type}` stands in no roster that was asked ({asked}){did_you_mean(agent_type, names)}"
@@ -103,12 +103,18 @@ def target(rosters: Rosters, agent_type: str) -> AgentMatch | Refusal:
     )
 
 
+def known(rosters: Rosters, agent_type: str) -> AgentMatch | None:
+    """Find an agent that can be started in the rosters that are asked; None for a skill, too."""
+    found = _resolved(rosters, agent_type)
+    return None if found is None or found.skill else found
+
+
 def agents(rosters: Rosters) -> list[str]:
     """Name the agents that can be started, in order of the alphabet."""
     return sorted({name for roster in rosters.order for name in rosters.by_id[roster].agents if name[:1] != "_"})
 
 
-def _spawner(rosters: Rosters, name: str) -> AgentMatch | None:
+def _resolved(rosters: Rosters, name: str) -> AgentMatch | None:
     return rosters.resolve(name) if name and not name.startswith("_") else None
 
 
@@ -169,6 +175,6 @@ def _hierarchy(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal:
 
 
 def _notes(rosters: Rosters, spawner: str) -> tuple[str, ...]:
-    if not spawner or _spawner(rosters, spawner) is not None:
+    if not spawner or _resolved(rosters, spawner) is not None:
         return ()
     return (f"`{spawner}` stands in no roster that was asked; neither its metadata nor its rank was judged",)

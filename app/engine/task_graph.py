@@ -3,6 +3,7 @@
 When a task may start is judged by `graph_spawn`, how well waves were started in parallel is told by `compliance`.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -21,6 +22,8 @@ WAITING: frozenset[State] = frozenset({"pending", "blocked"})
 ENDED: frozenset[State] = frozenset({"completed", "failed", "cancelled", "skipped"})
 LOST: frozenset[State] = frozenset({"failed", "cancelled", "skipped"})
 """States of a task that nothing that depends on it can build on."""
+MOST_FAULTS = 20
+"""Faults of one graph that are named: each costs a look at all names."""
 
 
 class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,20 +76,22 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def faults(specs: Mapping[str, TaskSpec]) -> list[Fault]:
-    """Find what is wrong with a graph: unknown, own and repeated dependencies, and, without those, a cycle."""
-    found = []
+    """Find what is wrong with a graph: unknown, own and repeated dependencies, the first ones, else a cycle."""
+    found: list[Fault] = []
     names = list(specs)
     for name, spec in specs.items():
         field = f"tasks.{name}.depends_on"
-        for other in dict.fromkeys(spec.depends_on):
+        for other, times in Counter(spec.depends_on).items():
+            if len(found) >= MOST_FAULTS:
+                return found
             if other == name:
                 found.append(Fault(field, f"names `{name}` itself"))
             elif other not in specs:
                 rest = [one for one in names if one != name]
                 text = f"names `{other}`, which is no task of this graph{did_you_mean(other, rest)}"
                 found.append(Fault(field, text, tuple(rest)))
-            if spec.depends_on.count(other) > 1:
-                found.append(Fault(field, f"names `{other}` {spec.depends_on.count(other)} times"))
+            if times > 1:
+                found.append(Fault(field, f"names `{other}` {times} times"))
     return found or _cycle(specs)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.graph_spawn import Admitted, admit, startable
-from app.engine.task_graph import ENDED, TaskSpec, build, ended, faults, settled, state_of, waves
+from app.engine.task_graph import ENDED, MOST_FAULTS, TaskSpec, build, ended, faults, settled, state_of, waves
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -42,6 +42,13 @@ def test_a_graph_that_cannot_be_carried_out_is_told_by_name(tasks, said):
     for fault, (field, part) in zip(found, said, strict=True):
         assert fault.field.startswith(field)
         assert part in fault.message
+
+
+def test_of_very_many_faults_the_first_are_told():
+    tasks = {f"t{number}": TaskSpec(agent_type="x", depends_on=(f"u{number}", "v")) for number in range(1_000)}
+    found = faults(tasks)
+    assert MOST_FAULTS <= len(found) < MOST_FAULTS + 2
+    assert (found[0].field, found[-1].field) == ("tasks.t0.depends_on", f"tasks.t{MOST_FAULTS // 2 - 1}.depends_on")
 
 
 def test_the_seed_s_dictionary_has_two_waves():

@@ -11,7 +11,7 @@ from app.engine.policy.context import Context
 from app.engine.policy.globs import Match, any_of
 from app.engine.policy.model import AgentMatch
 from app.engine.policy.programs import Lists, words
-from app.engine.spawn import Refusal, refuse, target
+from app.engine.spawn import known, refuse
 from app.engine.spawn_call import spawn_of
 
 Quantifier = Callable[[Iterable[bool]], bool]
@@ -92,8 +92,8 @@ def spawn_refused(roster: str) -> Check:
         if context.agent is None or roster not in context.policies.rosters.by_id:
             return False
         rosters = context.policies.rosters.alone(roster)
-        found = target(rosters, context.agent.agent)
-        if isinstance(found, Refusal):
+        found = known(rosters, context.agent.agent)
+        if found is None:
             return False
         call = context.call
         refusal = refuse(rosters, spawn_of(context.agent, call.tool_input, call.agent_type), found)
