@@ -13,7 +13,12 @@ ScopeName = Literal["user_project", "session", "user", "project", "team", "organ
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept with the setting, and in the audit log.")]
 Scope = Annotated[ScopeName, typer.Option(help="What it holds for; user_project is you in this project.")]
-Id = Annotated[str, typer.Option("--id", help="Which team, project, user or session; yours, or this one, without it.")]
+Id = Annotated[
+    str,
+    typer.Option(
+        "--id", help="Which session, team, project or user; the last three are yours, or this folder's, without it."
+    ),
+]
 Expires = Annotated[str, typer.Option(help="When it ends by itself: 30min, 8h, 14d; never without it.")]
 Locked = Annotated[
     bool, typer.Option("--locked", help="With scope organisation: narrower settings count only where stricter.")
