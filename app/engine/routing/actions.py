@@ -22,8 +22,8 @@ _BESIDE, _MOST_BESIDE = 0.5, 2.0
 Floats = NDArray[np.float32]
 
 _ACTIONS = {
-    "developer coder builder engineer executor implementer creator pro programmer generator prototyper fullstack": "create"
-    " implement build add write develop code program integrate generate make introduce scaffold extend support port"
+    "developer coder builder engineer executor implementer creator pro programmer generator prototyper fullstack": "add"
+    " create implement build write develop code program integrate generate make introduce scaffold extend support port"
     " prototype",
     "debugger troubleshooter troubleshooting resolver fixer bug detective cause incident diagnose resolution": "fix"
     " resolve repair solve debug troubleshoot diagnose crash error bug broken break fail wrong why hang exception"
@@ -33,14 +33,14 @@ _ACTIONS = {
     "tester testing qa automator": "test cover coverage unit e2e mock spec",
     "documenter writer docs": "document describe annotate readme docs comment guide tutorial manual changelog",
     "architect architecture designer": "design architect structure model propose schema diagram",
-    "planner planning manager coordinator prioritizer producer product project pm strategist": "plan estimate prioritize"
-    " prioritise schedule organize roadmap sprint milestone break breakdown focus deadline",
-    "researcher explorer analyst scout investigator synthesizer": "research explore investigate compare find study analyze"
-    " analyse survey discover understand learn search where alternatives",
-    "refactorer refactoring simplifier cleaner cleanup modernizer legacy": "refactor rename extract split simplify clean"
-    " consolidate move convert restructure modernize remove deduplicate decouple replace upgrade migrate",
-    "optimizer performance profiler optimization benchmarker profiling": "optimize improve speed reduce cache tune profile"
-    " accelerate minimize slow faster latency sluggish bottleneck",
+    "planner planning manager coordinator prioritizer producer product project pm strategist": "plan estimate focus"
+    " prioritize prioritise schedule organize roadmap sprint milestone break breakdown deadline",
+    "researcher explorer analyst scout investigator synthesizer": "research explore investigate compare find study"
+    " analyze analyse survey discover understand learn search where alternatives",
+    "refactorer refactoring simplifier cleaner cleanup modernizer legacy": "refactor rename extract split simplify"
+    " clean consolidate move convert restructure modernize remove deduplicate decouple replace upgrade migrate",
+    "optimizer performance profiler optimization benchmarker profiling": "optimize improve speed reduce cache tune"
+    " profile accelerate minimize slow faster latency sluggish bottleneck",
     "devops deployment infrastructure deployer sre cloud operations": "deploy configure set provision scale automate"
     " release rollback install host containerize monitor setup pipeline",
     "security penetration vulnerability": "secure harden encrypt protect pentest vulnerability injection xss exploit"

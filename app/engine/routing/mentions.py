@@ -17,6 +17,12 @@ _VERB = re.compile(
 _NOT_WANTED = re.compile(
     r"(?:\bnot|n['\u2019]t|\bnever|\bwithout|\binstead\s+of|\bavoid|\bstop)(?:\s+\w+){0,2}\s*$", re.IGNORECASE
 )
+_WORKED_ON = re.compile(
+    r"\b(?:add|change|configure|create|debug|delete|edit|extend|fix|improve|modify|refactor|remove|rename|rewrite"
+    r"|update|write)\s+(?:(?:the|our|my|this|an?)\s+)?[\"'`\u201c\u2018]?$",
+    re.IGNORECASE,
+)
+"""Before "the x agent": what is to be done to it, not by it."""
 _AROUND = "\"'`\u201c\u201d\u2018\u2019.,:;!?()[]"
 _WORD = re.compile(r"[^\s_.-]+")
 _SEPARATORS = re.compile(r"[\s_.-]+")
@@ -47,14 +53,15 @@ class Mentions:
                 yield match.start(), number
 
     def _before_agent(self, prompt: str) -> Iterator[tuple[int, int]]:
-        """Find "the x agent": the longest name that ends before the word."""
+        """Find "the x agent": the longest name that ends before the word; not one that is to be changed."""
         for match in _AGENT.finditer(prompt):
             start = max(0, match.start() - _LOOK_BACK)
             before = prompt[start : match.start()]
             for word in list(_WORD.finditer(before))[-_MOST_WORDS:]:
                 number = self._numbers.get(_key(before[word.start() :]))
                 if number is not None:
-                    yield start + word.start(), number
+                    if not _WORKED_ON.search(before[: word.start()]):
+                        yield start + word.start(), number
                     break
 
     def _after_verb(self, prompt: str) -> Iterator[tuple[int, int]]:

@@ -32,6 +32,8 @@ def named(prompt):
         ("ask the planner agent first, then @code-reviewer", "planner"),
         ("do not use agent-debug, use code-reviewer", "code-reviewer"),
         ("\u201cplanner\u201d agent, please", "planner"),
+        ("fix it with the code reviewer agent", "code-reviewer"),
+        ("edit my file, then let the planner agent write", "planner"),
     ],
 )
 def test_a_name_that_is_meant_is_found(prompt, name):
@@ -49,6 +51,9 @@ def test_a_name_that_is_meant_is_found(prompt, name):
         "don't use the planner agent",
         "work without the code-reviewer agent",
         "the user agent string is wrong",
+        "Update the code-reviewer agent to look at tests too",
+        "fix our `planner` subagent",
+        "create a test agent",
         "who is your travel agent",
         "@",
         "agent",
