@@ -1,5 +1,6 @@
 """`PUT /rosters/{name}` and its removal; an agent's definition on demand. It indexes and routes nothing."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -117,7 +118,10 @@ async def put_roster(
     """Push a roster: a new version, in force at once on every server; `If-Match` names the one that it replaces."""
     if bool(body.agents) == bool(body.files):
         raise Invalid("agents", "and `files`: exactly one of them must be given")
-    agents = [one.agent() for one in body.agents] if body.agents else agents_in(body.files)
+    if body.agents:
+        agents = [one.agent() for one in body.agents]
+    else:
+        agents = await asyncio.to_thread(agents_in, body.files)
     stored = await services.routing.pushes.push(
         caller.principal,
         tier,
