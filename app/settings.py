@@ -6,7 +6,7 @@ import pwd
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -43,6 +43,26 @@ def _person() -> str:
 def _also(name: str) -> AliasChoices:
     """Take a setting by the seed's name too; ours comes first."""
     return AliasChoices(f"BATON_{name.upper()}", name.upper(), name)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _needs_tokens(auth: str, host: str, database_url: str) -> bool:
+    return auth == "on" or (auth == "" and (not _is_loopback(host) or database_url != ""))
+
+
+def _limit(number: int, description: str) -> Any:
+    """Give a limit for a server that people share; the one person of a machine's own server needs none."""
+
+    def default(data: dict[str, Any]) -> int:
+        return number if _needs_tokens(*(data.get(name, "") for name in ("auth", "host", "database_url"))) else 0
+
+    return Field(default_factory=default, ge=0, description=description)
 
 
 class ModelEndpoint(BaseModel):
@@ -116,18 +136,17 @@ class Settings(BaseSettings):
         le=300,
         description="How long the server goes on serving after SIGTERM while `/readyz` answers 503, in seconds.",
     )
-    rate_per_minute: int = Field(
-        1_200,
-        ge=0,
-        description="Calls that one user's agents may make in a minute, on all servers together, and as many starts and"
+    rate_per_minute: int = _limit(
+        6_000,
+        "Calls that one user's agents may make in a minute, on all servers together, and as many starts and"
         " delegations, per worker; 0 for no limit.",
     )
-    rate_burst: int = Field(300, ge=1, description="How many of these calls may come at once.")
-    admin_per_minute: int = Field(
-        120, ge=0, description="Changes that one user may make by the API in a minute, per worker; 0 for no limit."
+    rate_burst: int = Field(1_000, ge=1, description="How many of these calls may come at once.")
+    admin_per_minute: int = _limit(
+        600, "Changes that one user may make by the API in a minute, per worker; 0 for no limit."
     )
-    expensive_per_minute: int = Field(
-        60, ge=0, description="Long lists and computations that one user may ask for in a minute; 0 for no limit."
+    expensive_per_minute: int = _limit(
+        300, "Long lists and computations that one user may ask for in a minute, per worker; 0 for no limit."
     )
     poll_s: float = Field(20, ge=0, le=20, description="Longest that a runner's poll waits for news, in seconds.")
     permission_s: float = Field(
@@ -245,15 +264,12 @@ class Settings(BaseSettings):
     @property
     def on_loopback(self) -> bool:
         """Tell whether only this machine can reach the server."""
-        try:
-            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return _is_loopback(self.host)
 
     @property
     def auth_on(self) -> bool:
         """Tell whether every request needs a token."""
-        return self.auth == "on" or (self.auth == "" and (not self.on_loopback or self.database_url != ""))
+        return _needs_tokens(self.auth, self.host, self.database_url)
 
     @field_validator("model_url", "routing_node_url")
     @classmethod

@@ -42,6 +42,25 @@ def test_a_value_that_is_not_allowed_is_refused(monkeypatch, name, value):
         Settings()
 
 
+@pytest.mark.parametrize(
+    ("set_", "limits"),
+    [
+        ({}, (0, 0, 0)),
+        ({"BATON_AUTH": "on"}, (6_000, 600, 300)),
+        ({"BATON_HOST": "0.0.0.0"}, (6_000, 600, 300)),
+        ({"BATON_DATABASE_URL": "postgresql://db/baton"}, (6_000, 600, 300)),
+        ({"BATON_DATABASE_URL": "postgresql://db/baton", "BATON_AUTH": "off"}, (0, 0, 0)),
+        ({"BATON_RATE_PER_MINUTE": "5", "BATON_ADMIN_PER_MINUTE": "4"}, (5, 4, 0)),
+        ({"BATON_AUTH": "on", "BATON_RATE_PER_MINUTE": "0"}, (0, 600, 300)),
+    ],
+)
+def test_users_have_limits_where_they_share_the_server(monkeypatch, set_, limits):
+    for name, value in set_.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert (settings.rate_per_minute, settings.admin_per_minute, settings.expensive_per_minute) == limits
+
+
 def test_a_user_the_system_does_not_know_is_local(monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 4_000_000)
     assert Settings().default_user == "local"

@@ -13,6 +13,9 @@ BEGIN, END = "<!-- settings: written by `make operations` -->", "<!-- end of set
 _COMPUTED = {
     "policies": "`BATON_HOME/policies`",
     "default_user": "the operating system's user",
+    "rate_per_minute": "`6000` where tokens are needed, else `0`",
+    "admin_per_minute": "`600` where tokens are needed, else `0`",
+    "expensive_per_minute": "`300` where tokens are needed, else `0`",
 }
 """What a default that is computed comes to."""
 
