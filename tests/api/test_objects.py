@@ -95,7 +95,8 @@ class World:
         row = {"role": f"role-of-{owner}"}
         assert self.admin.put(f"/policies/layers/team?name={team}&activate=true", json={"files": {}}).status_code == 200
         self.layer(owner, files, row)
-        decided = their.post("/pre-tool-use", json=EDIT | {"session_id": session}).json()
+        edit = EDIT | {"session_id": session}
+        decided = until(lambda: (made := their.post("/pre-tool-use", json=edit).json())["degraded"] == [] and made)
         decision = decided["decision_id"]
         until(lambda: their.get(f"/decisions/{decision}").status_code == 200)
         until(lambda: their.get(f"/policies/revisions/{decided['policy_revision']}").status_code == 200)

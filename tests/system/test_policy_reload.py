@@ -49,8 +49,9 @@ def test_a_reload_under_load_is_atomic(server):
             for thread in threads:
                 thread.join()
     assert {status for status, _ in answers} == {200}
-    assert {answer["decision"] for _, answer in answers} == {"ask", "block"}
-    for _, answer in answers:
+    whole = [answer for _, answer in answers if "policies" not in answer["degraded"]]
+    assert {answer["decision"] for answer in whole} == {"ask", "block"}
+    for answer in whole:
         effects = {hit["effect"] for hit in answer["rules"]}
         assert len(answer["rules"]) == 2
         assert len(effects) == 1
