@@ -11,6 +11,8 @@ from app.services.decision import Decision
 
 REMEMBERED = 2_048
 """Answers that a process keeps to answer retries with, even while Redis is away."""
+LARGEST = 65_536
+"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Decision).decode
@@ -31,11 +33,13 @@ class Answers:
         return None if packed is None else unpack(packed)
 
     def keep(self, key: Key, decision: Decision) -> bytes | None:
-        """Keep an answer and give it packed; None for text that cannot be: a retry is decided again."""
+        """Keep an answer and give it packed; None for one that is too large or has text that cannot be packed."""
         bare = msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=None))
         try:
             packed = _encode(bare)
         except UnicodeEncodeError:  # half a surrogate pair
+            return None
+        if len(packed) > LARGEST:
             return None
         self._packed[key] = packed
         if len(self._packed) > REMEMBERED:

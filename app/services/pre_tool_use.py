@@ -79,8 +79,10 @@ class PreToolUse:
             except RedisUnavailable:
                 degraded = ("history",)
         if prior is not None:
-            if prior.answer is not None:
-                return _again(unpack(prior.answer), caller, call, in_force)
+            if prior.retry:  # of a call that this process may have answered just now, or another one
+                known = self._answers.find(key) if prior.answer is None else unpack(prior.answer)
+                if known is not None:
+                    return _again(known, caller, call, in_force)
             decision_id = prior.decision_id
             call = self._sessions.learn(principal, call, prior.place)
         logs.decision_id.set(decision_id)

@@ -30,8 +30,6 @@ GATHER_S = 0.002
 """How long records gather before they leave, in seconds."""
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds: nobody waits for this connection, so it may be slow."""
-LARGEST_ANSWER = 65_536
-"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
 MOST_ANSWERS = 500
 """Answers that may wait: while Redis is slow, the memory is for records."""
 RETRY_S = 0.1
@@ -85,7 +83,7 @@ class Recorder:
         if size > WINDOW:
             record = _bounded(record)
             size = _size(record)
-        if answer is not None and (len(answer[1]) > LARGEST_ANSWER or len(self._queue) >= MOST_ANSWERS):
+        if len(self._queue) >= MOST_ANSWERS:
             answer = None
         self._queue.append((record, answer, size))
         self._arrived.set()

@@ -1,5 +1,7 @@
 """`POST /pre-tool-use` over real HTTP: the typed decision in the seeds' words."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.support.server import until
@@ -109,6 +111,17 @@ def test_a_retry_gets_the_same_answer_and_is_recorded_once(http, session, call):
         lambda: (page := http.get("/decisions", params=query).json()["items"]) and page[0]["id"] == last and page
     )
     assert [item["id"] for item in found] == [last, first["decision_id"]]
+
+
+def test_retries_that_come_at_once_get_one_answer(http, session):
+    enable(http, session)
+
+    def post(_):
+        return ask(http, session, bash("npm test | tee out.txt"), tool_use_id="t1")
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(post, range(48)))
+    assert answers == [answers[0]] * 48
 
 
 @pytest.mark.parametrize("absent", [{}, {"model": ""}, {"model": None}], ids=["absent", "empty", "null"])
