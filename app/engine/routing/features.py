@@ -25,7 +25,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     name_prec: float = 0.74
     trigger: float = 4.0
     action: float = 1.3
-    bias: float = -4.0
+    bias: float = -4.3
     best: float = 0.326
     margin: float = 0.434
     field: float = 0.25

@@ -134,7 +134,7 @@ def test_the_defaults_are_those_that_were_fitted():
             "action": 1.3,
         }
     )
-    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(4.0 - 3.26 - 4 * 0.434)))
+    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(4.3 - 3.26 - 4 * 0.434)))
     assert (confidence(DEFAULT, 1e9, 0, 0), confidence(DEFAULT, -1e9, 0, 0)) == (1.0, 0.0)
 
 
