@@ -80,15 +80,15 @@ def serving(home, **env):
             server.stop()
 
 
-def until(found, seconds=60):
-    """Wait until a function gives something true, and give it back; fails when it never does."""
+def until(found, seconds=60, about=str):
+    """Wait until a function gives something true, and give it back; fails when it never does, with what `about` tells."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = found()
         if value:
             return value
         time.sleep(0.05)
-    raise AssertionError(f"did not happen within {seconds} s: {found}")
+    raise AssertionError(f"did not happen within {seconds} s: {found} {about()}")
 
 
 def free_port():

@@ -152,7 +152,12 @@ def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own
             child.send_signal(how)
             until(lambda child=child: is_gone(child))
             killed.add(child.pid)
-    until(lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300)
+    # What a storer had taken may have to count as abandoned first, which takes a minute.
+    until(
+        lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300,
+        seconds=180,
+        about=lambda: own_http.get("/status").text + own.log.read_text(),
+    )
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
     assert len(killed) == 3
 
