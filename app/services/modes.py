@@ -112,7 +112,7 @@ class Modes:
     def locked(self) -> bool:
         """Tell whether narrower settings count only where they are stricter than the organisation's."""
         own = self._settings.get(("organisation", "", ""))
-        return own is not None and own.locked and (own.expires_at is None or own.expires_at > self._now())
+        return own is not None and own.locked and own.counts(self._now())
 
     async def put(self, caller: Caller, setting: ModeSetting, version: str | None = None) -> ModeSetting:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.

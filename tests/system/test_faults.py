@@ -152,7 +152,6 @@ def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own
             child.send_signal(how)
             until(lambda child=child: is_gone(child))
             killed.add(child.pid)
-    # What a storer had taken may have to count as abandoned first, which takes a minute.
     until(
         lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300,
         seconds=180,
