@@ -49,7 +49,7 @@ policies: $(VENV)/.runtime ## Test and lint the shipped policies
 	$(BIN)/baton policy lint
 
 openapi: $(VENV)/.runtime ## Write openapi/openapi.json anew
-	$(BIN)/python -m app.cli.openapi > openapi/openapi.json
+	$(BIN)/python -m baton.serve.openapi > openapi/openapi.json
 
 clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScript client, check them, run the latter
 	PATH="$(abspath $(VENV))/clients/bin:$$PATH" openapi-python-client generate --path openapi/openapi.json --config clients/python/config.yaml --meta none --output-path clients/python/baton_client --overwrite --fail-on-warning
@@ -79,7 +79,7 @@ audit: $(VENV)/.test ## Ask the advisory database about every locked package
 	$(BIN)/python .ci/audit.py
 
 operations: $(VENV)/.runtime ## Write the table of settings in docs/operations.md anew
-	$(BIN)/python -m app.cli.settings_doc
+	$(BIN)/python -m baton.serve.settings_doc
 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt

@@ -1,4 +1,4 @@
-"""How alembic runs: on the connection that `app.store.migrate` hands over, else on the settings' database."""
+"""How alembic runs: on the connection that `baton.operate.migrate` hands over, else on the settings' database."""
 
 import asyncio
 from typing import Literal
@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 from sqlmodel import AutoString, SQLModel
 
 from alembic import context
-from app.settings import Settings
-from app.store import tables
-from app.store.sql import Database, UTCDateTime
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.operate import tables
 
 assert tables.ALL  # noqa: S101 - imported so that every table is known
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from app.store.redis import Redis
+from baton.kernel.redis.client import Redis
 
 Message = MutableMapping[str, Any]
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 import psutil
 import uvloop
 
-from app.engine.routing.agents import Agent
-from app.engine.routing.index import Index
-from app.store.word_table import find
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.index import Index
+from baton.route.rosters.word_table import find
 from bench.load import Result, run, summed
 from bench.server import ROOT, floor, serving
 
@@ -87,8 +87,8 @@ def scorer() -> None:
 def memory() -> None:
     """Measure what fifty rosters of a thousand agents take, in a process of its own."""
     code = (
-        "import psutil; from bench.route import roster, ROSTERS; from app.engine.routing.index import Index;"
-        "from app.store.word_table import find; table = find(); table.embed('x'); agents = roster(1_000);"
+        "import psutil; from bench.route import roster, ROSTERS; from baton.engine.routing.index import Index;"
+        "from baton.route.rosters.word_table import find; table = find(); table.embed('x'); agents = roster(1_000);"
         "rss = lambda: psutil.Process().memory_info().rss; before = rss();"
         "kept = [Index(agents, table) for _ in range(10)];"
         "print((rss() - before) / 10 / 1e6)"

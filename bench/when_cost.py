@@ -1,6 +1,6 @@
 """How long the dearest expressions of `when:` take that the budget lets through. Run: python -m bench.when_cost.
 
-The weights in `app/engine/policy/when_cost.py` are chosen by this: no line may come near 20 ms of CPU time.
+The weights in `app/baton/engine/policy/rules/when_cost.py` are chosen by this: no line may come near 20 ms of CPU time.
 """
 
 import random
@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from app.engine.call import ToolCall
-from app.engine.policy.context import Context
-from app.engine.policy.load import layered, load
-from app.engine.policy.when import When
-from app.engine.policy.when_cost import BUDGET
-from app.engine.verdict import Facts
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.load import layered, load
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.when import When
+from baton.engine.policy.rules.when_cost import BUDGET
 
 SIZES = [1 << n for n in range(17)] + [24, 48, 24_000, 48_000]
 OPERATIONS = " && ".join(["x > 0"] * 40)

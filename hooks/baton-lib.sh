@@ -21,7 +21,7 @@ read_settings() { # EVENT [block]: from the environment, else the config file, e
   [ "$debug" ] || [ "$on_failure" = block ] || exec 2>/dev/null
 }
 
-find_project() { # sets root and project; app/cli/project.py does the same
+find_project() { # sets root and project; app/baton/local/project.py does the same
   cd -P -- "${CLAUDE_PROJECT_DIR:-.}" >/dev/null || :
   root=$PWD
   until [ -z "$root" ] || [ -e "$root/.git" ]; do root=${root%/*}; done

@@ -17,11 +17,11 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from app.settings import Settings
-from app.store import migrate, tables
-from app.store.redis import Redis
-from app.store.sql import Database
-from app.store.valkey import Valkey
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.kernel.redis.bundled import Valkey
+from baton.kernel.redis.client import Redis
+from baton.operate import migrate, tables
 
 settings.register_profile(
     "baton",
@@ -30,6 +30,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("baton")  # neither a slow machine nor luck fails the suite
+pytest_plugins = [
+    "tests.support.fixtures.server",
+    "tests.support.fixtures.records",
+    "tests.support.fixtures.models",
+]
+
 _names = count()
 
 

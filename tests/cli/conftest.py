@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from app.cli.api import ApiError
-from app.cli.main import app
+from baton.cli.main import app
+from baton.local.server import ApiError
 from tests.support.person import Person
 from tests.support.server import serving
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.config import DEFAULT_URL, config_path, load, replace_file, save
+from baton.local.config import DEFAULT_URL, config_path, load, replace_file, save
 
 
 @pytest.fixture

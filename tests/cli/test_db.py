@@ -4,8 +4,8 @@ import re
 import aiosqlite
 import pytest
 
-from app.settings import Settings
-from app.store import migrate
+from baton.kernel.base.settings import Settings
+from baton.operate import migrate
 from tests.support.forge import forge
 
 

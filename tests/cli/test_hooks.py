@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.hook_entries import EVENTS, TIMEOUTS, is_ours
-from app.cli.hook_files import shim_word
+from baton.cli.hooks.entries import EVENTS, TIMEOUTS, is_ours
+from baton.cli.hooks.files import shim_word
 from tests.support.person import entry
 
 FILES: dict[str, str] = {

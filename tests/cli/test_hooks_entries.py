@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.hook_entries import EVENTS, TIMEOUTS
-from app.cli.hook_files import SHIM
+from baton.cli.hooks.entries import EVENTS, TIMEOUTS
+from baton.cli.hooks.files import SHIM
 from tests.support.person import entry
 
 REPO = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.hook_files import SHIM
+from baton.cli.hooks.files import SHIM
 
 
 @pytest.fixture

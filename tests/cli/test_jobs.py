@@ -3,10 +3,10 @@
 import itertools
 import json
 
-from app.cli.api import ApiError
-from app.cli.follow import follow
-from app.cli.job_card import Card
-from tests.api.test_jobs import POLL, tell
+from baton.cli.jobs.follow import follow
+from baton.cli.jobs.job_card import Card
+from baton.local.server import ApiError
+from tests.delegate.jobs.test_api import POLL, tell
 
 _boots = itertools.count()
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.cli.json_edit import UnclearError, check, drop, line_of, put
+from baton.cli.hooks.json_edit import UnclearError, check, drop, line_of, put
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from app.cli.policy import app
+from baton.cli.policies.command import app
 
 RULE = """id: team/no-deploy
 description: x

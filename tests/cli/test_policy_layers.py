@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.api.test_policy_layers import rule
+from tests.policies.test_layers_api import rule
 from tests.support.forge import forge
 from tests.support.server import until
 

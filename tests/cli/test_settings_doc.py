@@ -1,7 +1,7 @@
 import pytest
 
-from app.cli.settings_doc import BEGIN, END, PATH, table, written
-from app.settings import Settings
+from baton.kernel.base.settings import Settings
+from baton.serve.settings_doc import BEGIN, END, PATH, table, written
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients import CLIENTS, claude_code, codex
-from app.clients.base import HookAnswer
+from baton.clients import claude_code, codex
+from baton.clients.event import HookAnswer
+from baton.clients.registry import CLIENTS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "clients"
 RECORDED = sorted(FIXTURES.rglob("*.json"))

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.engine.shell.model import Shell
-from app.engine.shell.read import read
-from app.engine.shell.tables import ShellTables, build
+from baton.engine.shell.model import Shell
+from baton.engine.shell.read import read
+from baton.engine.shell.tables import ShellTables, build
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.engine.shell.model import Shell
-from app.engine.shell.read import read
+from baton.engine.shell.model import Shell
+from baton.engine.shell.read import read
 from tests.corpus.judge import argvs, lines, tables
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.shell.read import read
+from baton.engine.shell.read import read
 from tests.corpus.judge import argvs, lines, tables
 
 

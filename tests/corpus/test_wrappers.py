@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from app.engine.shell.model import Shell
-from app.engine.shell.read import read
+from baton.engine.shell.model import Shell
+from baton.engine.shell.read import read
 from tests.corpus.judge import HERE, argvs, tables
 
 COMMANDS = (

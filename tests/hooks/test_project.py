@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.project import find_project
+from baton.local.project import find_project
 from tests.hooks.shim import run_shim
 
 GIT_ENV = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PATH": os.environ["PATH"]}

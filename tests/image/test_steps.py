@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.settings import known_variables
+from baton.kernel.base.settings import known_variables
 from tests.support.server import until
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.runner.config import RunnerConfig
-from app.runner.home import Home
-from app.runner.progress import Progress
-from app.runner.runner import Runner
-from app.runner.wire import Link
+from baton.runner.config import RunnerConfig
+from baton.runner.home import Home
+from baton.runner.progress import Progress
+from baton.runner.runner import Runner
+from baton.runner.wire import Link
 from tests.runner.stand_in import StandIn
 
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]

@@ -12,8 +12,8 @@ import psutil
 import pytest
 import yaml
 
-from app.runner.home import Busy, Home
-from app.runner.wire import Refused
+from baton.runner.home import Busy, Home
+from baton.runner.wire import Refused
 from tests.runner.conftest import ended, happens
 from tests.support.processes import is_gone
 

@@ -7,13 +7,14 @@ import time
 
 import pytest
 
-from app.engine.delegation import PROVIDERS
-from app.runner import config, files, template, updates
-from app.runner.job import Job
-from app.runner.permissions import Permissions
-from app.runner.progress import Progress
-from app.runner.wire import Answered, Lease, Link, Server
-from app.runner.worktrees import NoWorktree, Worktrees
+from baton.delegate.core.protocol import PROVIDERS
+from baton.runner import config, files, template
+from baton.runner.agents import updates
+from baton.runner.job import Job
+from baton.runner.permissions import Permissions
+from baton.runner.progress import Progress
+from baton.runner.wire import Answered, Lease, Link, Server
+from baton.runner.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
 
 

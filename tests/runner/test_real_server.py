@@ -12,11 +12,11 @@ import httpx2
 import msgspec
 import pytest
 
-from app.runner.config import RunnerConfig
-from app.runner.home import Home
-from app.runner.progress import Progress
-from app.runner.runner import Runner
-from app.runner.wire import Link
+from baton.runner.config import RunnerConfig
+from baton.runner.home import Home
+from baton.runner.progress import Progress
+from baton.runner.runner import Runner
+from baton.runner.wire import Link
 from tests.runner.conftest import AGENT, happens
 from tests.support.processes import is_gone
 from tests.support.server import BATON, serving

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.runner.acp_driver import AcpDriver
-from app.runner.claude_print import ClaudePrint
-from app.runner.config import Provider
-from app.runner.driving import Task
-from app.runner.tools import tool_server
-from app.runner.wire import Lease
+from baton.runner.agents.acp_driver import AcpDriver
+from baton.runner.agents.claude_print import ClaudePrint
+from baton.runner.agents.driving import Task
+from baton.runner.agents.tools import tool_server
+from baton.runner.config import Provider
+from baton.runner.wire import Lease
 from tests.runner.conftest import ended
 
 LEASE = Lease(job="job_1", attempt=1, token="t", provider="codex", workspace="", prompt="go", session_id="s-1")

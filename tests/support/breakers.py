@@ -1,10 +1,10 @@
 """One of several servers with a breaker of its own, on real stores, and a service that answers probes as told."""
 
-from app.engine.breaker import Limits
-from app.engine.principal import Principal
-from app.services.breakers import Breakers
-from app.services.changes import Changes
-from app.services.counters import Counters
+from baton.engine.call.principal import Principal
+from baton.kernel.changes.announce import Changes
+from baton.records.pipeline.counters import Counters
+from baton.route.llm.breaker_rules import Limits
+from baton.route.llm.breakers import Breakers
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
 SEED = Limits(wilson=False)

@@ -1,18 +1,19 @@
 """Delegation without a server: its services on a real database, and a runner that does what a test says."""
 
-from app.engine.principal import Principal
-from app.engine.verdict import Verdict
-from app.services.changes import Changes
-from app.services.decision import Decision, ModeInForce
-from app.services.delegation import delegation
-from app.services.job_permissions import Request
-from app.services.job_reports import Finish, Told, Usage
-from app.services.jobs import JobFilter, NewJob
-from app.services.modes import Modes
-from app.services.runners import Held, Poll
-from app.services.users import Users
-from app.settings import Settings
-from app.store import job_events, jobs
+from baton.delegate.core import events_store
+from baton.delegate.core import store as jobs
+from baton.delegate.jobs.service import JobFilter, NewJob
+from baton.delegate.runners.parts import delegation
+from baton.delegate.runners.permissions import Request
+from baton.delegate.runners.progress import Finish, Told, Usage
+from baton.delegate.runners.service import Held, Poll
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import Verdict
+from baton.kernel.base.settings import Settings
+from baton.kernel.changes.announce import Changes
+from baton.modes.service import Modes
+from baton.people.users import Users
+from baton.records.pipeline.decision import Decision, ModeInForce
 
 ADA = Principal(user="ada", team="red")
 BEA = Principal(user="bea", team="red")
@@ -123,11 +124,11 @@ class World:
 
     async def events(self, job):
         async with self.database.transaction() as connection:
-            return await job_events.of_job(connection, job.id, 0)
+            return await events_store.of_job(connection, job.id, 0)
 
     async def session_events(self, session="s", who=ADA):
         async with self.database.transaction() as connection:
-            return await job_events.of_session(connection, "default", who.user, session, 0)
+            return await events_store.of_session(connection, "default", who.user, session, 0)
 
     async def mode(self, session="s", who=ADA):
         return (await self.agent_modes.get(who, session)).agent_mode

@@ -121,7 +121,7 @@ def _fork(order):
     status = 1
     try:
         _become(order)
-        from app.cli.main import main as baton  # noqa: PLC0415
+        from baton.cli.main import main as baton  # noqa: PLC0415
 
         baton()
         status = 0
@@ -159,7 +159,13 @@ def _become(order):
 
 def main():
     """Fork for each order on standard input; tell on standard output who started, and who ended how."""
-    for name in ("app.main", "app.api.server", "app.cli.main", "app.cli.workers", "app.logs"):
+    for name in (
+        "baton.main",
+        "baton.kernel.http.server",
+        "baton.cli.main",
+        "baton.serve.workers",
+        "baton.kernel.base.logs",
+    ):
         __import__(name)
     gc.collect()
     gc.freeze()

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from app.cli.hooks import app
+from baton.cli.hooks.command import app
 
 
 class Person:

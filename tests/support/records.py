@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 from uuid_utils import uuid7
 
-from app.engine.record import Record
-from app.services.drain import Drain
-from app.services.recorder import Recorder
-from app.store import decisions
-from app.store.decisions import Filters
-from app.store.outbox import Outbox
-from app.store.redis import Redis
+from baton.engine.call.record import Record
+from baton.kernel.redis.client import Redis
+from baton.records.pipeline import store as decisions
+from baton.records.pipeline.drain import Drain
+from baton.records.pipeline.recorder import Recorder
+from baton.records.pipeline.store import Filters
+from baton.records.pipeline.stream import Outbox
 
 
 def record(**fields):

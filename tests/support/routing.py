@@ -1,10 +1,10 @@
 """What one of several servers has of routing's models, on real stores."""
 
-from app.engine.principal import Principal
-from app.services.breakers import Breakers
-from app.services.changes import Changes
-from app.services.counters import Counters
-from app.services.routing.models import Models
+from baton.engine.call.principal import Principal
+from baton.kernel.changes.announce import Changes
+from baton.records.pipeline.counters import Counters
+from baton.route.llm.breakers import Breakers
+from baton.route.pipeline.models import Models
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
 DEVELOPER = Principal(organisation="acme", user="dev", team="web", role="developer")

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from redis import Redis
 
-from app.store.valkey import Valkey
+from baton.kernel.redis.bundled import Valkey
 from tests.support.server import serving, until
 
 _names = itertools.count()

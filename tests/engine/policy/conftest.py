@@ -1,11 +1,11 @@
 import pytest
 
-from app.engine.call import ToolCall
-from app.engine.policy.load import layered, load
-from app.engine.verdict import Facts
-from app.store import policy_files
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.load import layered, load
+from baton.policies import folders
 
-SHIPPED = policy_files.read(policy_files.shipped())
+SHIPPED = folders.read(folders.shipped())
 SHELL = {path: text for path, text in SHIPPED.items() if path.startswith("shell/")}
 CONFIG = """
 rosters: [team]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.engine.policy.evaluate import evaluate
-from app.engine.policy.explain import explain
-from app.engine.policy.load import layered, load
-from app.engine.verdict import RuleHit
+from baton.engine.call.verdict import RuleHit
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.explain import explain
+from baton.engine.policy.load import layered, load
 
 CONFIG = "rosters: [team]\n"
 LOUD = "{tool: Edit, input: {loud: true}}"

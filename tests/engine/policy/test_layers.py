@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.call import ToolCall
-from app.engine.policy.evaluate import evaluate
-from app.engine.policy.layers import TIERS, Layer, layered, texts
-from app.engine.policy.load import PolicyProblems, extend, load
-from app.engine.principal import Principal
-from app.engine.verdict import Facts
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.load import PolicyProblems, extend, load
+from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 
 RULE = """
 id: {id}

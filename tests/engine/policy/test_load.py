@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.engine.call import ToolCall
-from app.engine.policy.evaluate import evaluate
-from app.engine.policy.load import PolicyProblems, layered, load
-from app.engine.verdict import Facts
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.load import PolicyProblems, layered, load
 
 
 def problems(build, *args, **kwargs):

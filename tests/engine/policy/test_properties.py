@@ -3,14 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.call import ToolCall
-from app.engine.policy.evaluate import evaluate
-from app.engine.policy.explain import explain
-from app.engine.policy.load import layered, load
-from app.engine.verdict import Facts
-from app.store import policy_files
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.explain import explain
+from baton.engine.policy.load import layered, load
+from baton.policies import folders
 
-FILES = policy_files.read(policy_files.shipped())
+FILES = folders.read(folders.shipped())
 SHIPPED = load(layered(FILES))
 MORE = load(
     layered(

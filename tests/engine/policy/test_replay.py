@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.engine.policy.load import layered, load
-from app.engine.policy.replay import Replayer, principal_of
-from app.engine.principal import Principal
-from app.engine.record import Record
-from app.engine.verdict import Facts
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.load import layered, load
+from baton.engine.policy.replay import Replayer, principal_of
 
 POLICIES = load(layered({"config.yaml": "shell_tools: {Bash: command}\nagent_tools: [Task]\n"}))
 

@@ -6,14 +6,14 @@ import sys
 import msgspec
 import pytest
 
-from app.engine.policy.evaluate import evaluate
-from app.engine.policy.explain import explain
-from app.engine.policy.load import Layer, PolicyProblems, extend, layered, load
-from app.engine.principal import Principal
-from app.engine.verdict import RuleHit
-from app.store import policy_files
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import RuleHit
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.explain import explain
+from baton.engine.policy.load import Layer, PolicyProblems, extend, layered, load
+from baton.policies import folders
 
-TABLES = {path: text for path, text in policy_files.read(policy_files.shipped()).items() if path.startswith("shell/")}
+TABLES = {path: text for path, text in folders.read(folders.shipped()).items() if path.startswith("shell/")}
 BASE = load(layered({"config.yaml": "shell_tools: {Bash: command}"} | TABLES))
 LIST = "[" + ",".join(map(str, range(120))) + "]"
 
@@ -188,7 +188,7 @@ def test_explain_shows_the_expression(build, rule, facts):
 
 def test_the_language_is_loaded_only_where_a_rule_uses_it():
     code = (
-        "import sys; from app.engine.policy.load import layered, load; from app.store import policy_files;"
+        "import sys; from baton.engine.policy.load import layered, load; from app.store import policy_files;"
         "load(layered(policy_files.read(policy_files.shipped())));"
         "sys.exit(any(name.startswith('cel_expr') for name in sys.modules))"
     )

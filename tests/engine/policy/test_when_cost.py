@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.engine.policy.context import Context
-from app.engine.policy.load import layered, load
-from app.engine.policy.when import When
-from app.engine.policy.when_cost import BUDGET
+from baton.engine.policy.load import layered, load
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.when import When
+from baton.engine.policy.rules.when_cost import BUDGET
 
 BASE = load(layered({"config.yaml": "shell_tools: {}"}))
 A, B = "a" * 30_000, "ab" * 30_000

@@ -1,6 +1,6 @@
 import pytest
 
-from app.store.word_table import find
+from baton.route.rosters.word_table import find
 
 
 @pytest.fixture(scope="session")

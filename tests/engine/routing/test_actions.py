@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from app.engine.routing.actions import Actions, asked
-from app.engine.routing.agents import Agent
-from app.engine.routing.features import DEFAULT
-from app.engine.routing.index import Index
-from app.engine.routing.text import stems
+from baton.engine.routing.actions import Actions, asked
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.features import DEFAULT
+from baton.engine.routing.index import Index
+from baton.engine.routing.text import stems
 
 TEAM = [
     Agent(name="coder", description="Writes software in any language."),

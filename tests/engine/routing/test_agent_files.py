@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.routing.agent_files import LARGEST, AgentFileError, read
+from baton.engine.routing.agent_files import LARGEST, AgentFileError, read
 
 CLAUDE = """---
 name: reviewer

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.routing.agents import Agent
-from app.engine.routing.features import DEFAULT, NAMES, confidence, field_of
-from app.engine.routing.index import Index
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.features import DEFAULT, NAMES, confidence, field_of
+from baton.engine.routing.index import Index
 
 AGENTS = [
     Agent(name="kubernetes-operator", description="Runs clusters: pods, deployments, helm charts, ingress."),

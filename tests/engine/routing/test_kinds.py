@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.engine.routing.agents import Agent
-from app.engine.routing.index import Index
-from app.engine.routing.kinds import related
-from app.engine.routing.text import terms
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.index import Index
+from baton.engine.routing.kinds import related
+from baton.engine.routing.text import terms
 
 
 @pytest.mark.parametrize(

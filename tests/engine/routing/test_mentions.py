@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.routing.mentions import Mentions
+from baton.engine.routing.mentions import Mentions
 
 NAMES = ("agent-debug", "code-reviewer", "test", "planner", "ultrapower:git-master", "Data Engineer", "agent-router")
 MENTIONS = Mentions(NAMES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.routing.text import HEAD, TAIL, bounded, name_parts, plain, terms, words
+from baton.engine.routing.text import HEAD, TAIL, bounded, name_parts, plain, terms, words
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.engine.routing.agents import Agent
-from app.engine.routing.text import stems
-from app.engine.routing.triggers import Triggers, problem
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.text import stems
+from baton.engine.routing.triggers import Triggers, problem
 
 
 def telling(prompt, *triggers):

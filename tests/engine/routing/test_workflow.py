@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.engine.routing.passing import passes
-from app.engine.routing.workflow import LONGEST, detect
+from baton.engine.routing.skipped import passes
+from baton.engine.routing.workflow import LONGEST, detect
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Small tables, so that tests of the reader do not depend on the shipped ones."""
 
-from app.engine.shell import tables
-from app.engine.shell.model import Shell
-from app.engine.shell.read import read
+from baton.engine.shell import tables
+from baton.engine.shell.model import Shell
+from baton.engine.shell.read import read
 
 TEXT = """
 ls|cat|head|grep|"true": read-only

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.shell.model import SOMEWHERE
-from app.engine.shell.read import read
-from app.engine.shell.tables import ShellTables, build
+from baton.engine.shell.model import SOMEWHERE
+from baton.engine.shell.read import read
+from baton.engine.shell.tables import ShellTables, build
 
 SHELL = Path(__file__).parents[3] / "policies" / "shell"
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.shell import tables
-from app.engine.yaml_lines import parse
+from baton.engine.shell import tables
+from baton.engine.text.yaml_lines import parse
 
 SHIPPED = sorted(Path(__file__).parents[3].joinpath("policies", "shell").glob("*.yaml"))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app.engine.shell import tables
+from baton.engine.shell import tables
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""`baton doctor`: looks for what keeps Baton from working here, and says what mends it. It mends nothing itself."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+
+from baton.cli.hooks import status as hook_status
+from baton.cli.hooks.files import targets
+from baton.kernel.base.settings import unknown_variables
+from baton.local import config
+from baton.local.project import find_project
+from baton.local.server import Api, ApiError, TokenRefused, show_json
+
+Verdict = Literal["ok", "warning", "error"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing looked at: what was found, and what mends it."""
+
+    verdict: Verdict
+    what: str
+    fix: str = ""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
+    """Check the environment, the server, the policies and the hooks; exits with 1 when something is broken."""
+    findings = list(_examine())
+    if as_json:
+        show_json(msgspec.to_builtins(findings))
+    else:
+        for finding in findings:
+            print(f"{finding.verdict:<8}{finding.what}")
+            if finding.fix:
+                print(f"        → {finding.fix}")
+    if any(finding.verdict == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _examine() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", f"Python {version}")
+    yield from (Finding("warning", problem, "remove it or spell it right") for problem in unknown_variables(os.environ))
+    if shutil.which("curl") is None:
+        yield Finding("error", "curl is not installed; the hooks need it", "install curl")
+    if os.environ.get("BATON_DISABLED"):
+        yield Finding("warning", "BATON_DISABLED is set: agents started here are not asked", "unset BATON_DISABLED")
+    path = config.config_path()
+    if path.exists() and path.stat().st_mode & 0o077:
+        yield Finding("error", f"`{path}` can be read by others", f"chmod 600 {path}")
+    yield from _server()
+    yield from _hooks()
+
+
+def _server() -> Iterator[Finding]:
+    try:
+        api = Api()
+        status = api.request("GET", "/status")
+    except TokenRefused as error:
+        yield Finding("error", str(error), f"put BATON_TOKEN=… into `{config.config_path()}`")
+        return
+    except ApiError as error:
+        yield Finding("error", str(error))
+        return
+    yield Finding("ok", f"server {status['version']} answers at {api.config.url}")
+    for name in ("redis", "database"):
+        if status[name] == "up":
+            yield Finding("ok", f"{name} is up")
+        else:
+            yield Finding("error", f"{name} is down: decisions go on without it", "see the server's log")
+    if status.get("word_table") == "missing":
+        what = "the table of word vectors is missing: prompts are routed by words alone"
+        yield Finding("warning", what, "install the package `wordllama` where the server runs")
+    for problem in status["policy_problems"]:
+        where = f"{problem['file']}:{problem['line']}"
+        yield Finding("error", f"a newer policy set was refused at {where}: {problem['text']}", "baton policy test")
+    for who, count in status["refused"].items():
+        yield Finding("warning", f"{count} hook calls came with a refused token: {who}", "baton token create")
+    for failure, count in status["hook_failures"].items():
+        yield Finding("warning", f"{count} hook calls were answered without a decision: {failure}")
+
+
+def _hooks() -> Iterator[Finding]:
+    found = hook_status.report(targets(find_project().root), {})
+    installed = [one for one in found["settings"] if one["installed"]]
+    if not installed:
+        yield Finding("warning", "no client asks Baton here", "baton hooks install")
+        return
+    if found["shim"]["state"] != "current":
+        yield Finding(
+            "error", f"the shim in {found['shim']['path']} is {found['shim']['state']}", "baton hooks install"
+        )
+    for one in installed:
+        name = f"hooks of {one['client']} ({one['scope']}, {one['transport']})"
+        if one.get("problem"):
+            yield Finding("error", f"{name}: {one['problem']}", f"look at {one['path']}")
+        elif one["missing"]:
+            yield Finding("warning", f"{name} lack {', '.join(one['missing'])}", "baton hooks install")
+        else:
+            yield Finding("ok", f"{name} are installed")

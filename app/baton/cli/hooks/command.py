@@ -1,0 +1,174 @@
+"""`baton hooks install|uninstall|status`: puts Baton in front of an agent's client. It starts and stops no server."""
+
+import ipaddress
+import json
+import os
+import sys
+from typing import Annotated, Any, NoReturn
+from urllib.parse import urlsplit
+
+import typer
+
+from baton.cli.hooks.entries import ClientName, Transport, Wanted, groups
+from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
+from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.settings import install as put_in
+from baton.cli.hooks.settings import installed
+from baton.cli.hooks.settings import uninstall as take_out
+from baton.cli.hooks.status import report, server_report, show
+from baton.local.config import NAMES, Config, load, save
+from baton.local.project import Project, find_project
+from baton.local.server import Api
+
+app = typer.Typer(no_args_is_help=True, help="Put Baton in front of an agent's client, or take it away again.")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client; otherwise all.")]
+AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope; otherwise both.")]
+
+
+@app.command()
+def install(
+    client: Annotated[ClientName, typer.Option(help="The agent's client.")] = "claude-code",
+    scope: Annotated[Scope, typer.Option(help="Your own settings, or this project's, shared with its team.")] = "user",
+    transport: Annotated[Transport, typer.Option(help="curl works everywhere; http saves a process a call.")] = "curl",
+    fail_closed: Annotated[bool, typer.Option("--fail-closed", help="Refuse calls while the server is away.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the hooks into the client's settings, and the shim and the config file to their places."""
+    config, project = load(), find_project()
+    if transport == "http":
+        _check_http(client, config)
+    wanted = Wanted(
+        client=client,
+        transport=transport,
+        shim=shim_word(),
+        url=config.url,
+        fail_closed=fail_closed,
+        headers=_known_headers(scope, config, project),
+    )
+    target = next(targets(project.root, client, scope))
+    old = _read(target)
+    new = _understood(target, lambda: put_in(old, groups(wanted)))
+    copy_shim()
+    values = {"BATON_URL": config.url, "BATON_USER": config.user}
+    try:
+        written = save(values | {name: os.environ[name] for name in NAMES[2:] if os.environ.get(name)})
+    except ValueError as error:
+        _refuse(str(error))
+    if new != old:
+        _write(target, new, keep=not installed(old or "{}"))
+    notes = list(_notes(target, transport, config, new))
+    result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
+    result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
+    _say(
+        result,
+        [
+            f"{'Installed' if new != old else 'Already installed'}: {client}, {scope} scope, in {target.path}",
+            f"The hooks ask {config.url} as `{config.user}` (config: {written}; shim: {shim_folder()}).",
+            *notes,
+        ],
+        as_json=as_json,
+    )
+
+
+@app.command()
+def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: Json = False) -> None:
+    """Take Baton's hooks out of the clients' settings and leave everything else there as it is."""
+    changes: list[tuple[Target, str]] = []
+    for target in targets(find_project().root, client, scope):
+        old = _read(target)
+        new = _understood(target, lambda old=old: take_out(old) if old else "")
+        if new != old:
+            made_by_us = new.strip() == "{}" and not target.backup.exists()
+            changes.append((target, "" if made_by_us else new))
+    for target, text in changes:
+        _write(target, text)
+    result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
+    lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
+    _say({"removed": result}, lines or ["Nothing to remove: no hooks of Baton found."], as_json=as_json)
+
+
+@app.command()
+def status(client: AnyClient = None, scope: AnyScope = None, as_json: Json = False) -> None:
+    """Say what is installed where, and whether it fits the server."""
+    api = Api()
+    result = report(targets(api.project.root, client, scope), server_report(api))
+    _say(result, show(result), as_json=as_json)
+
+
+def _check_http(client: ClientName, config: Config) -> None:
+    url = urlsplit(config.url)
+    if client != "claude-code":
+        _refuse(f"`{client}` has no http hooks: one would void its whole settings file. Use `--transport curl`.")
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        _refuse(f"`{config.url}` is not an http or https url.")
+    if "@" in url.netloc:
+        _refuse("`BATON_URL` holds a password, which http hooks would show in the settings. Use `--transport curl`.")
+    if config.ca_file:
+        _refuse("http hooks know no `BATON_CA_FILE`. Use `--transport curl`.")
+    try:
+        ipaddress.ip_address(url.hostname)
+    except ValueError:
+        if url.hostname != "localhost":
+            _refuse(
+                f"`{url.hostname}` is a name: where it resolves to a private address, Claude Code sends nothing and runs"
+                " every tool undecided. Use `--transport curl`, or a `BATON_URL` with an address.",
+            )
+
+
+def _known_headers(scope: Scope, config: Config, project: Project) -> dict[str, str]:
+    """What http hooks can say without a process: the person in their own settings, the remote in a project's."""
+    known = {"Baton-User": config.user} if scope == "user" else {}
+    if scope == "project" and not project.name.startswith("/"):
+        known = {"Baton-Project": project.name}
+    return {name: value for name, value in known.items() if value.isascii() and "$" not in value}
+
+
+def _notes(target: Target, transport: Transport, config: Config, text: str) -> list[str]:
+    notes = []
+    if target.client == "codex":
+        notes.append("Codex runs new hooks only after a person has trusted them: open Codex and enter `/hooks`.")
+        if target.scope == "project":
+            notes.append("Codex reads a project's hooks only when the project is trusted.")
+    if check(text).get("disableAllHooks") is True:
+        notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
+    if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
+        notes.append("http hooks read `BATON_TOKEN` from the client's environment only: export it, or use curl.")
+    if target.scope == "project":
+        notes.append("Each teammate runs `baton hooks install --scope project` once, for the shim and their config.")
+    other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
+    if other.path != target.path and installed(_read(other) or "{}"):
+        notes.append(f"The {other.scope} scope has the hooks too ({other.path}): one of the two is enough.")
+    return notes
+
+
+def _read(target: Target) -> str:
+    try:
+        return target.read()
+    except UnicodeDecodeError:
+        _refuse(f"{target.path} is not UTF-8 text; it was left as it is.")
+    except OSError as error:
+        _refuse(f"cannot read {target.path}: {(error.strerror or str(error)).lower()}.")
+
+
+def _write(target: Target, text: str, *, keep: bool = False) -> None:
+    try:
+        target.write(text, keep=keep)
+    except OSError as error:
+        _refuse(f"cannot write {target.path}: {(error.strerror or str(error)).lower()}.")
+
+
+def _understood(target: Target, change: Any) -> str:
+    try:
+        return str(change())
+    except UnclearError as error:
+        _refuse(f"{target.path}:{error.line}: {error}; it was left as it is. Correct it, then run this again.")
+
+
+def _refuse(text: str) -> NoReturn:
+    print(f"baton: {text}", file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def _say(result: Any, lines: list[str], *, as_json: bool) -> None:
+    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))

@@ -1,0 +1,105 @@
+"""The files behind `baton hooks`: the clients' settings, their backup, the installed shim. It decides no contents."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from baton import packaged
+from baton.cli.hooks.entries import EVENTS, ClientName
+from baton.local.config import home, replace_file
+
+Scope = Literal["user", "project"]
+SHIM = ("baton-lib.sh", "baton-hook.sh")
+"""In the order of writing: what is sourced comes first."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One settings file of one client."""
+
+    client: ClientName
+    scope: Scope
+    path: Path
+
+    def read(self) -> str:
+        """Read the text, "" where there is no file. Raises OSError, UnicodeDecodeError."""
+        return self.path.read_bytes().decode() if self.path.exists() else ""
+
+    def write(self, text: str, *, keep: bool = False) -> None:
+        """Replace the file; `keep` what stood there beside it. "" removes it. Raises OSError."""
+        old = self.path.read_bytes() if self.path.exists() else None
+        if not text:
+            self.path.resolve().unlink(missing_ok=True)
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        mode = self.path.stat().st_mode & 0o777 if old is not None else 0o644
+        if keep and old is not None:
+            replace_file(self.backup, old, mode=mode)
+        replace_file(self.path, text.encode(), mode=mode)
+        if self.backup.exists() and self.backup.read_bytes() == text.encode():
+            self.backup.unlink()
+
+    @property
+    def backup(self) -> Path:
+        """Where the file is kept as it was before Baton first changed it."""
+        return self.path.with_name(f"{self.path.name}.before-baton")
+
+
+def targets(
+    root: str,
+    client: ClientName | None = None,
+    scope: Scope | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Iterator[Target]:
+    """List the settings files of a client and scope, or of all of them."""
+    claude = Path(env.get("CLAUDE_CONFIG_DIR") or home(env) / ".claude")
+    codex = Path(env.get("CODEX_HOME") or home(env) / ".codex")
+    files: dict[tuple[ClientName, Scope], Path] = {
+        ("claude-code", "user"): claude / "settings.json",
+        ("claude-code", "project"): Path(root) / ".claude" / "settings.json",
+        ("codex", "user"): codex / "hooks.json",
+        ("codex", "project"): Path(root) / ".codex" / "hooks.json",
+    }
+    for name in EVENTS:
+        for one in ("user", "project") if scope is None else (scope,):
+            path = files[name, one]
+            if client in {None, name} and (scope or one == "user" or path != files[name, "user"]):
+                yield Target(client=name, scope=one, path=path)
+
+
+def shim_folder(env: Mapping[str, str] = os.environ) -> Path:
+    """Tell where the shim is kept, so that a moved or removed checkout does not take it along."""
+    return Path(env.get("XDG_DATA_HOME") or home(env) / ".local" / "share") / "baton"
+
+
+def shim_word(env: Mapping[str, str] = os.environ) -> str:
+    """Write the shim's path as a shell word, by `$HOME` where it lies there, so that it holds for teammates too."""
+    path = shim_folder(env) / SHIM[-1]
+    inside = path.is_relative_to(home(env))
+    text = str(path.relative_to(home(env)) if inside else path)
+    quoted = re.sub(r'([\\"$`])', r"\\\1", text)
+    return f'"$HOME/{quoted}"' if inside else f'"{quoted}"'
+
+
+def copy_shim(env: Mapping[str, str] = os.environ) -> None:
+    """Put the shim of this version in its place."""
+    folder = shim_folder(env)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SHIM:
+        replace_file(folder / name, (_shipped() / name).read_bytes(), mode=0o755 if name == SHIM[-1] else 0o644)
+
+
+def shim_state(env: Mapping[str, str] = os.environ) -> Literal["current", "different", "missing"]:
+    """Compare the installed shim with the one of this version."""
+    folder = shim_folder(env)
+    if not all((folder / name).is_file() for name in SHIM):
+        return "missing"
+    same = all((folder / name).read_bytes() == (_shipped() / name).read_bytes() for name in SHIM)
+    return "current" if same else "different"
+
+
+def _shipped() -> Path:
+    return packaged.folder("hooks")

@@ -1,0 +1,90 @@
+"""What `baton hooks status` finds out: settings, shim, server. It changes nothing."""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe
+from baton.cli.hooks.files import Target, shim_folder, shim_state
+from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.settings import installed
+from baton.local.server import Api, ApiError
+
+_SEEN = ("client", "user", "last_seen", "protocol")
+
+
+def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Collect everything, as it is printed with `--json`."""
+    return {
+        "settings": [_settings(target) for target in targets],
+        "shim": {"path": str(shim_folder(env)), "state": shim_state(env), "protocol": PROTOCOL},
+        "server": server,
+    }
+
+
+def server_report(api: Api) -> dict[str, Any]:
+    """Ask the server who was heard of when; `problem` says why it could not be asked."""
+    found: dict[str, Any] = {"url": api.config.url, "answers": False}
+    try:
+        status = api.request("GET", "/status")
+        seen = [{key: value for key, value in one.items() if key in _SEEN} for one in status["clients"]]
+    except ApiError as error:
+        return found | {"problem": str(error)}
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return found | {"problem": f"`{api.config.url}` is no server of Baton's"}
+    found |= {"answers": True, "version": status.get("version", ""), "protocol": status.get("protocol", "unknown")}
+    return found | {"clients": seen}
+
+
+def show(result: dict[str, Any]) -> list[str]:
+    """Write the report for people."""
+    lines = [_show_settings(one) for one in result["settings"]]
+    shim, server = result["shim"], result["server"]
+    states = {
+        "current": "of this version",
+        "different": "of another version: run `baton hooks install`",
+        "missing": "missing: run `baton hooks install`",
+    }
+    lines.append(f"shim: {shim['path']}, {states[shim['state']]}")
+    if not server["answers"]:
+        return [*lines, f"server: {server['url']} cannot be asked: {server['problem']}"]
+    fits = {PROTOCOL: "fits the hooks", "unknown": "does not say which hooks it speaks"}
+    word = fits.get(server["protocol"], f"speaks protocol {server['protocol']}, the hooks {PROTOCOL}: update the older")
+    lines.append(f"server: {server['url']}, version {server['version']}, {word}")
+    lines += [f"last seen: {c.get('client')} of {c.get('user')}, {c.get('last_seen')}" for c in server["clients"]]
+    return lines
+
+
+def _settings(target: Target) -> dict[str, Any]:
+    found: dict[str, Any] = {"client": target.client, "scope": target.scope, "path": str(target.path)}
+    try:
+        text = target.read() or "{}"
+        hooks = installed(text)
+        disabled = check(text).get("disableAllHooks") is True
+    except UnclearError as error:
+        return found | {"installed": False, "problem": f"line {error.line}: {error}"}
+    except (OSError, UnicodeDecodeError) as error:
+        return found | {"installed": False, "problem": str(error)}
+    if not hooks:
+        return found | {"installed": False}
+    about = [describe(hook) for hook in hooks.values()]
+    found |= {
+        "installed": True,
+        "transport": "http" if any(kind == "http" for kind, _, _ in about) else "curl",
+        "fail_closed": all(closed for event, (_, closed, _) in zip(hooks, about, strict=True) if event == "PreToolUse"),
+        "events": list(hooks),
+        "missing": [event for event in EVENTS[target.client] if event not in hooks],
+    }
+    if urls := sorted({url for _, _, url in about if url}):
+        found["url"] = urls[0]
+    return found | ({"problem": "`disableAllHooks` switches them off"} if disabled else {})
+
+
+def _show_settings(one: dict[str, Any]) -> str:
+    head = f"{one['client']}, {one['scope']} scope: "
+    problem = f"; {one['problem']}" if one.get("problem") else ""
+    if not one["installed"]:
+        return f"{head}not installed ({one['path']}){problem}"
+    missing = f"; missing: {', '.join(one['missing'])}" if one["missing"] else ""
+    closed = "fail-closed" if one["fail_closed"] else "fail-open"
+    return f"{head}installed, {one['transport']}, {closed} ({one['path']}){missing}{problem}"

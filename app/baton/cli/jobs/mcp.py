@@ -1,0 +1,15 @@
+"""`baton mcp`: serves an agent the tools by which it delegates, over standard input and output. It prints nothing else."""
+
+import os
+import uuid
+
+SESSIONS = ("BATON_SESSION", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID")
+"""Variables that may name the session of the client that starts this, the first that is set."""
+
+
+def mcp() -> None:
+    """Serve an agent's tools (MCP on stdio): `claude mcp add baton -- baton mcp`."""
+    from baton.mcp.server import serve  # noqa: PLC0415 - the protocol takes a second to import
+
+    session = next((os.environ[name] for name in SESSIONS if os.environ.get(name)), "")
+    serve(session or f"mcp-{uuid.uuid4().hex}")

@@ -1,0 +1,21 @@
+"""`baton model-agent`: an OpenAI-compatible endpoint as an agent for `runner.yaml`. It is started by the runner."""
+
+import asyncio
+import os
+from typing import Annotated, Literal
+
+import typer
+
+
+def model_agent(
+    url: Annotated[str, typer.Option(help="Base of the API, such as `http://localhost:11434/v1`.")],
+    model: Annotated[list[str], typer.Option(help="A model that may be asked for; the first is the default.")],
+    key_variable: Annotated[str, typer.Option(help="The variable that holds the key.")] = "OPENAI_API_KEY",
+    reasoning_effort: Annotated[
+        Literal["", "low", "medium", "high"], typer.Option(help="How much the model thinks, where it can.")
+    ] = "",
+) -> None:
+    """Answer prompts over ACP by completions: `command: [baton, model-agent, --url, …, --model, …]` in `runner.yaml`."""
+    from baton.runner.agents.model_agent import ModelAgent, serve  # noqa: PLC0415 - the protocol takes half a second to import
+
+    asyncio.run(serve(ModelAgent(url, model, os.environ.get(key_variable, ""), reasoning_effort)))

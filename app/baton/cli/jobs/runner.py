@@ -1,0 +1,137 @@
+"""`baton runner`: runs this person's jobs on this machine. The work is done by `app.runner`, which speaks HTTP only."""
+
+import asyncio
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from baton.local import config as person
+from baton.local.server import Api, ApiError, show_json
+from baton.runner import config, template
+from baton.runner.home import Busy, Home
+from baton.runner.wire import Link, Refused
+
+app = typer.Typer(help="Run delegated jobs on this machine, with your own agents and logins.", no_args_is_help=True)
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another file than `~/.config/baton/runner.yaml`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+
+
+@app.command()
+def run(config_file: ConfigFile = None) -> None:
+    """Lease and run your jobs until Ctrl-C or SIGTERM; running jobs may end first, a second Ctrl-C cancels them."""
+    settings, home = _settings(config_file), Home(_state())
+    try:
+        lock = home.lock()
+    except Busy as error:
+        raise ApiError(str(error)) from None
+    log = logging.handlers.RotatingFileHandler(home.folder / "runner.log", maxBytes=1_000_000, backupCount=1)
+    logging.basicConfig(handlers=[log], level=logging.WARNING, format="%(asctime)s %(message)s")
+    try:
+        asyncio.run(_run(settings, home))
+    except Refused as error:
+        raise ApiError(f"the server refuses this runner: {error}") from None
+    finally:
+        os.close(lock)
+
+
+@app.command()
+def init(
+    config_file: ConfigFile = None, force: Annotated[bool, typer.Option(help="Write over a file that exists.")] = False
+) -> None:
+    """Write a commented `runner.yaml`, with the agents that are installed and the current project."""
+    path = _path(config_file)
+    if path.exists() and not force:
+        raise ApiError(f"`{path}` exists; edit it, or write over it with `--force`")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    person.replace_file(path, template.written(os.environ, Path.cwd()).encode(), mode=0o600)
+    print(f"Wrote `{path}`. Check it with: baton runner doctor")
+
+
+@app.command("doctor")
+def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Give each provider a trivial prompt, and say what is missing; exits with 1 when something is."""
+    from baton.runner import doctor  # noqa: PLC0415 - the protocol takes half a second to import
+
+    settings = _settings(config_file)
+    found, answers = _server()
+    findings = [doctor.Finding(ok=answers, what=found), *asyncio.run(doctor.examine(settings, os.environ))]
+    if as_json:
+        show_json([{"ok": one.ok, "what": one.what, "fix": one.fix} for one in findings])
+    else:
+        for one in findings:
+            print(f"{'ok' if one.ok else 'error':<8}{one.what}")
+            if one.fix:
+                print(f"        → {one.fix}")
+    if not all(one.ok for one in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Show your runners as the server sees them, and what waits here to be sent."""
+    answer = Api().request("GET", "/runners")
+    runners: list[dict[str, Any]] = answer["items"]
+    home = Home(_state())
+    waiting = len(list(home.spools.glob("*.jsonl")))
+    if as_json:
+        show_json({"runners": runners, "this": home.runner_id, "spooled": waiting})
+        return
+    if not runners:
+        print("The server has heard of no runner of yours; `baton runner run` starts one.")
+    for one in runners:
+        here = " (this machine)" if one["id"] == home.runner_id else ""
+        print(f"{one['id']}{here}: {one['name']}, last heard of {one['last_seen']}")
+        print(
+            f"  providers {', '.join(one['providers']) or 'none'}; workspaces {', '.join(one['workspaces']) or 'none'}"
+        )
+        print(
+            f"  {one['active']} jobs, {one['slots']} more at once; {'lent to the team' if one['shared'] else 'yours alone'}"
+        )
+    print(f"{waiting} attempts wait here to be sent")
+
+
+async def _run(settings: config.RunnerConfig, home: Home) -> None:
+    from baton.runner.progress import Progress  # noqa: PLC0415 - the protocol takes half a second to import
+    from baton.runner.runner import Runner  # noqa: PLC0415
+
+    runner = Runner(settings, _link(), home, os.environ, Progress(sys.stdout))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, runner.drain)
+    await runner.run()
+
+
+def _server() -> tuple[str, bool]:
+    try:
+        api = Api()
+        version = api.request("GET", "/status")["version"]
+    except ApiError as error:
+        return str(error), False
+    return f"server {version} answers at {api.config.url}", True
+
+
+def _link() -> Link:
+    found = person.load()
+    return Link(url=found.url, token=found.token, user=found.user, ca_file=found.ca_file)
+
+
+def _path(given: Path | None) -> Path:
+    return given or person.config_path().parent / "runner.yaml"
+
+
+def _settings(given: Path | None) -> config.RunnerConfig:
+    try:
+        return config.load(_path(given))
+    except config.ConfigError as error:
+        raise ApiError(str(error)) from None
+
+
+def _state() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or person.home() / ".local" / "state") / "baton" / "runner"

@@ -1,0 +1,92 @@
+"""`baton spawn`: whether an agent may be started, and how; with `--run`, started. It judges nothing: the server does."""
+
+from typing import Annotated, Any
+
+import typer
+
+from baton.local.server import Api, show_json
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+By = Annotated[str, typer.Option(help="The agent that starts it.")]
+Why = Annotated[str, typer.Option(help="An orchestrator's reason for delegating.")]
+Outcome = Annotated[str, typer.Option(help="What an orchestrator expects of it.")]
+Tools = Annotated[str, typer.Option(help="The tools that it needs: Read,Grep.")]
+Model = Annotated[str, typer.Option(help="Another model than the roster's.")]
+Thinking = Annotated[int, typer.Option(min=0, help="Its thinking budget, in tokens.")]
+Workspace = Annotated[str, typer.Option(help="The alias of a workspace that your runners know.")]
+Roster = Annotated[str, typer.Option(help="One roster; the team's list without it.")]
+_TERMINAL = {"green": "green", "blue": "blue", "purple": "magenta"}
+"""A terminal's names for the tiers' colours."""
+
+
+def spawn(
+    agent_type: Annotated[str, typer.Argument(help="The agent, as a roster calls it.")],
+    prompt: Annotated[str, typer.Argument(help="Its task.")],
+    description: Annotated[str, typer.Option(help="The task in a few words.")] = "",
+    by: By = "",
+    reason: Why = "",
+    outcome: Outcome = "",
+    tools: Tools = "",
+    model: Model = "",
+    thinking: Thinking = 0,
+    session: Annotated[str, typer.Option(help="The session that it belongs to.")] = "",
+    workspace: Workspace = "",
+    roster: Roster = "",
+    run: Annotated[bool, typer.Option("--run", help="Have one of your runners run it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask whether an agent may be started, and show how it would be."""
+    body = fields(prompt=prompt, by=by, reason=reason, outcome=outcome, tools=tools, model=model, thinking=thinking) | {
+        "agent_type": agent_type,
+        "description": description,
+        "session_id": session,
+        "workspace": workspace,
+    }
+    body |= {"roster": roster, "execute": "run" if run else "plan"}
+    found = Api().request("POST", "/spawn", body=body)
+    if as_json:
+        show_json(found)
+        return
+    show_plan(found)
+
+
+def fields(*, prompt: str, by: str, reason: str, outcome: str, tools: str, model: str, thinking: int) -> dict[str, Any]:
+    """Build what every body of a spawn may hold."""
+    return {
+        "prompt": prompt,
+        "spawning_agent": by,
+        "delegation_reason": reason,
+        "expected_outcome": outcome,
+        "required_tools": [tool.strip() for tool in tools.split(",") if tool.strip()],
+        "model": model,
+        "thinking_budget": thinking,
+    }
+
+
+def show_plan(plan: dict[str, Any]) -> None:
+    """Print a plan for a person."""
+    task = f"task {plan['task']}: " if "task" in plan else ""
+    print(f"{task}{plan['agent_type']} of roster {plan['roster']}, {plan['task_id']}")
+    colour = plan.get("colour", "")
+    tier = f"{typer.style(plan['tier'], fg=_TERMINAL[colour])} ({colour})" if colour else "no tier"
+    typer.echo(
+        f"  model      {plan['display_model']}, {tier}; the client runs on {plan.get('cli_model', 'its own default')}"
+    )
+    delegation = plan.get("delegation")
+    if delegation:
+        fixed = ", ".join(
+            f"{name}={delegation[name]}" for name in ("max_turns", "reasoning_effort") if name in delegation
+        )
+        print(f"  delegates  {delegation.get('call', '-')} → {delegation['target']}{f' ({fixed})' if fixed else ''}")
+    print(f"  tools      {', '.join(plan.get('tools', ['all']))}")
+    shown = [word if word != plan["system_prompt"] else "…" for word in plan["argv"]]
+    env = "".join(f"{name}={value} " for name, value in plan["env"].items())
+    print(f"  command    {env}{' '.join(shown)} < prompt")
+    for line in plan["system_prompt"].splitlines():
+        print(f"  | {line}")
+    for note in (*plan["notes"], *([plan["violation"]] if "violation" in plan else [])):
+        print(f"  note: {note}")
+    if "job" in plan:
+        print(
+            f"  job {plan['job']['id']} is {plan['job']['state']}; watch it with: baton jobs show {plan['job']['id']} --follow"
+        )

@@ -1,0 +1,106 @@
+"""`baton explain`: why a call is, or was, decided as it is. The server judges, so the answer is the hooks' own."""
+
+import json
+import re
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from baton.local.server import Api, ApiError, show_json
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+def explain(
+    decision_id: Annotated[
+        str,
+        typer.Argument(
+            help="A recorded decision's id, as `baton decisions` lists it; without it, a payload is read from stdin."
+        ),
+    ] = "",
+    level: Annotated[str, typer.Option(help="Judge as if the mode were at: off, guidance, strict.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Show the rules that did not match, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
+) -> None:
+    """Explain a recorded decision, or a PreToolUse payload: baton explain < payload.json."""
+    api = Api()
+    if decision_id:
+        if not _ID.fullmatch(decision_id):
+            raise ApiError(f"`{decision_id}` is not a decision's id; `baton explain < payload.json` reads a payload")
+        _recorded(api, decision_id, as_json=as_json)
+        return
+    payload = _payload()
+    if level:
+        payload["level"] = level
+    payload.setdefault("project", api.project.name)
+    answer = api.request("POST", "/policies/evaluate", body=payload)
+    if as_json:
+        show_json(answer)
+        return
+    _judged(answer, everything=everything)
+
+
+def _payload() -> dict[str, Any]:
+    if sys.stdin.isatty():
+        raise ApiError("no payload: pipe a PreToolUse payload in, as in `baton explain < payload.json`")
+    try:
+        payload = json.load(sys.stdin)
+    except ValueError as error:
+        raise ApiError(f"the payload is not JSON: {error}") from None
+    if not isinstance(payload, dict):
+        raise ApiError("the payload must be a JSON object such as a client posts")
+    return payload
+
+
+def _recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
+    record = api.request("GET", f"/decisions/{decision_id}")
+    if as_json:
+        show_json(record)
+        return
+    what = record.get("command") or ", ".join(record["paths"])
+    print(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip())
+    print(f"  {record['at']}, {record['user']} in {record.get('project', 'no project')}, client {record['client']}")
+    print(
+        f"  mode {'on' if record['mode_enabled'] else 'off'}, level {record['mode_level']}, from {record['mode_scope']}"
+    )
+    for hit in record["rules"]:
+        print(f"  rule {hit['id']}: {hit['effect']}")
+    if not record["rules"]:
+        print("  no rule spoke")
+    if record.get("prompt"):
+        print("  prompt:\n" + "\n".join(f"    {line}" for line in record["prompt"].splitlines()))
+    print(f"  policy revision {record['revision']}, {record['elapsed_ms']} ms, {_degraded(record['degraded'])}")
+
+
+def _degraded(names: list[str]) -> str:
+    return f"decided without: {', '.join(names)}" if names else "nothing was missing"
+
+
+def _judged(answer: dict[str, Any], *, everything: bool) -> None:
+    mode = f"level {answer['mode']['level']}" if answer["mode"]["enabled"] else "mode off"
+    print(f"{answer['decision']} ({mode}, policy revision {answer['policy_revision']})")
+    for hit in answer["rules"]:
+        print(f"  rule {hit['id']}: {hit['effect']}")
+    if not answer["rules"]:
+        print("  no rule spoke: the client goes on as without Baton")
+    if "shell" in answer:
+        _shell(answer["shell"])
+    for name in ("reason", "guidance", "suggestion", "message"):
+        if name in answer:
+            print(f"{name}:\n" + "\n".join(f"  {line}" for line in answer[name].splitlines()))
+    if everything:
+        for trace in answer["trace"]:
+            if not trace["matched"]:
+                when = f" [when: {trace['when']}]" if trace.get("when") else ""
+                print(f"  not {trace['id']}: {trace['why']}{when}")
+
+
+def _shell(shell: dict[str, Any]) -> None:
+    for argv in shell["programs"]:
+        print(f"  runs {' '.join(argv)}")
+    for target in shell["writes"]:
+        print(f"  writes {target}")
+    print(f"  categories: {', '.join(shell['categories']) or 'none'}")
+    if shell["unparsed"]:
+        print(f"  not read whole: {shell['unparsed_reason']}")

@@ -1,0 +1,62 @@
+"""Reads payloads as clients post them, for `baton policy`. The server has its own readers, one for each client."""
+
+import json
+from typing import Any, get_args
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts, Level
+from baton.engine.text.yaml_lines import did_you_mean
+
+_CAMEL = {"sessionId": "session_id", "toolName": "tool_name", "toolInput": "tool_input", "agentId": "agent_id"}
+
+
+class CallError(Exception):
+    """A payload, or an option about it, that cannot be used."""
+
+
+def read_calls(text: str) -> list[dict[str, Any]]:
+    """Read one JSON object, or one a line. Raises CallError."""
+    try:
+        whole = json.loads(text)
+        found = whole if isinstance(whole, list) else [whole]
+    except ValueError:
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                try:
+                    found.append(json.loads(line))
+                except ValueError as error:
+                    raise CallError(f"line {number} is not JSON: {error}") from None
+    if not found:
+        raise CallError('no payload; give one such as {"tool_name": "Bash", "tool_input": {"command": "pytest"}}')
+    for payload in found:
+        if not isinstance(payload, dict):
+            raise CallError(f"a payload is a JSON object, not `{json.dumps(payload)[:40]}`")
+    return [{_CAMEL.get(key, key): value for key, value in payload.items()} for payload in found]
+
+
+def one_call(text: str) -> dict[str, Any]:
+    """Read exactly one JSON object. Raises CallError."""
+    found = read_calls(text)
+    if len(found) != 1:
+        raise CallError(f"{len(found)} payloads stand there; allowed is one")
+    return found[0]
+
+
+def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
+    """What to decide a payload by. Raises CallError."""
+    levels: dict[str, Level] = {name: name for name in get_args(Level)}
+    if level not in levels:
+        raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")
+    tool, tool_input = payload.get("tool_name"), payload.get("tool_input", {})
+    if not isinstance(tool, str) or not tool:
+        raise CallError("a payload needs `tool_name`, a text")
+    if not isinstance(tool_input, dict):
+        raise CallError("`tool_input` is a JSON object")
+    texts = {
+        key: value
+        for key in ("session_id", "agent_id", "agent_type", "cwd", "project", "project_root", "permission_mode")
+        if isinstance(value := payload.get(key), str)
+    }
+    call = ToolCall(client="cli", tool_name=tool, tool_input=tool_input, **{"session_id": "", **texts})
+    return Facts(call=call, level=levels[level], history=history)

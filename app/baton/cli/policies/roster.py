@@ -1,0 +1,121 @@
+"""`baton roster`: the agents that prompts are routed to; pushes a folder of agents' files. It reads no agent itself."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import typer
+
+from baton.local.server import Api, ApiError, show_json
+
+app = typer.Typer(no_args_is_help=True, help="Push the agents that prompts are routed to; show them.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+Name = Annotated[str, typer.Argument(help="The roster.")]
+_SUFFIXES = {".md", ".yaml", ".yml"}
+
+
+@app.command()
+def push(
+    folder: Annotated[Path, typer.Argument(help="A folder of agents' files, such as `.claude/agents`.")],
+    name: Annotated[str, typer.Option("--name", help="The roster's name; the project's folder without it.")] = "",
+    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
+    team: Annotated[str, typer.Option("--team", help="The team; your own without it.")] = "",
+    description: Annotated[str, typer.Option("--description", help="What the roster is for.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Push a folder as a new version of a roster: markdown and YAML as they are, in force at once."""
+    if not folder.is_dir():
+        print(f"baton roster: `{folder}` is no folder", file=sys.stderr)
+        raise typer.Exit(2)
+    files = _files(folder)
+    if not files:
+        raise ApiError(f"`{folder}` holds no agents' files; allowed: `.md`, `.yaml`, `.yml`")
+    api = Api(administer=True)
+    name = name or _name(folder)
+    query = {"tier": tier} | ({"team": team} if team else {})
+    body = {"files": files, "description": description, "reason": reason}
+    stored = api.request("PUT", _path(name), query=query, body=body)
+    if as_json:
+        show_json(stored)
+        return
+    whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
+    agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
+    print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is in force.")
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the rosters that hold for you, pushed ones first."""
+    found = Api().request("GET", "/rosters")
+    if as_json:
+        show_json(found)
+        return
+    for one in found:
+        version = f"v{one['version']}" if "version" in one else ""
+        print(f"{one['id']:<24} {one['source']:<14} {version:<6} {one['agents']:>5} agents  {one['description'][:80]}")
+
+
+@app.command()
+def show(
+    name: Name,
+    agent: Annotated[str, typer.Argument(help="One agent, for its whole definition.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show a roster's agents, or one agent's whole definition."""
+    path = f"{_path(name)}/agents/{quote(agent, safe='')}" if agent else _path(name)
+    found = Api().request("GET", path)
+    if as_json:
+        show_json(found)
+    elif agent:
+        _definition(found)
+    else:
+        for row in found["rows"]:
+            print(f"{row['agent']:<32} {' '.join(row['row'].get('description', '').split())[:90]}")
+
+
+@app.command()
+def remove(
+    name: Name,
+    tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
+    team: Annotated[str, typer.Option("--team", help="The team; your own without it.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")] = "",
+) -> None:
+    """Take a pushed roster out of force; its versions stay."""
+    query = {"tier": tier, "reason": reason} | ({"team": team} if team else {})
+    Api(administer=True).request("DELETE", _path(name), query=query)
+    print(f"Roster {name} is not in force any more.")
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Read the files of agents; markdown without front matter is none to the clients either, and is told of."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _SUFFIXES and path.is_file():
+            name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8-sig", errors="replace")
+            if path.suffix == ".md" and not text.lstrip().startswith("---"):
+                print(f"baton roster: left out `{name}`: it has no front matter", file=sys.stderr)
+            else:
+                files[name] = text
+    return files
+
+
+def _definition(found: dict[str, Any]) -> None:
+    print(f"{found['name']}\n\n{found['description']}")
+    for part in ("triggers", "capabilities", "examples"):
+        if found[part]:
+            print(f"\n{part.capitalize()}:\n" + "\n".join(f"- {text}" for text in found[part]))
+    if found["body"]:
+        print(f"\n{found['body']}")
+
+
+def _path(name: str) -> str:
+    return f"/rosters/{quote(name, safe='')}"
+
+
+def _name(folder: Path) -> str:
+    """Name a roster after the project: `shop/.claude/agents` is `shop`."""
+    parts = [part for part in folder.resolve().parts if part not in {"agents", ".claude", ".opencode", ".codex"}]
+    return parts[-1] if len(parts) > 1 else "agents"

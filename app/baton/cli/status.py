@@ -1,0 +1,70 @@
+"""`baton status`: the server at a glance. It changes nothing."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from baton.local.server import Api, show_json
+
+_UP = {True: "up", False: "down", None: "not looked at yet"}
+
+
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
+    """Show the server, its dependencies, what it decided, and when each client was last heard of."""
+    api = Api()
+    answer = api.request("GET", "/status")
+    if as_json:
+        show_json(answer)
+        return
+    print(f"Baton {answer['version']} at {api.config.url}: {answer['status']}, for {_ago(answer['started_at'])}")
+    print(f"  redis {answer['redis']}, database {answer['database']}")
+    print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
+    for problem in answer["policy_problems"]:
+        print(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}")
+    _counts("decisions", answer["decisions"], "none yet")
+    _counts("records", answer["records"], "none")
+    _counts("decided without", answer["degraded"], "nothing was missing")
+    _counts("hook calls answered without a decision", answer["hook_failures"], "none")
+    for who, count in sorted(answer["refused"].items()):
+        print(f"  ! {count} hook calls with a refused token: {who}")
+    _models(answer)
+    if not answer["clients"]:
+        print("  clients: none heard of yet; `baton hooks install` connects one")
+    for client in answer["clients"]:
+        print(f"  client {client['client']} of {client['user']}: last heard of {_ago(client['last_seen'])} ago")
+        if client["silent"]:
+            print(f"  ! {client['user']} is at work, but {client['client']} is silent: `baton doctor` there looks why")
+    for token in answer["tokens"]:
+        used = f"last used {_ago(token['last_used_at'])} ago" if token.get("last_used_at") else "never used"
+        print(f"  token {token['id']} of {token['user']} ({token['role']}): {used}")
+    for one in answer["runners"]:
+        jobs = f"{one['active']} jobs, {one['slots']} free"
+        print(f"  runner {one['id']} of {one['user']}: {jobs}, last heard of {_ago(one['last_seen'])} ago")
+
+
+def _models(answer: dict[str, Any]) -> None:
+    """Show what routing lacks, the model that it asks, and what it does not ask now."""
+    if answer.get("word_table") == "missing":
+        print("  ! the table of word vectors is missing: prompts are routed by words alone; install `wordllama`")
+    if model := answer.get("model"):
+        print(
+            f"  model at {model['url']}: {_UP[model.get('up')]}" + (f", {model['detail']}" if model["detail"] else "")
+        )
+    for one in answer["breakers"]:
+        if not one["allows"]:
+            why = "held open by a person" if one["held"] else one["cause"] or "people disagree with its choices"
+            print(f"  ! `{one['name']}` is not asked: {why}")
+
+
+def _counts(title: str, counts: dict[str, Any], none: str) -> None:
+    text = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    print(f"  {title}: {text or none}")
+
+
+def _ago(moment: str) -> str:
+    seconds = int((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"

@@ -1,0 +1,94 @@
+"""The one form in which services see any client's hook events. It knows no client: each has its own file here."""
+
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+EventName = Literal[
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PermissionRequest",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "other",
+]
+
+
+class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook event, read from a client's payload. Text fields are "" where the client said nothing.
+
+    `native_name` is the event's name in the client's own words, which its answer must repeat. `source` is why a
+    session started (startup, resume, clear, compact, fork), `reason` why it ended; `prompt` is what a person sent.
+    """
+
+    client: str
+    name: EventName
+    native_name: str
+    session_id: str = ""
+    agent_id: str = ""
+    agent_type: str = ""
+    cwd: str = ""
+    permission_mode: str = ""
+    tool_name: str = ""
+    tool_input: dict[str, Any] = {}
+    tool_use_id: str = ""
+    tool_response: Any = None
+    source: str = ""
+    reason: str = ""
+    prompt: str = ""
+
+
+class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hook event is answered with, before any client's dialect. Empty fields are not sent.
+
+    `effect` is `none` for no opinion. `updated_input` is the full tool input. `context` goes to the model,
+    `system_message` to the person.
+    """
+
+    effect: Literal["none", "deny", "ask"] = "none"
+    reason: str = ""
+    updated_input: dict[str, Any] | None = None
+    context: str = ""
+    system_message: str = ""
+
+
+class Client(Protocol):
+    """One agent client: reads its payload, renders its answer."""
+
+    name: str
+    """The name in `/hooks/{client}`."""
+
+    def read(self, payload: dict[str, Any], event: str) -> HookEvent:
+        """Read a payload; `event` is the event's name from the URL, for payloads that do not say it.
+
+        Raises:
+            baton.kernel.base.errors.Invalid: when a field that the event needs has a wrong type.
+        """
+        ...
+
+    def render(self, event: str, answer: HookAnswer) -> dict[str, Any]:
+        """Render an answer to the native event name in the client's own dialect; `{}` is no opinion."""
+        ...
+
+
+def text(payload: dict[str, Any], *names: str) -> str:
+    """Read the first text field of these names; anything but a text counts as absent."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def tool_input_of(payload: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Read the tool's input; a client that has none to send may leave it out or send null."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}

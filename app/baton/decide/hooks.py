@@ -1,0 +1,99 @@
+"""One native hook event: which use case it is for, and what comes of it. It speaks no client's dialect."""
+
+import msgspec
+
+from baton.clients.event import HookAnswer, HookEvent
+from baton.decide.service import PreToolUse
+from baton.engine.call.verdict import Verdict
+from baton.kernel.base.caller import Caller
+from baton.people.permissions import reach
+from baton.records.pipeline.decision import Decision
+from baton.route.pipeline.pipeline import Routing
+from baton.route.pipeline.stage import Prompt
+from baton.sessions.service import Sessions, as_call
+
+
+class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer, the decision behind it if there was one, and what was unavailable."""
+
+    answer: HookAnswer = HookAnswer()
+    decision: Decision | None = None
+    degraded: tuple[str, ...] = ()
+
+
+class Hooks:
+    """Leads each event to its use case; an event without one gets no opinion."""
+
+    def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions, routing: Routing, route_prompts: bool) -> None:
+        self._pre_tool_use = pre_tool_use
+        self._sessions = sessions
+        self._routing = routing
+        self._route_prompts = route_prompts
+
+    async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Serve one event."""
+        match event.name:
+            case "PreToolUse":
+                decision = await self._pre_tool_use.decide(caller, as_call(caller, event))
+                return HookOutcome(answer=answer_of(decision.verdict), decision=decision, degraded=decision.degraded)
+            case "PermissionRequest":
+                return await self._permission(caller, event)
+            case "SessionStart":
+                started = await self._sessions.start(caller, event)
+                self._expect_prompts(caller, event)
+                answer = HookAnswer(context=started.context, system_message=started.notice)
+                return HookOutcome(answer=answer, degraded=started.degraded)
+            case "SessionEnd":
+                return HookOutcome(degraded=await self._sessions.end(caller, event))
+            case "PostToolUse":
+                return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
+            case "UserPromptSubmit":
+                return await self._prompted(caller, event)
+            case "SubagentStop":
+                return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
+            case _:
+                return HookOutcome()
+
+    def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
+        if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
+            call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+            self._routing.expect(caller.principal, call.project)
+
+    async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Give a prompt's context; a local model's answer takes the agent's place where the operator wants that."""
+        if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
+            self._sessions.prompted(caller, event)
+            return HookOutcome()
+        call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+        prompt = Prompt(
+            text=event.prompt,
+            principal=caller.principal,
+            client=event.client,
+            session_id=event.session_id,
+            agent_id=event.agent_id or self._sessions.handed(caller.principal, call.project, event.session_id),
+            project=call.project,
+        )
+        route = await self._routing.route(caller, event, prompt)
+        degraded = tuple(route.degraded)
+        if route.delegated is not None and route.delegated.bypass:
+            return HookOutcome(answer=HookAnswer(effect="deny", reason=route.delegated.text), degraded=degraded)
+        return HookOutcome(answer=HookAnswer(context=route.additional_context), degraded=degraded)
+
+    async def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        """Answer a permission dialog: what the rules deny is denied here too; the rest is the person's to say."""
+        if caller.disabled:
+            return HookOutcome()
+        verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
+        return HookOutcome(answer=answer_of(verdict) if verdict.effect == "deny" else HookAnswer())
+
+
+def answer_of(verdict: Verdict) -> HookAnswer:
+    """Give a verdict as a hook's answer: an allow is no opinion, since it must not skip the person's own prompt."""
+    softened = any(hit.effect == "guidance" for hit in verdict.hits)
+    context = "\n".join(filter(None, (verdict.guidance, verdict.suggestion))) if softened else ""
+    return HookAnswer(
+        effect=verdict.effect if verdict.effect in ("deny", "ask") else "none",
+        reason=verdict.reason,
+        updated_input=verdict.updated_input,
+        context=context,
+    )

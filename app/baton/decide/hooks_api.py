@@ -1,0 +1,131 @@
+"""`POST /hooks/{client}`: any event of a client in, that client's own dialect out. It never answers an error.
+
+To a client, anything but a 2xx means that the tool runs; so a body that cannot be read gets the answer which the
+caller configured for failures, and is counted.
+"""
+
+import logging
+
+from baton.clients.event import Client, HookAnswer
+from baton.clients.last_heard import ClientsSeen
+from baton.clients.registry import CLIENTS
+from baton.decide.api import decision_headers, header_text
+from baton.decide.hooks import HookOutcome, Hooks
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import BatonError, Forbidden, Unauthenticated, UnknownClient
+from baton.kernel.http.asgi import Headers, Request, Response
+from baton.kernel.http.json_io import decode_object, encode
+from baton.people.callers import PROTOCOL, CallerReader
+from baton.records.pipeline.counters import Counters
+
+MAX_BODY = 64 << 20
+PATH = "/hooks/"
+
+log = logging.getLogger(__name__)
+
+
+class HooksEndpoint:
+    """Reads a client's event, has it served, renders the answer in the client's dialect."""
+
+    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientsSeen) -> None:
+        self._callers = callers
+        self._service = service
+        self._counters = counters
+        self._seen = seen
+
+    async def answer(self, request: Request, caller: Caller) -> Response:
+        """Answer one event."""
+        client = _client(request)
+        event = client.read(decode_object(request.body), request.parameter("event"))
+        self._seen.note(caller.principal, client.name, caller.protocol)
+        outcome = await self._service.handle(caller, event)
+        body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
+        return Response(encode(body), 200, _headers(outcome, caller))
+
+    def failed(self, request: Request, error: BatonError) -> Response:
+        """Answer an event that could not be served: allow, or block what is about to run."""
+        try:
+            client = _client(request)
+        except UnknownClient as unknown:
+            return Response(b"{}", 200, [(b"baton-error", header_text(unknown.detail))])
+        on_failure = self._callers.on_failure(request.headers)
+        self._counters.failed(client.name, on_failure, error.code)
+        log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)
+        event = request.parameter("event")
+        answer, degraded = HookAnswer(), b"request"
+        refused = isinstance(error, Unauthenticated | Forbidden)
+        if isinstance(error, Unauthenticated):
+            self._counters.token_refused(f"token {error.token_id}" if error.token_id else f"address {request.address}")
+        if refused:
+            event = _event(client, request)
+            answer, degraded = HookAnswer(system_message=_unguarded(error)), b"token"
+        if on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
+            reason = _unknown(error) if refused else _refusal(error)
+            answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)
+        headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", degraded)]
+        return Response(encode(client.render(event, answer)), 200, headers)
+
+
+def _client(request: Request) -> Client:
+    name = request.path.removeprefix(PATH)
+    client = CLIENTS.get(name)
+    if client is None:
+        raise UnknownClient(f"`{name}` is not a client that Baton speaks to; allowed: {', '.join(sorted(CLIENTS))}")
+    return client
+
+
+def _refusal(error: BatonError) -> str:
+    return (
+        f"Baton refused this call because it could not read it: {error.detail}. This project asks to block when no"
+        " decision can be made (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to look at"
+        " `baton status`."
+    )
+
+
+def _event(client: Client, request: Request) -> str:
+    """Name the event of a call that nobody has read yet."""
+    try:
+        return client.read(decode_object(request.body), request.parameter("event")).native_name
+    except BatonError:
+        return request.parameter("event")
+
+
+def _unguarded(error: BatonError) -> str:
+    known = isinstance(error, Forbidden)
+    return (
+        f"BATON {'DECIDES NOTHING FOR THIS TOKEN' if known else 'DOES NOT KNOW YOU'}: {error.detail}. Until then no rule of your team is asked before a tool runs, unless"
+        " this project blocks without one (BATON_ON_FAILURE=block). `baton doctor` looks for the cause."
+    )
+
+
+def _unknown(error: BatonError) -> str:
+    return (
+        f"Baton refused this call because it decides none for this token: {error.detail}. This project asks to block"
+        " when no decision can be made (BATON_ON_FAILURE=block). Tell the person to run `baton doctor`."
+    )
+
+
+def _with_protocol(answer: HookAnswer, caller: Caller, event: str) -> HookAnswer:
+    if event != "SessionStart" or caller.protocol in {"", PROTOCOL}:
+        return answer
+    older = "hooks" if caller.protocol < PROTOCOL else "server"
+    notice = (
+        f"Baton's {older} should be updated: the hooks speak protocol {caller.protocol}, the server {PROTOCOL}. "
+        + ("Run `baton hooks install`." if older == "hooks" else "Decisions are made all the same.")
+    )
+    return HookAnswer(
+        effect=answer.effect,
+        reason=answer.reason,
+        updated_input=answer.updated_input,
+        context=answer.context,
+        system_message=" ".join(filter(None, (answer.system_message, notice))),
+    )
+
+
+def _headers(outcome: HookOutcome, caller: Caller) -> Headers:
+    if outcome.decision is not None:
+        return decision_headers(outcome.decision, debug=caller.debug)
+    headers: Headers = [(b"baton-protocol", PROTOCOL.encode())]
+    if outcome.degraded:
+        headers.append((b"baton-degraded", ",".join(outcome.degraded).encode()))
+    return headers

@@ -1,0 +1,125 @@
+"""`POST /session-start`, `/session-end` and `/post-tool-use`: the typed events beside `/pre-tool-use`."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from baton.clients.event import EventName, HookEvent
+from baton.engine.call.modes import Mode
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Invalid
+from baton.kernel.http.asgi import Request, Response
+from baton.kernel.http.fields import optional_count, optional_text, required_object, required_text
+from baton.kernel.http.json_io import decode_object, encode
+from baton.sessions.service import Sessions
+
+SOURCES = ["startup", "resume", "clear", "compact", "fork"]
+
+
+class ModeView(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode in force and where it comes from."""
+
+    enabled: bool
+    level: Literal["strict", "guidance"]
+    scope: str
+    auto_activated: bool
+    activated_at: datetime | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, mode: Mode) -> "ModeView":
+        """Show a mode as the API does."""
+        return cls(
+            enabled=mode.enabled,
+            level=mode.level,
+            scope=mode.scope,
+            auto_activated=mode.auto_activated,
+            activated_at=mode.activated_at or UNSET,
+        )
+
+
+class SessionStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a starting session is told."""
+
+    mode: ModeView
+    additional_context: str | UnsetType = UNSET
+    """The orchestrator's directives; absent while the mode is off."""
+    message: str | UnsetType = UNSET
+    """A word to the person."""
+    degraded: tuple[str, ...]
+
+
+class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
+    """The event was noted."""
+
+    ok: Literal[True] = True
+    degraded: tuple[str, ...] = ()
+
+
+class SessionEventsEndpoint:
+    """Reads the three events and has them served."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def start(self, request: Request, caller: Caller) -> Response:
+        """Answer a session's start."""
+        payload, caller = _read(request, caller)
+        event = read_event(payload, "SessionStart")
+        if event.source and event.source not in SOURCES:
+            raise Invalid("source", f"is `{event.source}`", SOURCES)
+        work_items = optional_count(payload, "work_items", "workItems")
+        if work_items is not None:
+            caller = msgspec.structs.replace(caller, work_items=work_items)
+        started = await self._sessions.start(caller, event)
+        answer = SessionStartAnswer(
+            mode=ModeView.of(started.mode),
+            additional_context=started.context or UNSET,
+            message=started.notice or UNSET,
+            degraded=started.degraded,
+        )
+        return Response(encode(answer))
+
+    async def end(self, request: Request, caller: Caller) -> Response:
+        """Answer a session's end."""
+        payload, caller = _read(request, caller)
+        return Response(
+            encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd"))))
+        )
+
+    async def tool_used(self, request: Request, caller: Caller) -> Response:
+        """Answer the end of a tool call."""
+        payload, caller = _read(request, caller)
+        required_text(payload, "tool_name", "toolName")
+        event = read_event(payload, "PostToolUse")
+        return Response(encode(Acknowledged(degraded=await self._sessions.tool_used(caller, event))))
+
+
+def _read(request: Request, caller: Caller) -> tuple[dict[str, Any], Caller]:
+    payload = decode_object(request.body)
+    project = optional_text(payload, "project")
+    return payload, msgspec.structs.replace(caller, project=project) if project else caller
+
+
+def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
+    """Read an event's payload.
+
+    Raises:
+        baton.kernel.base.errors.Invalid: naming the field that is missing or of a wrong type.
+    """
+    return HookEvent(
+        client="api",
+        name=name,
+        native_name=name,
+        session_id=required_text(payload, "session_id", "sessionId"),
+        agent_id=optional_text(payload, "agent_id", "agentId"),
+        agent_type=optional_text(payload, "agent_type", "agentType"),
+        cwd=optional_text(payload, "cwd", "directory"),
+        tool_name=optional_text(payload, "tool_name", "toolName"),
+        tool_input=required_object(payload, "tool_input", "toolInput"),
+        tool_use_id=optional_text(payload, "tool_use_id", "toolUseId"),
+        tool_response=payload.get("tool_response", payload.get("toolResponse")),
+        source=optional_text(payload, "source"),
+        reason=optional_text(payload, "reason"),
+    )

@@ -1,0 +1,146 @@
+"""Events of jobs as server-sent events, from any number on. It reads no event itself: `services.job_streams` does."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, cast
+
+import anyio
+import msgspec
+from fastapi import APIRouter, Header, Path, Request
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
+from starlette.types import Receive, Scope, Send
+
+from baton.delegate.core.events_store import Event
+from baton.delegate.jobs.api import JobId
+from baton.delegate.jobs.streams import Wanted
+from baton.kernel.base.errors import Invalid, Unauthenticated
+from baton.kernel.http.paging import Text
+from baton.people.callers import CallerReader
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.registry import Services
+
+router = APIRouter(tags=["jobs"])
+PING_S = 15
+"""How often a silent stream shows that it is alive, in seconds."""
+GRACE_S = 3.0
+"""How long a stream has to end by itself when the server stops, in seconds."""
+SEND_S = 30.0
+"""Longest that a reader may keep an event waiting, in seconds."""
+LONGEST_NUMBER = 2**53
+LastEventId = Annotated[
+    str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event that was read.")
+]
+_EXAMPLE = 'id: 1\nevent: job.state\ndata: {"job":"job_1","no":1,"state":"queued"}\n\n'
+_EVENT = {
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""What one event is; OpenAPI 3.2's key, which says nothing to readers of 3.1."""
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": (
+            "Events of the types `session.update`, `job.state`, `permission.requested`, `permission.resolved`,"
+            " `agent.session` and `workspace.diff`, each with its number as `id` and a JSON object as `data`."
+        ),
+        "content": {"text/event-stream": {"itemSchema": _EVENT, "example": _EXAMPLE}},
+    }
+}
+
+
+@router.get(
+    "/jobs/{job_id}/events", operation_id="stream_job_events", response_class=EventSourceResponse, responses=_STREAM
+)
+async def stream_job_events(
+    request: Request, caller: CallerOf, services: ServicesOf, job_id: JobId, last_event_id: LastEventId = ""
+) -> EventSourceResponse:
+    """Stream a job's events from its first on, or after `Last-Event-ID`; it ends after the job's last event."""
+    after = _number(last_event_id)
+    job = await services.delegation.jobs.get(caller.principal, job_id)
+    stopping = anyio.Event()
+    events = services.delegation.streams.of_job(job, after, _wanted(request, services, stopping))
+    return _answer(_lines(events, of_session=False), stopping)
+
+
+@router.get(
+    "/sessions/{session_id}/events",
+    operation_id="stream_session_events",
+    response_class=EventSourceResponse,
+    responses=_STREAM,
+)
+async def stream_session_events(
+    request: Request,
+    caller: CallerOf,
+    services: ServicesOf,
+    session_id: Annotated[str, Path(max_length=1_024)],
+    user: Text = "",
+    last_event_id: LastEventId = "",
+) -> EventSourceResponse:
+    """Stream the events of all jobs of a session, numbered through; it ends with the server or the token."""
+    after = _number(last_event_id)
+    found = await services.delegation.agent_modes.get(caller.principal, session_id, user, fresh=False)
+    stopping = anyio.Event()
+    wanted = _wanted(request, services, stopping)
+    organisation = caller.principal.organisation
+    events = services.delegation.streams.of_session(organisation, found.user, session_id, after, wanted)
+    return _answer(_lines(events, of_session=True), stopping)
+
+
+class _Stream(EventSourceResponse):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the end, or until the reader has taken nothing for too long, which is no fault of ours."""
+        with contextlib.suppress(SendTimeoutError):
+            await super().__call__(scope, receive, send)
+
+
+def _answer(lines: AsyncIterator[ServerSentEvent], stopping: anyio.Event) -> EventSourceResponse:
+    return _Stream(
+        lines, ping=PING_S, sep="\n", send_timeout=SEND_S, shutdown_event=stopping, shutdown_grace_period=GRACE_S
+    )
+
+
+async def _lines(events: AsyncIterator[Event], *, of_session: bool) -> AsyncIterator[ServerSentEvent]:
+    async for event in events:
+        data = {
+            "job": event.job_id,
+            "no": event.no,
+            "session_no": event.session_no,
+            "attempt": event.attempt,
+            "at": event.at,
+        }
+        yield ServerSentEvent(
+            data=msgspec.json.encode(event.body | data).decode(),
+            event=event.type,
+            id=str(event.session_no if of_session else event.no),
+            sep="\n",
+        )
+
+
+def _wanted(request: Request, services: Services, stopping: anyio.Event) -> Wanted:
+    """Tell whether a stream should go on: until the server leaves, or the token is refused."""
+    reader = cast("CallerReader", request.app.state.callers)
+    headers = dict(request.scope["headers"])
+
+    def wanted() -> bool:
+        if stopping.is_set() or services.health.phase != "ready":
+            return False
+        try:
+            reader.read(headers)
+        except Unauthenticated:
+            return False
+        return True
+
+    return wanted
+
+
+def _number(last_event_id: str) -> int:
+    if not last_event_id:
+        return 0
+    if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > LONGEST_NUMBER:
+        raise Invalid("Last-Event-ID", f"is `{last_event_id}`; it is the id of an event, a number")
+    return int(last_event_id)

@@ -1,0 +1,94 @@
+"""`POST /delegate`: a task for a specialised agent. It runs nothing: a runner of the user's does."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from baton.delegate.core.protocol import PROVIDERS, acknowledgement
+from baton.delegate.jobs.bodies import JobModel
+from baton.delegate.jobs.new_job import (
+    LONGEST_KEY,
+    LONGEST_PROMPT,
+    LONGEST_S,
+    LONGEST_TEXT,
+    MOST_ATTEMPTS,
+    MOST_DEPENDENCIES,
+)
+from baton.delegate.jobs.service import NewJob
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import WORK
+from baton.spawn.api import MaybeText
+
+router = APIRouter(tags=["jobs"])
+IdempotencyKey = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=LONGEST_KEY,
+        description="The same key with the same task gives the job that it made; with another task it is refused.",
+    ),
+]
+
+
+def _or_first(provider: str | None) -> str:
+    """Take a null, which agents' tools send for what is left out, for the first of the providers."""
+    return PROVIDERS[0] if provider is None else provider
+
+
+class DelegateBody(BaseModel):
+    """The task. Without a session it has one of its own; without a workspace it runs in the runner's first one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_prompt: str = Field(
+        min_length=1, max_length=LONGEST_PROMPT, description="The exact instruction to pass to the delegated agent."
+    )
+    provider: Annotated[Annotated[str, Field(max_length=100)] | None, AfterValidator(_or_first)] = Field(
+        PROVIDERS[0],
+        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`.",
+    )
+    description: MaybeText = Field("", description="One line for people.")
+    session_id: str = Field("", max_length=LONGEST_TEXT, description="The session that delegates.")
+    workspace: str = Field("", max_length=LONGEST_TEXT, description="An alias that the runner knows.")
+    approval: Literal["none", "ask"] = Field("none", description="`ask` waits for a person's approval.")
+    isolation: Literal["in_place", "worktree"] = Field("in_place", description="`worktree` works on a copy.")
+    depends_on: list[str] = Field(
+        [], max_length=MOST_DEPENDENCIES, description="Your jobs that must have completed before."
+    )
+    graph: str = Field("", max_length=200, description="A task graph that the job is counted with.")
+    model: str = Field("", max_length=200, description="The agent's model; its own default without it.")
+    timeout_s: int = Field(300, ge=1, le=LONGEST_S, description="Seconds that the agent may take.")
+    max_attempts: int = Field(
+        1, ge=1, le=MOST_ATTEMPTS, description="Attempts if the runner is lost; above 1 only in a worktree."
+    )
+
+
+class DelegatedModel(BaseModel):
+    """The confirmation for whoever delegates, and the job."""
+
+    acknowledgement: str
+    job: JobModel
+
+
+@router.post(
+    "/delegate",
+    operation_id="delegate",
+    status_code=202,
+    response_model_exclude_none=True,
+    dependencies=[WORK],
+)
+async def delegate(
+    caller: CallerOf, services: ServicesOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
+) -> DelegatedModel:
+    """Route a coding task to a specialised agent; its answers stream from `/jobs/{id}/events`."""
+    fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on"})
+    new = NewJob(
+        **fields,
+        prompt=body.user_prompt,
+        graph_id=body.graph,
+        depends_on=tuple(body.depends_on),
+        project=caller.project,
+    )
+    job = await services.delegation.jobs.submit(caller.principal, new, idempotency_key=idempotency_key)
+    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.of(job))

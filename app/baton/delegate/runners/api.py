@@ -1,0 +1,267 @@
+"""`/runners`: the long poll of runners, what they tell, what they ask. It starts no agent."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.delegate.core.runners_store import Runner
+from baton.delegate.jobs.api import JobId
+from baton.delegate.jobs.bodies import JobErrorModel, UsageModel
+from baton.delegate.runners.permissions import Request as Asked
+from baton.delegate.runners.progress import Finish, Told, Usage
+from baton.delegate.runners.service import LEASE, Held, Poll
+from baton.delegate.runners.service import Lease as LeaseOf
+from baton.kernel.base.errors import StoreUnavailable
+from baton.people.dependencies import ArrivedAt, CallerOf, ServicesOf
+
+router = APIRouter(tags=["runners"])
+RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+MOST = 1_000
+Name = Annotated[str, Field(max_length=200)]
+
+
+class RunnerModel(BaseModel):
+    """A machine that runs jobs: what it offers, how many jobs it has, when it was last heard of."""
+
+    user: str
+    id: str
+    name: str
+    version: str
+    providers: list[str]
+    workspaces: list[str]
+    slots: int
+    active: int
+    shared: bool
+    last_seen: datetime
+
+    @classmethod
+    def of(cls, runner: Runner) -> "RunnerModel":
+        """Show a runner as the API does."""
+        return cls.model_validate(runner, from_attributes=True)
+
+
+class RunnersModel(BaseModel):
+    """Runners, the one heard of last first."""
+
+    items: list[RunnerModel]
+
+
+class HeldBody(BaseModel):
+    """A job that the runner has, by the token of its lease."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: Name
+    attempt: int = Field(ge=0, le=2**31 - 1)
+    token: Name
+
+
+class PollBody(BaseModel):
+    """What a runner says of itself; `boot_id` is new each time it starts, `slots` are free now."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    boot_id: str = Field(min_length=1, max_length=200)
+    name: Name = ""
+    version: Name = ""
+    slots: int = Field(ge=0, le=MOST)
+    wait_s: float = Field(20, ge=0, le=20, description="How long to wait for news, in seconds.")
+    shared: bool = Field(False, description="Whether it takes jobs of its owner's team.")
+    providers: list[Name] = Field(max_length=100)
+    workspaces: list[Name] = Field(max_length=MOST)
+    active: list[HeldBody] = Field([], max_length=MOST)
+    acked_commands: list[Name] = Field([], max_length=MOST)
+
+
+class LeaseModel(BaseModel):
+    """A job for this runner; the token proves that it has it."""
+
+    job: str
+    attempt: int
+    token: str
+    session_id: str
+    provider: str
+    workspace: str
+    isolation: str
+    prompt: str
+    system_prompt: str
+    model: str
+    thinking_budget: int | None
+    timeout_s: int
+    agent_session: str
+    agent_type: str
+
+    @classmethod
+    def of(cls, lease: LeaseOf) -> "LeaseModel":
+        """Show a lease to its runner."""
+        job = {name: getattr(lease.job, name) for name in lease.job.__struct_fields__}
+        return cls.model_validate(
+            job | {"job": lease.job.id, "token": lease.token, "agent_session": lease.agent_session}
+        )
+
+
+class CommandModel(BaseModel):
+    """What the runner is to do; it comes with every answer until it is acknowledged."""
+
+    id: str
+    job: str
+    attempt: int
+    kind: Literal["cancel", "permission"]
+    body: dict[str, object]
+
+
+class NewsModel(BaseModel):
+    """The answer to a poll; agents of jobs in `lost` are to be ended."""
+
+    jobs: list[LeaseModel]
+    commands: list[CommandModel]
+    lost: list[str]
+    lease_s: int
+
+
+class EventBody(BaseModel):
+    """One event by the runner's own number, which counts from 1 in each attempt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seq: int = Field(ge=1, le=2**31 - 1)
+    type: Name
+    body: dict[str, object]
+
+
+class FinishBody(BaseModel):
+    """How the attempt ended."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["completed", "failed", "cancelled"]
+    output: str = ""
+    usage: UsageModel | None = None
+    error: JobErrorModel | None = None
+
+
+class EventsBody(BaseModel):
+    """Events, and at last the end."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: int = Field(ge=0, le=2**31 - 1)
+    token: Name
+    events: list[EventBody] = Field([], max_length=MOST)
+    finish: FinishBody | None = None
+
+
+class AcceptedModel(BaseModel):
+    """The number of the last event that is stored, and whether the job is to be cancelled."""
+
+    accepted: int
+    cancel: bool
+
+
+class AskedBody(BaseModel):
+    """What an agent asks leave for: the call, and how its client words it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    tool_name: str = Field(min_length=1, max_length=4_096)
+    tool_input: dict[str, object] = {}
+    title: str = Field("", max_length=10_000)
+    kind: Name = ""
+    options: list[dict[str, object]] = Field([], max_length=100)
+
+
+class AskBody(BaseModel):
+    """A question of an agent, with the proof of the lease."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: int = Field(ge=0, le=2**31 - 1)
+    token: Name
+    request: AskedBody
+
+
+class AnsweredModel(BaseModel):
+    """The answer so far; one that is `pending` comes later as a command."""
+
+    permission: str
+    answer: Literal["allow", "deny", "pending"]
+    reason: str
+
+
+@router.get("/runners", operation_id="list_runners")
+async def list_runners(caller: CallerOf, services: ServicesOf) -> RunnersModel:
+    """List the runners: your own, your team's as its lead, or all."""
+    return RunnersModel(items=[RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)])
+
+
+@router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
+async def poll_runner(
+    request: Request, caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, runner_id: RunnerId, body: PollBody
+) -> NewsModel:
+    """Renew a runner's leases, and wait for jobs, commands and losses."""
+    if services.health.phase != "ready":
+        raise StoreUnavailable("this server is leaving; poll again in a moment")
+    poll = Poll(
+        **body.model_dump(exclude={"active", "providers", "workspaces", "acked_commands"}),
+        providers=tuple(body.providers),
+        workspaces=tuple(body.workspaces),
+        active=tuple(Held(**one.model_dump()) for one in body.active),
+        acked_commands=tuple(body.acked_commands),
+    )
+
+    async def gone() -> bool:
+        return services.health.phase != "ready" or await request.is_disconnected()
+
+    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, gone, arrived=arrived)
+    return NewsModel(
+        jobs=[LeaseModel.of(lease) for lease in news.jobs],
+        commands=[CommandModel.model_validate(one, from_attributes=True) for one in news.commands],
+        lost=news.lost,
+        lease_s=int(LEASE.total_seconds()),
+    )
+
+
+@router.post("/runners/{runner_id}/jobs/{job_id}/events", operation_id="post_job_events")
+async def post_job_events(
+    caller: CallerOf, services: ServicesOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
+) -> AcceptedModel:
+    """Tell what a job's agent did, and how it ended."""
+    events = [Told(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
+    found = await services.delegation.reports.report(
+        caller.principal,
+        runner_id,
+        job_id,
+        attempt=body.attempt,
+        token=body.token,
+        events=events,
+        finish=_finish(body.finish),
+    )
+    return AcceptedModel(accepted=found.accepted, cancel=found.cancel)
+
+
+@router.post("/runners/{runner_id}/jobs/{job_id}/permissions", operation_id="ask_job_permission")
+async def ask_job_permission(
+    caller: CallerOf, services: ServicesOf, runner_id: RunnerId, job_id: JobId, body: AskBody
+) -> AnsweredModel:
+    """Ask leave for a call of a job's agent: the rules answer first, then a person."""
+    asked = Asked(**body.request.model_dump())
+    found = await services.delegation.permissions.ask(
+        caller.principal, runner_id, job_id, attempt=body.attempt, token=body.token, request=asked
+    )
+    return AnsweredModel(permission=found.permission, answer=found.answer, reason=found.reason)
+
+
+def _finish(body: FinishBody | None) -> Finish | None:
+    if body is None:
+        return None
+    usage = body.usage or UsageModel()
+    error = body.error or JobErrorModel(code="", detail="")
+    return Finish(
+        state=body.state,
+        output=body.output,
+        usage=Usage(**usage.model_dump()),
+        error_code=error.code,
+        error_detail=error.detail,
+    )

@@ -1,0 +1,80 @@
+"""`/jobs/{id}/permissions`: what a delegated agent asked leave for, and a person's answer. The rules answer before."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.delegate.core.permissions_store import JobPermission
+from baton.delegate.jobs.api import JobId
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import WORK
+
+router = APIRouter(tags=["jobs"])
+
+
+class JobPermissionModel(BaseModel):
+    """One thing that an agent asked leave for; nobody's answer until `deadline` is a denial."""
+
+    id: str
+    job: str
+    attempt: int
+    request: dict[str, object]
+    state: Literal["pending", "allowed", "denied"]
+    decided_by: str
+    decided_user: str
+    decision_id: str
+    reason: str
+    created_at: datetime
+    deadline: datetime
+    decided_at: datetime | None = None
+
+    @classmethod
+    def of(cls, permission: JobPermission) -> "JobPermissionModel":
+        """Show a permission as the API does."""
+        fields = {name: getattr(permission, name) for name in permission.__struct_fields__}
+        return cls.model_validate(fields | {"job": permission.job_id})
+
+
+class JobPermissionsModel(BaseModel):
+    """All that a job asked leave for, the oldest first."""
+
+    items: list[JobPermissionModel]
+
+
+class PermissionAnswerBody(BaseModel):
+    """A person's answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answer: Literal["allow", "deny"]
+    reason: str = Field("", max_length=1_000)
+
+
+@router.get("/jobs/{job_id}/permissions", operation_id="list_job_permissions", response_model_exclude_none=True)
+async def list_job_permissions(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobPermissionsModel:
+    """List what a job's agent asked leave for."""
+    job = await services.delegation.jobs.get(caller.principal, job_id)
+    found = await services.delegation.permissions.find(job)
+    return JobPermissionsModel(items=[JobPermissionModel.of(one) for one in found])
+
+
+@router.post(
+    "/jobs/{job_id}/permissions/{permission_id}",
+    operation_id="answer_job_permission",
+    response_model_exclude_none=True,
+    dependencies=[WORK],
+)
+async def answer_job_permission(
+    caller: CallerOf,
+    services: ServicesOf,
+    job_id: JobId,
+    permission_id: Annotated[str, Path(max_length=200)],
+    body: PermissionAnswerBody,
+) -> JobPermissionModel:
+    """Allow or deny what an agent asked leave for."""
+    found = await services.delegation.permissions.answer(
+        caller.principal, job_id, permission_id, allow=body.answer == "allow", reason=body.reason
+    )
+    return JobPermissionModel.of(found)

@@ -1,0 +1,180 @@
+"""Judges whether an agent may be started: metadata, tools, hierarchy, in this order. It starts nothing.
+
+The tables are the rosters' rows. Which task may start when is judged by `task_graph`, how it starts is planned here.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from baton.engine.agents.plan import Plan, plan, tools_of
+from baton.engine.agents.rosters import AgentMatch, Rosters
+from baton.engine.text.globs import any_of
+from baton.engine.text.yaml_lines import did_you_mean
+
+METADATA = ("delegation_reason", "expected_outcome", "required_tools")
+"""What an orchestrator must say of every agent that it starts."""
+ORCHESTRATOR = "orchestrator"
+WORKER = "worker"
+
+RefusalCode = Literal[
+    "already_spawned",
+    "conflict",
+    "hierarchy",
+    "missing_metadata",
+    "parallel_window",
+    "tool_not_allowed",
+    "unknown_agent",
+    "wrong_wave",
+]
+
+
+class Spawn(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent to start, and by whom. `model` stands in for the roster's, `thinking_budget` is in tokens (0: none)."""
+
+    agent_type: str
+    prompt: str = ""
+    description: str = ""
+    spawning_agent: str = ""
+    delegation_reason: str = ""
+    expected_outcome: str = ""
+    required_tools: tuple[str, ...] = ()
+    model: str = ""
+    thinking_budget: int = 0
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an agent may not be started: a stable code, a text, the fields at fault, what was given and is allowed."""
+
+    code: RefusalCode
+    detail: str
+    fields: tuple[str, ...] = ()
+    given: dict[str, Any] = msgspec.field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
+
+
+def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
+    """Judge a start by the rosters that are asked, and plan it if it is allowed."""
+    found = target(rosters, spawn.agent_type)
+    if isinstance(found, Refusal):
+        return found
+    refusal = refuse(rosters, spawn, found)
+    if refusal is not None:
+        return refusal
+    return plan(
+        rosters.by_id[found.roster],
+        found,
+        task_id=task_id,
+        prompt=spawn.prompt,
+        model=spawn.model,
+        thinking_budget=spawn.thinking_budget,
+        notes=_notes(rosters, spawn.spawning_agent),
+    )
+
+
+def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
+    """Tell what speaks against the start of an agent that is known; None if nothing does."""
+    spawner = _resolved(rosters, spawn.spawning_agent)
+    role = spawner.row.role if spawner else ""
+    return (
+        (_metadata(spawn) if role == ORCHESTRATOR else None)
+        or _tools(spawn, found)
+        or (_hierarchy(rosters, spawn, found) if role == WORKER else None)
+    )
+
+
+def target(rosters: Rosters, agent_type: str) -> AgentMatch | Refusal:
+    """Find the agent that is to be started in the rosters that are asked, or say that there is none."""
+    found = known(rosters, agent_type)
+    if found is not None:
+        return found
+    names = agents(rosters)
+    asked = ", ".join(f"`{name}`" for name in rosters.order)
+    if _resolved(rosters, agent_type) is not None:
+        detail = f"`{agent_type}` is a skill, not an agent; run it in the thread itself"
+    else:
+        detail = f"agent `{agent_type}` stands in no roster that was asked ({asked}){did_you_mean(agent_type, names)}"
+    return Refusal(
+        code="unknown_agent",
+        detail=detail,
+        fields=("agent_type",),
+        given={"agent_type": agent_type, "rosters": list(rosters.order)},
+        allowed=tuple(names),
+    )
+
+
+def known(rosters: Rosters, agent_type: str) -> AgentMatch | None:
+    """Find an agent that can be started in the rosters that are asked; None for a skill, too."""
+    found = _resolved(rosters, agent_type)
+    return None if found is None or found.skill else found
+
+
+def agents(rosters: Rosters) -> list[str]:
+    """Name the agents that can be started, in order of the alphabet."""
+    return sorted({name for roster in rosters.order for name in rosters.by_id[roster].agents if name[:1] != "_"})
+
+
+def _resolved(rosters: Rosters, name: str) -> AgentMatch | None:
+    return rosters.resolve(name) if name and not name.startswith("_") else None
+
+
+def _metadata(spawn: Spawn) -> Refusal | None:
+    given: dict[str, Any] = {
+        "delegation_reason": spawn.delegation_reason,
+        "expected_outcome": spawn.expected_outcome,
+        "required_tools": [tool for tool in spawn.required_tools if _says(tool)],
+    }
+    missing = tuple(name for name, value in given.items() if not (_says(value) if isinstance(value, str) else value))
+    if not missing:
+        return None
+    named = ", ".join(f"`{name}`" for name in missing)
+    return Refusal(
+        code="missing_metadata",
+        detail=f"orchestrator `{spawn.spawning_agent}` must say why it starts `{spawn.agent_type}`; missing: {named}",
+        fields=missing,
+        given={"spawning_agent": spawn.spawning_agent} | given,
+        allowed=METADATA,
+    )
+
+
+def _says(text: str) -> bool:
+    """Tell whether a text has a character that can be seen."""
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
+def _tools(spawn: Spawn, found: AgentMatch) -> Refusal | None:
+    allowed = tools_of(found.row)
+    if not allowed:
+        return None
+    match = any_of(allowed)
+    outside = [tool for tool in spawn.required_tools if _says(tool) and not match(tool)]
+    if not outside:
+        return None
+    named, has = (", ".join(f"`{tool}`" for tool in tools) for tools in (outside, allowed))
+    return Refusal(
+        code="tool_not_allowed",
+        detail=f"agent `{found.name}` has no {named}; allowed: {has}",
+        fields=("required_tools",),
+        given={"agent_type": spawn.agent_type, "required_tools": list(spawn.required_tools)},
+        allowed=allowed,
+    )
+
+
+def _hierarchy(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal:
+    rows = ((name, row) for roster in rosters.order for name, row in rosters.by_id[roster].agents.items())
+    orchestrators = tuple(sorted({name for name, row in rows if row and row.role == ORCHESTRATOR}))
+    named = ", ".join(f"`{name}`" for name in orchestrators)
+    kind = found.row.role or "agent"
+    return Refusal(
+        code="hierarchy",
+        detail=f"worker `{spawn.spawning_agent}` cannot spawn {kind} `{found.name}`; allowed: {named}",
+        fields=("spawning_agent",),
+        given={"spawning_agent": spawn.spawning_agent, "agent_type": spawn.agent_type},
+        allowed=orchestrators,
+    )
+
+
+def _notes(rosters: Rosters, spawner: str) -> tuple[str, ...]:
+    if not spawner or _resolved(rosters, spawner) is not None:
+        return ()
+    return (f"`{spawner}` stands in no roster that was asked; neither its metadata nor its rank was judged",)

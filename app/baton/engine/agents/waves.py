@@ -1,0 +1,162 @@
+"""Judges when a task of a graph may start: once, in its wave, within the window of its wave's first. It keeps no time.
+
+Moments are the caller's. A start at exactly the end of the window is in time.
+"""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from baton.engine.agents.judge import Refusal
+from baton.engine.agents.task_graph import WAITING, Graph, Task, current_wave, settled
+
+BreachKind = Literal["wrong_wave", "parallel_window", "reopened"]
+
+
+class Breach(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of the waves that was broken and let pass: by the level `guidance`, or as a wave was opened again."""
+
+    kind: BreachKind
+    task: str
+    wave: int
+    detail: str
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """The graph with the task started, and the rule that this broke, if any."""
+
+    graph: Graph
+    breach: Breach | None = None
+
+
+def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refusal | Admitted:
+    """Start a task now, or tell why it may not start. `auto` is the server's own start of what is left of a wave."""
+    task = graph.tasks[name]
+    if task.state not in WAITING:
+        return _not_waiting(task)
+    refusal = _too_early(graph, task) if task.state == "blocked" else None
+    if refusal is None and not auto:
+        refusal = _too_late(graph, task, at)
+    if refusal is not None and graph.level == "strict":
+        return refusal
+    started = msgspec.structs.replace(task, state="running", spawned_at=at, auto=auto)
+    windows = list(graph.windows)
+    if windows[task.wave] is None and task.state == "pending":
+        windows[task.wave] = at
+    breach = None
+    if refusal is not None:
+        kind: BreachKind = "wrong_wave" if refusal.code == "wrong_wave" else "parallel_window"
+        breach = Breach(kind=kind, task=name, wave=task.wave, detail=refusal.detail)
+    tasks = {**graph.tasks, name: started}
+    return Admitted(graph=msgspec.structs.replace(graph, tasks=tasks, windows=tuple(windows)), breach=breach)
+
+
+def reopen(graph: Graph, wave: int, at: datetime) -> Admitted | str:
+    """Open a wave again whose window has closed with tasks left, or tell why this cannot be."""
+    opened = graph.windows[wave]
+    left = _held(graph, wave)
+    if opened is None:
+        return f"wave {wave + 1} has not been opened yet; spawn its tasks"
+    if not left:
+        return f"wave {wave + 1} has no task left that its window keeps from starting"
+    if at <= _closes(graph, opened):
+        return f"the window of wave {wave + 1} is still open; spawn its tasks"
+    windows = tuple(None if number == wave else moment for number, moment in enumerate(graph.windows))
+    breach = Breach(kind="reopened", task="", wave=wave, detail=f"wave {wave + 1} was opened again for {_quoted(left)}")
+    return Admitted(graph=msgspec.structs.replace(graph, windows=windows), breach=breach)
+
+
+def due(graph: Graph, at: datetime) -> list[str]:
+    """Name the tasks that the server itself must start now: what is left of waves whose window has closed."""
+    if graph.on_window_close != "auto_spawn":
+        return []
+    return [
+        task.name
+        for wave, opened in enumerate(graph.windows)
+        if opened is not None and at > _closes(graph, opened)
+        for task in _held(graph, wave)
+    ]
+
+
+def closes_at(graph: Graph) -> datetime | None:
+    """Tell when the server must look at the graph again: the first window to close with tasks left; None for never."""
+    if graph.on_window_close != "auto_spawn":
+        return None
+    open_ones = (_closes(graph, at) for wave, at in enumerate(graph.windows) if at is not None and _held(graph, wave))
+    return min(open_ones, default=None)
+
+
+def startable(graph: Graph) -> list[str]:
+    """Name the tasks that may start now, in the order of the graph."""
+    return [task.name for task in settled(graph, None).tasks.values() if task.state == "pending"]
+
+
+def _not_waiting(task: Task) -> Refusal:
+    given = {"task": task.name, "state": task.state}
+    if task.state == "skipped":
+        detail = f"task `{task.name}` is skipped: {task.detail}"
+        return Refusal(code="conflict", detail=detail, fields=("task",), given=given)
+    detail = f"task `{task.name}` was spawned before; it is {task.state}"
+    return Refusal(code="already_spawned", detail=detail, fields=("task",), given=given)
+
+
+def _too_early(graph: Graph, task: Task) -> Refusal:
+    waits = [other for other in task.depends_on if graph.tasks[other].state != "completed"]
+    first = current_wave(graph.tasks)
+    if not waits:
+        waits = [one.name for one in graph.tasks.values() if one.wave == first and one.state != "completed"]
+    may = startable(graph)
+    expected = f"expected: {_names(may)} of wave {first + 1}" if may else f"wave {first + 1} has not ended"
+    return Refusal(
+        code="wrong_wave",
+        detail=f"task `{task.name}` of wave {task.wave + 1} waits for {_names(waits)}; {expected}",
+        fields=("task",),
+        given={"task": task.name, "wave": task.wave + 1, "current_wave": first + 1},
+        allowed=tuple(may),
+    )
+
+
+def _too_late(graph: Graph, task: Task, at: datetime) -> Refusal | None:
+    opened = graph.windows[task.wave]
+    if opened is None or at <= _closes(graph, opened) or task not in _held(graph, task.wave):
+        return None
+    late_ms = (at - opened) // timedelta(milliseconds=1)
+    peers = [one.name for one in graph.tasks.values() if one.wave == task.wave]
+    then = (
+        "the server starts what is left of it"
+        if graph.on_window_close == "auto_spawn"
+        else f"open it again by `waves/{task.wave + 1}/reopen`"
+    )
+    return Refusal(
+        code="parallel_window",
+        detail=f"task `{task.name}` comes {late_ms} ms after the first of wave {task.wave + 1}; expected: {_names(peers)}"
+        f" within {graph.window_ms} ms of each other; {then}",
+        fields=("task",),
+        given={"task": task.name, "wave": task.wave + 1, "after_ms": late_ms, "window_ms": graph.window_ms},
+        allowed=(),
+    )
+
+
+def _held(graph: Graph, wave: int) -> list[Task]:
+    """Give the waiting tasks of a wave that its window holds: those that could have started when it opened."""
+    opened = graph.windows[wave]
+    held = []
+    for task in graph.tasks.values():
+        if task.wave == wave and task.state == "pending":
+            ready = [moment for other in task.depends_on if (moment := graph.tasks[other].ended_at) is not None]
+            if opened is None or all(moment <= opened for moment in ready):
+                held.append(task)
+    return held
+
+
+def _closes(graph: Graph, opened: datetime) -> datetime:
+    return opened + timedelta(milliseconds=graph.window_ms)
+
+
+def _quoted(tasks: list[Task]) -> str:
+    return _names([task.name for task in tasks])
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,42 @@
+"""Which files a call works on, named so that two developers' copies of a project agree. It reads no shell line."""
+
+import posixpath
+import re
+from functools import lru_cache
+
+from baton.engine.call.call import ToolCall
+
+MOST = 20
+"""Files of one call that are looked at."""
+
+PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+"""Finds the files that a patch names."""
+_LONGEST_CACHED = 2_000
+
+
+def edited_paths(call: ToolCall) -> tuple[str, ...]:
+    """Name the files of an edit, a write, a patch or a read: relative to the project where they lie in it."""
+    named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
+    for value in call.tool_input.values():
+        if isinstance(value, str) and "*** Begin Patch" in value:
+            named += PATCHED.findall(value)
+    if not any(named):
+        return ()
+    root = call.project_root or call.cwd
+    return tuple(dict.fromkeys([_relative(path, call.cwd, root) for path in named if path and isinstance(path, str)]))[
+        :MOST
+    ]
+
+
+def _relative(path: str, cwd: str, root: str) -> str:
+    short = len(path) + len(cwd) + len(root) <= _LONGEST_CACHED
+    return _known_relative(path, cwd, root) if short else _new_relative(path, cwd, root)
+
+
+def _new_relative(path: str, cwd: str, root: str) -> str:
+    path = path.encode("utf-8", "replace").decode()  # what is half a surrogate pair names no file
+    whole = posixpath.normpath(posixpath.join(cwd, path))
+    return whole.removeprefix(posixpath.normpath(root or "/").rstrip("/") + "/")
+
+
+_known_relative = lru_cache(maxsize=4_096)(_new_relative)

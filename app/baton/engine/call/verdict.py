@@ -1,0 +1,66 @@
+"""What the engine says of a call. It does not render: each client has its own renderer in `baton.clients.registry`."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.engine.shell.model import Shell
+
+Level = Literal["off", "guidance", "strict"]
+EVERY = "*"
+"""Among lifted rules: every rule that the mode switches."""
+Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
+Decided = Literal["deny", "ask", "rewrite", "allow", "abstain"]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a decision depends on; the engine reads nothing else.
+
+    `history` holds the tool names of this session and agent before this call, oldest first; None when it could not
+    be read. `background_running` counts the session's background tasks, `other_editor` is the id of another live
+    session that has just edited the call's file ("" for none); both are None when they could not be read.
+    `lifted` names rules that a person has lifted for this session; one that is locked has its effect all the same.
+    """
+
+    call: ToolCall
+    level: Level = "off"
+    history: tuple[str, ...] | None = ()
+    background_running: int | None = 0
+    other_editor: str | None = ""
+    principal: Principal = Principal()
+    lifted: frozenset[str] = frozenset()
+
+
+class RuleHit(msgspec.Struct, frozen=True):
+    """A rule that matched, with the effect that it had.
+
+    `guidance` is a deny that the guidance level softened; a rule in `shadow`, or one that was
+    `lifted` for the session, was asked and changed nothing.
+    """
+
+    id: str
+    effect: Effect
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The engine's answer. Effect `abstain` means that no rule spoke: no opinion.
+
+    `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
+    `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
+    input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `blind` names the
+    facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
+    """
+
+    effect: Decided = "abstain"
+    rule: str = ""
+    hits: tuple[RuleHit, ...] = ()
+    reason: str = ""
+    guidance: str = ""
+    suggestion: str = ""
+    updated_input: dict[str, Any] | None = None
+    message: str = ""
+    shell: Shell | None = None
+    blind: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()

@@ -1,0 +1,68 @@
+"""Runs the tests that stand in a rule's file, on the code that decides. It reports failures and prints nothing."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import Facts, Level
+from baton.engine.policy.explain import trace
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.model import Case
+from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.rules.rule import Rule
+
+
+def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The tests of a rule that fail: where each stands in the file, and what happened instead."""
+    groups: tuple[tuple[Literal["match", "not_match"], list[str | Case]], ...] = (
+        ("match", rule.tests.match),
+        ("not_match", rule.tests.not_match),
+    )
+    for group, cases in groups:
+        for index, case in enumerate(cases):
+            text = _failure(policies, rule, case, wanted=group == "match")
+            if text:
+                yield ("tests", group, index), text
+
+
+def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool) -> str:
+    case = Case(bash=case) if isinstance(case, str) else case
+    if (case.bash is None) == (case.tool == ""):
+        return "a test needs either `bash` or `tool`"
+    facts = facts_of(case, rule)
+    context = Context(policies, facts)
+    found = trace(policies, rule, context, count_disabled=True)
+    name = case.bash if case.bash is not None else f"{case.tool} {case.input}"
+    if context.errors:
+        return f"in the test `{name[:120]}` the expression `when` fails; ask first: `has(call.input.x) && …`"
+    if found.matched is wanted:
+        return ""
+    if wanted:
+        return f"the test `{name[:120]}` should match and does not: {found.why}"
+    return f"the test `{name[:120]}` should not match and does"
+
+
+def facts_of(case: Case, rule: Rule) -> Facts:
+    """The facts that a test describes, completed by what the rule wants."""
+    who = case.who or ("subagent" if rule.who == "subagent" else "orchestrator")
+    level: Level = case.level or ("off" if not rule.modes else "strict" if "strict" in rule.modes else "guidance")
+    return Facts(
+        call=ToolCall(
+            client="test",
+            session_id="test",
+            tool_name="Bash" if case.bash is not None else case.tool,
+            tool_input={"command": case.bash} if case.bash is not None else case.input,
+            agent_id="agent" if who == "subagent" else "",
+            agent_type=case.agent_type,
+            cwd=case.cwd,
+            project_root=case.root,
+        ),
+        level=level,
+        history=tuple(case.history or ()),
+        background_running=case.background_running,
+        other_editor=case.other_editor,
+        principal=Principal(**msgspec.structs.asdict(case.principal)),
+    )

@@ -1,0 +1,69 @@
+"""Says of every rule whether it matched, and if not, what failed first. It decides nothing: it asks the same conditions."""
+
+import msgspec
+
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import rewritten
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.rules.rule import Rule, candidate
+from baton.engine.policy.rules.wording import task_tool
+
+
+class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule said of a call. `why` is "" for a rule that matched; one in `shadow` has no effect.
+
+    `when` is the rule's expression, as written.
+    """
+
+    id: str
+    decision: str
+    matched: bool
+    why: str = ""
+    shadow: bool = False
+    when: str = ""
+
+
+def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
+    """Trace every rule of the set, in the order of their ids; it matches a call, or what rewrites make of it."""
+    context = Context(policies, facts)
+    traces = [trace(policies, rule, context) for rule in policies.rules]
+    after = rewritten(policies, facts)
+    if after is facts:
+        return traces
+    changed = Context(policies, after)
+    again = (trace(policies, rule, changed) for rule in policies.rules)
+    return [second if second.matched else first for first, second in zip(traces, again, strict=True)]
+
+
+def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: bool = False) -> RuleTrace:
+    """Trace one rule; `count_disabled` asks a rule that is off, too."""
+    call, level = context.call, context.facts.level
+    why = policies.concerns(rule, call.tool_name, level, subagent=call.is_subagent, count_disabled=count_disabled)
+    if not why:
+        context.found = {"tool": call.tool_name, "task_tool": task_tool(call.client)}
+        why = _why_not(rule, context)
+    return RuleTrace(
+        id=rule.id,
+        decision=rule.decision,
+        matched=why == "",
+        why=why,
+        shadow=rule.shadow,
+        when=rule.when.text if rule.when else "",
+    )
+
+
+def _why_not(rule: Rule, context: Context) -> str:
+    tool = context.call.tool_name
+    asked = candidate(rule, tool)
+    if asked is None:
+        applies = any(condition.applies(tool) for condition in rule.given)
+        return "`unless`: the tool is an exception" if applies else rule.given[0].why_not_applies
+    if asked.matches(context):
+        return ""
+    fails = [condition.failing(context) for condition in asked.given]
+    if any(why == "" for _, why in fails):
+        if rule.when is not None and not any(exception.holds(context) for exception in asked.unless):
+            return "`when`: it failed" if rule.when.name in context.errors else "`when`: it is false"
+        return "`unless`: the call is an exception"
+    return max(fails, key=lambda fail: fail[0])[1]

@@ -1,0 +1,81 @@
+"""Finds what is allowed and yet wrong in a policy set. It runs no tests: `check` does."""
+
+from collections.abc import Iterator
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.rules.rule import Rule
+from baton.engine.text.yaml_lines import Problem
+
+_CONFIG = "config.yaml"
+
+
+def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
+    """Suggestions that the set itself refuses: the rule and what to say. These keep a set from being accepted."""
+    for rule in policies.rules:
+        for suggestion in rule.suggestions if rule.enabled else ():
+            if not suggestion.agent:
+                continue
+            tool_input = {
+                "subagent_type": suggestion.agent,
+                "prompt": suggestion.prompt or "…",
+                "description": "suggested",
+            }
+            for tool in policies.config.agent_tools:
+                call = ToolCall(client="lint", session_id="lint", tool_name=tool, tool_input=tool_input)
+                verdict = evaluate(policies, Facts(call=call, level="strict"))
+                if verdict.effect in ("deny", "ask"):
+                    yield rule, f"it suggests `{suggestion.agent}`, which `{verdict.rule}` refuses"
+                    break
+
+
+def lint(policies: PolicySet) -> list[Problem]:
+    """What deserves a look in an accepted set; nothing of it keeps the set from being active."""
+    found = [*_suggestions(policies), *_lists(policies), *_rosters(policies), *_switches(policies)]
+    return sorted(found, key=lambda problem: (problem.file, problem.line, problem.text))
+
+
+def _suggestions(policies: PolicySet) -> Iterator[Problem]:
+    for rule in policies.rules:
+        for suggestion in rule.suggestions if rule.enabled else ():
+            if suggestion.agent and policies.rosters.resolve(suggestion.agent) is None:
+                yield Problem(rule.source, 0, f"it suggests `{suggestion.agent}`, which no active roster knows")
+
+
+def _lists(policies: PolicySet) -> Iterator[Problem]:
+    for name in policies.config.lists:
+        if not any(f"${name}" in text for text in policies.parsed.files.values()):
+            yield Problem(_CONFIG, 0, f"the list `{name}` is used by no rule")
+
+
+def _rosters(policies: PolicySet) -> Iterator[Problem]:
+    rosters = policies.rosters
+    owner: dict[str, str] = {}
+    for roster_id in rosters.order:
+        roster = rosters.by_id[roster_id]
+        file = f"agents/{roster_id}.yaml"
+        for name in (*roster.agents, *roster.skills):
+            first = owner.setdefault(name, roster_id)
+            if first != roster_id:
+                yield Problem(file, 0, f"`{name}` can never apply: the roster `{first}` comes first and knows it")
+        for alias, name in roster.aliases.items():
+            if alias in roster.agents:
+                yield Problem(file, 0, f"the alias `{alias}` hides the agent of that name")
+            if name not in roster.agents:
+                yield Problem(file, 0, f"the alias `{alias}` stands for `{name}`, which is no agent of this roster")
+    own = {name for name in rosters.by_id if f"agents/{name}.yaml" not in policies.parsed.files}
+    for roster_id in own - set(rosters.order):
+        yield Problem(f"agents/{roster_id}.yaml", 0, "`rosters` in config.yaml does not list this roster")
+    for alias, name in policies.config.aliases.items():
+        if rosters.resolve(name) is None:
+            yield Problem(_CONFIG, 0, f"the alias `{alias}` stands for `{name}`, which no active roster knows")
+
+
+def _switches(policies: PolicySet) -> Iterator[Problem]:
+    by_id = {rule.id: rule for rule in policies.rules}
+    for rule_id, switch in policies.config.rules.items():
+        rule = by_id[rule_id]
+        if switch == "on" and not rule.enabled:
+            yield Problem(_CONFIG, 0, f"`{rule_id}` is on here, and off because an active rule replaces it")

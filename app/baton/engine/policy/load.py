@@ -1,0 +1,233 @@
+"""Turns texts into a policy set: parse, compile, test, lint; accepted whole or not at all. It reads no folder."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from baton.engine.agents.rosters import MODELS
+from baton.engine.policy.check import failing_tests
+from baton.engine.policy.lint import denied_suggestions
+from baton.engine.policy.locks import check_tier
+from baton.engine.policy.rules.conditions import Ground, compile_all
+from baton.engine.policy.rules.files import Parsed, revision, unknown
+from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
+from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
+from baton.engine.policy.rules.policy_set import PolicySet, Shells
+from baton.engine.policy.rules.problems import PolicyProblems
+from baton.engine.policy.rules.program_checks import UnknownListError, words
+from baton.engine.policy.rules.rule import Rule, Suggestion
+from baton.engine.policy.rules.when import When, WhenError
+from baton.engine.policy.rules.wording import PLACEHOLDERS, slots
+from baton.engine.shell.tables import ShellTables, build
+from baton.engine.text.yaml_lines import Problem
+
+__all__ = ["Layer", "PolicyProblems", "PolicySet", "Problem", "extend", "layered", "load", "texts"]
+
+
+def load(layers: Sequence[Layer]) -> PolicySet:
+    """Build the set that these layers, wide to narrow, describe. Raises PolicyProblems, with all that is wrong.
+
+    A rule is tested with the configuration that it came with: a narrower layer's rosters and lists change what wider
+    rules match, and not whether they are accepted.
+    """
+    given = _given(layers)
+    return _extend(_stage(given[0] if given else Layer(tier="shipped", files={}), None), given[1:])
+
+
+def extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+    """Lay narrower layers over a set. What they leave as it was is shared with the set: texts, tables, rules.
+
+    Raises PolicyProblems, with all that is wrong in the first layer that is not accepted.
+    """
+    return _extend(base, _given(layers))
+
+
+def _extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+    for layer in layers:
+        base = _stage(layer, base)
+    return base
+
+
+def _given(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers that hold files, wide to narrow."""
+    return sorted((layer for layer in layers if layer.files), key=lambda layer: TIERS.index(layer.tier))
+
+
+def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
+    parsed = Parsed(layer, above.parsed if above else None)
+    known = {rule.id: rule for rule in above.rules} if above else {}
+    shells = _shells(parsed, above)
+    check_tier(parsed, known)
+    _check_config(parsed)
+    rosters = parsed.active_rosters()
+    rules = _rules(parsed, known)
+    if parsed.problems:
+        raise PolicyProblems(parsed.problems)
+    policies = PolicySet(
+        revision=revision(parsed.files),
+        rules=rules,
+        config=parsed.config,
+        rosters=rosters,
+        shells=shells,
+        shell_revision=revision(parsed.shell),
+        parsed=parsed,
+    )
+    return _test(policies)
+
+
+def _shells(parsed: Parsed, above: PolicySet | None) -> Shells:
+    if above is not None and parsed.shell == above.parsed.shell:
+        return above.shells
+    tables = build(parsed.shell)
+    if isinstance(tables, ShellTables):
+        return Shells(tables)
+    parsed.problems += tables
+    return Shells(ShellTables())
+
+
+def _test(policies: PolicySet) -> PolicySet:
+    parsed = policies.parsed
+    own = set(parsed.own_rules)
+    for rule in policies.rules:
+        for at, text in failing_tests(policies, rule) if rule.id in own else ():
+            parsed.report(rule.source, at, text)
+    for rule, text in denied_suggestions(policies):
+        parsed.report(rule.source, ("suggest",), text)
+    if parsed.problems:
+        raise PolicyProblems(parsed.problems)
+    return policies
+
+
+def _check_config(parsed: Parsed) -> None:
+    config, ids = parsed.own, list(parsed.rules)
+    for key, names in (("rules", list(config.rules)), ("locked", config.locked)):
+        for name in names:
+            if name not in parsed.rules:
+                parsed.report(parsed.config_file, (key, name), unknown("rule", name, ids))
+    for name in config.rosters:
+        if name not in parsed.rosters:
+            parsed.report(parsed.config_file, ("rosters",), unknown("roster", name, list(parsed.rosters)))
+    lists = parsed.config.lists
+    try:
+        words(config.never_block, lists)
+    except UnknownListError as error:
+        parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(lists)))
+
+
+def _switches(parsed: Parsed) -> dict[str, tuple[bool, bool]]:
+    """Tell of each rule whether it is enabled, and whether it is in shadow."""
+    switches = parsed.config.rules
+    given: dict[str, Switch] = {}
+    for rule_id, rule in parsed.rules.items():
+        own: Switch = ("shadow" if rule.shadow else "on") if rule.enabled else "off"
+        given[rule_id] = switches.get(rule_id, own)
+    replaced = {other for rule_id, rule in parsed.rules.items() if given[rule_id] == "on" for other in rule.replaces}
+    return {i: (switch != "off" and i not in replaced, switch == "shadow") for i, switch in given.items()}
+
+
+def _rules(parsed: Parsed, known: dict[str, Rule]) -> tuple[Rule, ...]:
+    config = parsed.config
+    ground = Ground(config.lists, config.shell_tools, frozenset(config.agent_tools))
+    shared = parsed.above is not None and _same_ground(parsed.above.config, config)
+    switches = _switches(parsed)
+    out: list[Rule] = []
+    for rule_id, rule in sorted(parsed.rules.items()):
+        source = parsed.sources[rule_id]
+        enabled, shadow = switches[rule_id]
+        old = known.get(rule_id)
+        if shared and old is not None and old.file is rule:
+            same = (old.enabled, old.shadow) == (enabled, shadow)
+            out.append(old if same else msgspec.structs.replace(old, enabled=enabled, shadow=shadow))
+            continue
+        _check_rule(parsed, source, rule)
+        try:
+            out.append(_compile(rule, ground, source, enabled=enabled, shadow=shadow))
+        except UnknownListError as error:
+            parsed.report_at_text(source, f"${error}", unknown("list", f"${error}", [f"${n}" for n in config.lists]))
+        except WhenError as error:
+            parsed.report(source, ("when",), f"`when`: {error}")
+        except ValueError as error:
+            parsed.report(source, ("match",), str(error))
+    return tuple(out)
+
+
+def _same_ground(above: Config, config: Config) -> bool:
+    """Tell whether rules that were compiled above mean the same here; lists of new names change nothing."""
+    return (above.shell_tools, above.agent_tools) == (config.shell_tools, config.agent_tools) and all(
+        config.lists.get(name) == items for name, items in above.lists.items()
+    )
+
+
+def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
+    for other in rule.replaces:
+        if other not in parsed.rules:
+            parsed.report(path, ("replaces",), unknown("rule", other, list(parsed.rules)))
+    for at, text in (("reason", rule.reason), *(("suggest", s.text + s.prompt) for s in _suggests(rule))):
+        for name in slots(text):
+            if name not in PLACEHOLDERS:
+                parsed.report(path, (at,), unknown("placeholder", f"{{{name}}}", [f"{{{p}}}" for p in PLACEHOLDERS]))
+    _check_rewrite(parsed, path, rule)
+    _check_rosters(parsed, path, rule)
+    if not rule.tests.match:
+        parsed.report(path, ("tests",), "a rule needs at least one call that it matches: `tests: {match: […]}`")
+    if not rule.tests.not_match:
+        parsed.report(path, ("tests",), "a rule needs at least one call that it lets pass: `tests: {not_match: […]}`")
+    if isinstance(rule.match, list) and not rule.match:
+        parsed.report(path, ("match",), "a rule needs at least one condition")
+    if rule.on_failure == "deny" and rule.decision not in ("deny", "ask"):
+        parsed.report(path, ("on_failure",), "`on_failure: deny` is for deny and ask rules")
+
+
+def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
+    if rule.decision == "rewrite" and not rule.set:
+        parsed.report(path, ("decision",), "a rewrite needs `set`, the input keys that it changes")
+    if rule.decision != "rewrite" and rule.set:
+        parsed.report(path, ("set",), f"`set` belongs to `decision: rewrite`; this one is `{rule.decision}`")
+    if rule.set.get("model", "{model}") not in MODELS | {"{model}"}:
+        allowed = ", ".join(f"`{name}`" for name in sorted(MODELS))
+        parsed.report(
+            path, ("set", "model"), f"`{rule.set['model']}` is no model that a client accepts; allowed: {allowed}"
+        )
+
+
+def _check_rosters(parsed: Parsed, path: str, rule: RuleFile) -> None:
+    for roster in (condition.spawn_refused_by for condition in _conditions(rule)):
+        if roster is not None and roster not in parsed.rosters:
+            parsed.report_at_text(path, roster, unknown("roster", roster, list(parsed.rosters)))
+
+
+def _conditions(rule: RuleFile) -> list[Condition]:
+    given = (rule.match, rule.unless, *(one.if_ for one in _suggests(rule) if one.if_ is not None))
+    return [one for some in given for one in ([some] if isinstance(some, Condition) else some)]
+
+
+def _suggests(rule: RuleFile) -> list[Suggest]:
+    value = rule.suggest
+    if isinstance(value, str):
+        return [Suggest(text=value)] if value else []
+    return [value] if isinstance(value, Suggest) else value
+
+
+def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool, shadow: bool) -> Rule:
+    missing = rule.on_failure == "deny"
+    on_error = rule.decision in ("deny", "ask")
+    return Rule(
+        id=rule.id,
+        description=rule.description,
+        decision=rule.decision,
+        who=rule.who,
+        modes=tuple(rule.modes or ()),
+        enabled=enabled,
+        shadow=shadow,
+        given=compile_all(rule.match, ground, missing=missing),
+        unless=compile_all(rule.unless, ground, missing=not missing, every_path=True),
+        when=When(rule.when, rule.id, on_error=on_error) if rule.when is not None else None,
+        reason=rule.reason,
+        set=rule.set,
+        suggestions=tuple(
+            Suggestion(s.agent, s.prompt, s.text, compile_all(s.if_ or [], ground, missing=False))
+            for s in _suggests(rule)
+        ),
+        file=rule,
+        source=source,
+    )

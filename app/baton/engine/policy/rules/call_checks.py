@@ -1,0 +1,206 @@
+"""Compiles what a condition asks of the call itself. What it asks of a shell line stands in `shell_checks`."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from baton.engine.agents.agent_call import spawn_of
+from baton.engine.agents.judge import known, refuse
+from baton.engine.call.places import Place
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.model import AgentMatch
+from baton.engine.policy.rules.program_checks import Lists, words
+from baton.engine.text.globs import Match, any_of
+
+Quantifier = Callable[[Iterable[bool]], bool]
+
+_BACKGROUND_KEYS = ("run_in_background", "is_background")
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One key of a condition. `holds` decides; `why` says for people what stood there when it does not hold."""
+
+    key: str
+    holds: Callable[[Context], bool]
+    why: Callable[[Context], str]
+
+
+def background(least: int, *, missing: bool) -> Check:
+    """Compile `background_running_at_least`."""
+
+    def holds(context: Context) -> bool:
+        if not any(context.call.tool_input.get(key) is True for key in _BACKGROUND_KEYS):
+            return False
+        running = context.facts.background_running
+        if running is None:
+            context.blind.add("background_running")
+            return missing
+        context.found["count"] = str(running)
+        return running >= least
+
+    return Check(
+        "background_running_at_least",
+        holds,
+        lambda c: f"{c.facts.background_running} run, or this call starts none in the background",
+    )
+
+
+def history(within: int, *, missing: bool) -> Check:
+    """Compile `history`."""
+
+    def holds(context: Context) -> bool:
+        history = context.facts.history
+        if history is None:
+            context.blind.add("history")
+            return missing
+        return context.call.tool_name in history[-within:]
+
+    return Check("history", holds, lambda c: f"none of the last {within} calls was `{c.call.tool_name}`")
+
+
+def edited(*, missing: bool) -> Check:
+    """Compile `edited_by_other`."""
+
+    def holds(context: Context) -> bool:
+        other = context.facts.other_editor
+        if other is None:
+            context.blind.add("other_editor")
+            return missing
+        context.found["other"] = other
+        return other != ""
+
+    return Check("edited_by_other", holds, lambda _c: "no other live session has just edited the file")
+
+
+def outside_tools(context: Context) -> bool:
+    """Tell whether a sub-agent's own row lists tools, and not this one."""
+    call = context.call
+    found = context.policies.rosters.resolve(call.agent_type) if call.agent_id and call.agent_type else None
+    if found is None or not found.row.tools:
+        return False
+    context.found["agent"] = call.agent_type
+    context.found["tools"] = ", ".join(found.row.tools)
+    return not any_of(found.row.tools)(call.tool_name)
+
+
+def spawn_refused(roster: str) -> Check:
+    """Compile `spawn_refused_by`."""
+
+    def holds(context: Context) -> bool:
+        if context.agent is None or roster not in context.policies.rosters.by_id:
+            return False
+        rosters = context.policies.rosters.alone(roster)
+        found = known(rosters, context.agent.agent)
+        if found is None:
+            return False
+        call = context.call
+        refusal = refuse(rosters, spawn_of(context.agent, call.tool_input, call.agent_type), found)
+        if refusal is None:
+            return False
+        context.found["agent"] = context.agent.agent
+        context.found["why"] = refusal.detail
+        return True
+
+    return Check("spawn_refused_by", holds, lambda _c: f"`{roster}` lets this agent start that one so, or knows it not")
+
+
+def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
+    """Compile `agent`."""
+
+    def is_call(context: Context) -> bool:
+        if context.agent is None:
+            return False
+        context.found["agent"] = context.agent.agent
+        return True
+
+    yield Check("agent", is_call, lambda _c: "`subagent_type`, `prompt` and `description` are not all texts")
+    if match.model is not None:
+        absent = match.model == "absent"
+        yield Check(
+            "agent.model",
+            lambda c: c.agent is not None and (c.agent.model == "") is absent,
+            lambda c: f"the call gives the model `{c.agent.model}`" if c.agent and absent else "no model is given",
+        )
+    if match.known is not None:
+        known = match.known
+        yield Check(
+            "agent.known",
+            lambda c: (c.agent_match is not None and not c.agent_match.skill) is known,
+            lambda c: f"the rosters {'do not ' if known else ''}know `{c.found.get('agent', '')}`",
+        )
+    if match.skill is not None:
+        skill = match.skill
+        yield Check(
+            "agent.skill",
+            lambda c: (c.agent_match is not None and c.agent_match.skill) is skill,
+            lambda c: f"`{c.found.get('agent', '')}` is {'no' if skill else 'a'} skill",
+        )
+    if match.default is not None:
+        yield _default_model(any_of(words(match.default, lists)))
+
+
+def _default_model(wanted: Match) -> Check:
+    def holds(context: Context) -> bool:
+        found = context.agent_match
+        if found is None or found.model is None:
+            return False
+        context.found["model"] = found.model
+        context.found["name"] = context.agent.agent.rpartition(":")[2] if context.agent else found.name
+        return wanted(found.model)
+
+    return Check("agent.default", holds, lambda _c: "the rosters give it no such model")
+
+
+def input_value(key: str, value: Any, lists: Lists) -> Check:
+    """Compile one key of `input`."""
+    texts = value if isinstance(value, list) else [value]
+    if all(isinstance(item, str) for item in texts):
+        match = any_of(words(texts, lists))
+
+        def holds(context: Context) -> bool:
+            given = context.call.tool_input.get(key)
+            return isinstance(given, str) and match(given)
+    else:
+
+        def holds(context: Context) -> bool:
+            given = context.call.tool_input.get(key)
+            return any(type(given) is type(item) and given == item for item in texts)
+
+    return Check(f"input.{key}", holds, lambda _c: "another value, or none")
+
+
+def paths(match: Match, quantifier: Quantifier) -> Check:
+    """Compile `paths`."""
+    return Check(
+        "paths",
+        lambda c: _of_paths(c, c.paths, lambda path: match(c.relative(path)), quantifier),
+        lambda c: f"{quoted([c.relative(path) for path in c.paths])} does not match",
+    )
+
+
+def places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
+    """Compile `places`."""
+
+    def holds(context: Context) -> bool:
+        if not context.paths:
+            return "work" in wanted
+        return _of_paths(context, context.paths, lambda p: not wanted.isdisjoint(context.places(p)), quantifier)
+
+    return Check("places", holds, lambda c: f"{quoted(c.paths)} lies elsewhere")
+
+
+def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier: Quantifier) -> bool:
+    if quantifier is all:
+        return bool(paths) and all(map(test, paths))
+    for path in paths:
+        if test(path):
+            context.found["path"] = path
+            return True
+    return False
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """A few texts for a sentence."""
+    return ", ".join(f"`{text[:80]}`" for text in islice(texts, 5)) or "no path"

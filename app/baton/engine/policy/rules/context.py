@@ -1,0 +1,192 @@
+"""What the rules ask of one call, worked out once and only when asked. It decides nothing."""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from baton.engine.agents.rosters import AgentCall, AgentMatch, agent_call
+from baton.engine.call.call import ToolCall
+from baton.engine.call.edited_paths import PATCHED
+from baton.engine.call.places import Place, Reach, normal, resolve, within
+from baton.engine.call.verdict import Facts
+from baton.engine.shell.model import Program, Shell, Write
+
+if TYPE_CHECKING:
+    from baton.engine.policy.rules.call_reading import Reading
+    from baton.engine.policy.rules.policy_set import PolicySet
+
+_FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
+_INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
+_MAX_PATHS = 100
+_NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
+_MAX_NAMES_IN_NAMES = 3
+_LONG_VALUE = 1_000
+_TOO_LONG = 65_536
+_UNREAD = object()
+
+
+class Context:
+    """One call's facts and what was derived from them.
+
+    `blind` collects the facts that were needed and missing, `errors` the names of expressions that failed;
+    `spent` is the work that expressions may have done, in units of `when_cost`.
+    """
+
+    __slots__ = (
+        "_agent",
+        "_arguments",
+        "_match",
+        "_reading",
+        "_writes",
+        "blind",
+        "call",
+        "errors",
+        "facts",
+        "found",
+        "policies",
+        "spent",
+    )
+
+    def __init__(self, policies: "PolicySet", facts: Facts) -> None:
+        self.policies = policies
+        self.facts = facts
+        self.call = facts.call
+        self.blind: set[str] = set()
+        self.errors: set[str] = set()
+        self.spent = 0
+        self.found: dict[str, str] = {}
+        self._reading: Reading | None = None
+        self._agent: Any = _UNREAD
+        self._arguments: dict[Program, frozenset[Place]] = {}
+        self._match: Any = _UNREAD
+        self._writes: tuple[Write, ...] | None = None
+
+    @property
+    def reading(self) -> "Reading":
+        """What the call names, with what is remembered of it."""
+        if self._reading is None:
+            self._reading = self.policies.reading(self.call, self.agent)
+        return self._reading
+
+    @property
+    def shell(self) -> Shell | None:
+        """The call's shell line, read; None for a tool without one."""
+        return self.reading.shell
+
+    @property
+    def agent(self) -> AgentCall | None:
+        """The call as one that starts a sub-agent; None if it is none."""
+        if self._agent is _UNREAD:
+            is_agent = self.call.tool_name in self.policies.agent_tools
+            self._agent = agent_call(self.call.tool_input) if is_agent else None
+        return self._agent  # type: ignore[no-any-return]
+
+    @property
+    def agent_match(self) -> AgentMatch | None:
+        """What the rosters know of the agent that the call starts."""
+        if self._match is _UNREAD:
+            self._match = self.policies.rosters.resolve(self.agent.agent) if self.agent else None
+        return self._match  # type: ignore[no-any-return]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that the tool's input names, as written, at most a hundred."""
+        return self.reading.paths
+
+    def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
+        """The places of a path as written, and of what it may be by what the line itself says of variables."""
+        found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
+        if "$" in target and self.shell is not None:
+            meant = _with_values(target, self.shell.exports)
+            if meant != target:
+                found |= self.policies.locator.places(meant, base, self.call.cwd, self.root, reach)
+        return found
+
+    @property
+    def root(self) -> str:
+        """The project's root folder, where it is known."""
+        call = self.call
+        return call.project_root or (call.project if call.project.startswith("/") else "")
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """What the shell line writes; a program that writes files of which none can be told writes somewhere here."""
+        if self._writes is None:
+            shell = self.shell
+            known = shell.writes if shell else ()
+            by = {write.by for write in known}
+            somewhere = (
+                Write(target="a file", base=None, by=index)
+                for index, program in enumerate(shell.programs if shell else ())
+                if "file-write" in program.categories and index not in by
+            )
+            self._writes = (*known, *somewhere)
+        return self._writes
+
+    def write_places(self, write: Write) -> frozenset[Place]:
+        """The places of a shell line's write, with the reach of the program that makes it."""
+        shell = self.shell
+        reach: Reach = "file"
+        if shell is not None and 0 <= write.by < len(shell.programs):
+            program = shell.programs[write.by]
+            if "destructive" in program.categories:
+                reach = "tree"
+            elif program.name in _INTO:
+                reach = "into"
+        return self.places(write.target, write.base, reach)
+
+    def argument_places(self, program: Program) -> frozenset[Place]:
+        """The places of all arguments of a program and of the values of `key=value`, but for filters (`--exclude`)."""
+        known = self._arguments.get(program)
+        if known is not None:
+            return known
+        found: set[Place] = set()
+        before = ""
+        for word in program.argv[1:]:
+            key, _, value = word.partition("=")
+            if not word.startswith("-") and not _FILTER.fullmatch(before):
+                found |= self.places(word)
+            if value and not _FILTER.fullmatch(key):
+                found |= self.places(value)
+            before = word
+        self._arguments[program] = frozenset(found)
+        return self._arguments[program]
+
+    def relative(self, path: str) -> str:
+        """A path as rules' globs see it: relative to the project where it lies in it, otherwise absolute."""
+        if len(path) > _TOO_LONG:
+            return path
+        whole = resolve(path, "", self.call.cwd).whole
+        for folder in (normal(self.root), normal(self.call.cwd)):
+            if within(whole, folder):
+                return whole[len(folder.rstrip("/")) + 1 :]
+        return whole
+
+
+def _with_values(text: str, exports: tuple[str, ...]) -> str:
+    """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text. Long ones stay names."""
+    values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
+    for _ in range(_MAX_NAMES_IN_NAMES):
+        if len(text) > _LONG_VALUE:
+            break
+        text = _NAME.sub(lambda found: values.get(found[1] or found[3], found[2] or found[0]), text)
+    return text
+
+
+def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
+    """The paths that a tool's input names, as written, at most a hundred: in a patch, and under these keys."""
+    tool_input = call.tool_input
+    patch = patch_tools.get(call.tool_name)
+    if patch is None and path_keys.isdisjoint(tool_input):
+        return ()
+    paths: list[str] = []
+    if patch is not None and isinstance(text := tool_input.get(patch), str):
+        paths += (found.strip() for found in islice(PATCHED.findall(text), _MAX_PATHS))
+    for key in path_keys.intersection(tool_input):
+        value = tool_input[key]
+        if isinstance(value, str):
+            paths.append(value)
+        elif isinstance(value, list):
+            paths += (item for item in value[:_MAX_PATHS] if isinstance(item, str))
+    return tuple([path for path in paths[:_MAX_PATHS] if path])

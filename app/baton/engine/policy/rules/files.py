@@ -1,0 +1,160 @@
+"""Which text of a policy set is what, and how a layer's texts lie over the wider ones. It reads no folder."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from baton.engine.agents.rosters import Roster, Row
+from baton.engine.policy.rules.layers import Layer
+from baton.engine.policy.rules.model import Config, RuleFile
+from baton.engine.policy.rules.problems import Problem
+from baton.engine.text.yaml_lines import Lines, ProblemError, YamlError, did_you_mean, fit, line_of, parse
+
+CONFIG = "config.yaml"
+
+
+class Parsed:
+    """The texts of a set down to one layer, read and typed; `problems` collects what is wrong with them.
+
+    `own` is what the layer's own config.yaml says and `keys` which keys it has; `config` is merged from all layers.
+    `rules`, `sources` and `rosters` are by id, `shell` and `files` by source, `own_rules` are the layer's.
+    """
+
+    def __init__(self, layer: Layer, above: "Parsed | None" = None) -> None:
+        self.layer = layer
+        self.above = above
+        self.problems: list[Problem] = []
+        self.files: dict[str, str] = dict(above.files) if above else {}
+        self.lines: dict[str, Lines] = dict(above.lines) if above else {}
+        self.rules: dict[str, RuleFile] = dict(above.rules) if above else {}
+        self.sources: dict[str, str] = dict(above.sources) if above else {}
+        self.rosters: dict[str, Roster] = dict(above.rosters) if above else {}
+        self.shell: dict[str, str] = dict(above.shell) if above else {}
+        self.config: Config = above.config if above else Config()
+        self.own = Config()
+        self.keys: frozenset[str] = frozenset()
+        self.own_rules: list[str] = []
+        self.settings: dict[str, Any] = above.settings if above else {}
+        self.config_file = layer.source(CONFIG)
+        for path in sorted(layer.files):
+            source = layer.source(path)
+            self.files[source] = layer.files[path]
+            if path == CONFIG:
+                self._config(source)
+            elif path.startswith("shell/"):
+                self._shell(path, source)
+            elif path.startswith("agents/"):
+                self._roster(path, source)
+            else:
+                self._rule(path, source)
+
+    def report(self, source: str, at: tuple[str | int, ...], text: str) -> None:
+        """Add a problem at a place of a file."""
+        self.problems.append(Problem(source, line_of(self.lines.get(source, {}), at), text))
+
+    def report_at_text(self, source: str, needle: str, text: str) -> None:
+        """Add a problem at the first line of a file that holds a text."""
+        lines = self.files[source].splitlines()
+        line = next((number for number, content in enumerate(lines, 1) if needle in content), 1)
+        self.problems.append(Problem(source, line, text))
+
+    def active_rosters(self) -> dict[str, Roster]:
+        """The rosters with the configured overrides of their rows; a row that does not exist is reported."""
+        rosters = dict(self.rosters)
+        for key, change in self.config.overrides.items():
+            roster_id, _, agent = key.partition("/")
+            roster = rosters.get(roster_id)
+            if roster is None or agent not in roster.agents:
+                rows = [f"{name}/{row}" for name, one in self.rosters.items() for row in one.agents]
+                near = did_you_mean(key, rows)
+                text = f"unknown row `{key}`{near if len(near) < _LONG else ''}; a row is `roster/agent`"
+                self.report(self.config_file, ("overrides", key), text)
+                continue
+            given = {name: v for name, v in msgspec.structs.asdict(change).items() if v is not msgspec.UNSET}
+            row = msgspec.structs.replace(roster.agents[agent] or Row(), **given)
+            rosters[roster_id] = msgspec.structs.replace(roster, agents=roster.agents | {agent: row})
+        return rosters
+
+    def _read(self, source: str, kind: type[Any]) -> tuple[Any, Any] | None:
+        try:
+            data, self.lines[source] = parse(self.files[source])
+            return data, fit(source, {} if data is None and kind is Config else data, self.lines[source], kind)
+        except YamlError as error:
+            self.problems.append(Problem(source, error.line, error.text))
+        except ProblemError as error:
+            self.problems.append(error.problem)
+        return None
+
+    def _config(self, source: str) -> None:
+        read = self._read(source, Config)
+        if read is None or read[0] is None:
+            return
+        data, self.own = read
+        self.keys = frozenset(data)
+        self.settings = _merge(self.settings, data)
+        self.config = fit(source, self.settings, {}, Config)
+
+    def _shell(self, path: str, source: str) -> None:
+        above: Parsed | None = self.above
+        while above is not None:
+            self.shell.pop(above.layer.source(path), None)
+            above = above.above
+        self.shell[source] = self.files[source]
+
+    def _roster(self, path: str, source: str) -> None:
+        read = self._read(source, Roster)
+        if read is None:
+            return
+        roster: Roster = read[1]
+        expected = path.removeprefix("agents/").removesuffix(".yaml")
+        if roster.id != expected:
+            self.report(source, ("id",), f"`id` is `{roster.id}`; a roster's id is its file's name: `{expected}`")
+        self.rosters[roster.id] = roster
+
+    def _rule(self, path: str, source: str) -> None:
+        read = self._read(source, RuleFile)
+        if read is None:
+            return
+        rule: RuleFile = read[1]
+        expected = path.removesuffix(".yaml")
+        if not path.endswith(".yaml") or "/" not in path:
+            text = "allowed: `config.yaml`, `agents/….yaml`, `shell/….yaml` and rules, `folder/….yaml`"
+            self.problems.append(Problem(source, 1, text))
+        elif rule.id != expected:
+            self.report(source, ("id",), f"`id` is `{rule.id}`; a rule's id is its path: `{expected}`")
+        self.rules[expected] = rule
+        self.sources[expected] = source
+        self.own_rules.append(expected)
+
+
+_LONG = 80
+
+
+def revision(files: Mapping[str, str]) -> str:
+    """The first 12 hex digits of the SHA-256 over all texts with their paths, whatever their order."""
+    digest = sha256()
+    for path in sorted(files):
+        for text in (path, files[path]):
+            data = text.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:12]
+
+
+def _merge(above: dict[str, Any], layer: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(above)
+    for key, value in layer.items():
+        old = merged.get(key)
+        if key == "overrides" and isinstance(old, dict):
+            merged[key] = old | {row: old.get(row, {}) | change for row, change in value.items()}
+        elif key == "locked" and isinstance(old, list):
+            merged[key] = [*old, *value]
+        else:
+            merged[key] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def unknown(kind: str, name: str, allowed: list[str]) -> str:
+    """The text for a name that does not exist."""
+    return f"unknown {kind} `{name}`{did_you_mean(name, allowed)}"

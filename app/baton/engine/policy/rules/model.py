@@ -1,0 +1,203 @@
+"""What a rule file, `config.yaml` and their parts may say. It gives the keys no meaning: `conditions` does."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from baton.engine.call.places import Place
+from baton.engine.shell.model import Category
+
+Words = str | list[str]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+Decision = Literal["deny", "ask", "rewrite", "allow"]
+Who = Literal["any", "orchestrator", "subagent"]
+Switch = Literal["on", "off", "shadow"]
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A mapping whose unknown keys are errors."""
+
+
+class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """Conditions on one program of a shell line; all given ones must hold, of a list any item.
+
+    `args` are beginnings of the argument list; `arguments` match any argument, or the value in `--key=value`;
+    `arguments_in` are places of which an argument names a path.
+    """
+
+    program: Words | None = None
+    program_none: Words | None = None
+    subcommand: Words | None = None
+    flags: Words | None = None
+    flags_all: list[str] | None = None
+    flags_none: Words | None = None
+    operands: Words | None = None
+    max_operands: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
+    args: list[str] | None = None
+    arguments: Words | None = None
+    category: Category | list[Category] | None = None
+    writes_to: Place | list[Place] | None = None
+    arguments_in: Place | list[Place] | None = None
+    assigns: Words | None = None
+
+
+Programs = ProgramMatch | list[ProgramMatch | str]
+
+
+class Feeds(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """A pipe into an interpreter: what the script comes from, and what runs it."""
+
+    source: Programs = msgspec.field(name="from", default_factory=list)
+    into: Programs = msgspec.field(default_factory=list)
+
+
+class ShellMatch(ProgramMatch, frozen=True, kw_only=True, omit_defaults=True):
+    """Conditions on a shell line: those of `ProgramMatch` on one program, these on the line as a whole."""
+
+    unparsed: bool | None = None
+    fork_bomb: bool | None = None
+    feeds: Feeds | None = None
+    exports: Words | None = None
+    only: Programs | None = None
+
+
+class HistoryMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """`same_tool_within: N` holds when one of the last N calls of this agent had this tool."""
+
+    same_tool_within: Annotated[int, msgspec.Meta(ge=1, le=50)]
+
+
+class AgentMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """Conditions on a call that starts a sub-agent. `default` is the model that the rosters give the agent."""
+
+    known: bool | None = None
+    skill: bool | None = None
+    model: Literal["absent", "present"] | None = None
+    default: Words | None = None
+
+
+class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """One condition: all given keys must hold; within a list, any. See policies/README.md for each key."""
+
+    tools: Words | None = None
+    paths: Words | None = None
+    places: Place | list[Place] | None = None
+    input: dict[str, Any] | None = None
+    shell: ShellMatch | None = None
+    history: HistoryMatch | None = None
+    agent: AgentMatch | None = None
+    background_running_at_least: Count | None = None
+    edited_by_other: Literal[True] | None = None
+    outside_agent_tools: Literal[True] | None = None
+    spawn_refused_by: str | None = None
+
+
+Conditions = Condition | list[Condition]
+
+
+class Suggest(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What to do instead: a Task call (`agent` and `prompt`) or plain `text`; only if `if` holds, where given."""
+
+    agent: str = ""
+    prompt: str = ""
+    text: str = ""
+    if_: Conditions | None = msgspec.field(name="if", default=None)
+
+
+class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """Who makes the call of a test."""
+
+    organisation: str = "default"
+    team: str = "default"
+    user: str = "local"
+    role: Literal["developer", "lead", "admin", "runner", "auditor"] = "developer"
+
+
+class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """A call to test a rule with. Paths default to a project at `/repo`; `who` and `level` to what the rule wants."""
+
+    bash: str | None = None
+    tool: str = ""
+    input: dict[str, Any] = msgspec.field(default_factory=dict)
+    who: Literal["orchestrator", "subagent"] | None = None
+    agent_type: str = ""
+    level: Literal["off", "guidance", "strict"] | None = None
+    history: list[str] | None = None
+    background_running: int = 0
+    other_editor: str = ""
+    cwd: str = "/repo"
+    root: str = "/repo"
+    principal: CasePrincipal = CasePrincipal()
+
+
+class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """Calls that the rule must match and must not match. A plain text is a Bash command."""
+
+    match: list[str | Case] = msgspec.field(default_factory=list)
+    not_match: list[str | Case] = msgspec.field(default_factory=list)
+
+
+class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """One rule, one file. `set` gives the input keys that a rewrite changes; `replaces` names rules that it turns off.
+
+    A rule in `shadow` is recorded where it matches, and has no effect. `when` is a CEL expression that must hold, too.
+    """
+
+    id: str
+    description: Annotated[str, msgspec.Meta(min_length=1)]
+    who: Who = "any"
+    modes: Annotated[list[Literal["guidance", "strict"]], msgspec.Meta(min_length=1)] | None = None
+    enabled: bool = True
+    shadow: bool = False
+    replaces: list[str] = msgspec.field(default_factory=list)
+    match: Conditions
+    unless: Conditions = msgspec.field(default_factory=list)
+    when: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)] | None = None
+    decision: Decision
+    reason: Annotated[str, msgspec.Meta(min_length=1)]
+    set: dict[str, str] = msgspec.field(default_factory=dict)
+    suggest: str | Suggest | list[Suggest] = msgspec.field(default_factory=list)
+    on_failure: Literal["ignore", "deny"] = "ignore"
+    tests: RuleTests
+
+
+class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What changes in a roster's row; what is not given stays. The keys are those of `baton.engine.agents.rosters.Row`."""
+
+    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | msgspec.UnsetType = msgspec.UNSET
+    tier: str | msgspec.UnsetType = msgspec.UNSET
+    display_model: str | msgspec.UnsetType = msgspec.UNSET
+    cli_model: str | msgspec.UnsetType = msgspec.UNSET
+    tools: list[str] | msgspec.UnsetType = msgspec.UNSET
+    role: str | msgspec.UnsetType = msgspec.UNSET
+    prompt: str | msgspec.UnsetType = msgspec.UNSET
+    delegation_target: str | msgspec.UnsetType = msgspec.UNSET
+    delegation_call: str | msgspec.UnsetType = msgspec.UNSET
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    triggers: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """`config.yaml`. `rules` switches rules on, off or into shadow; `lists` are what `$name` in a rule stands for.
+
+    `locked` are rules that tiers below the organisation may only tighten. `overrides` change rows of rosters, by
+    `roster/agent`.
+
+    `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold
+    paths, `patch_tools` map a tool to the key that holds a patch; `agent_tools` start sub-agents. No mode-bound rule
+    applies to `never_block`. `aliases` are other names of agents; `hook_settings` and `baton_home` are path globs.
+    """
+
+    rules: dict[str, Switch] = msgspec.field(default_factory=dict)
+    locked: list[str] = msgspec.field(default_factory=list)
+    rosters: list[str] = msgspec.field(default_factory=list)
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    overrides: dict[str, RowOverride] = msgspec.field(default_factory=dict)
+    never_block: list[str] = msgspec.field(default_factory=list)
+    shell_tools: dict[str, str] = msgspec.field(default_factory=dict)
+    patch_tools: dict[str, str] = msgspec.field(default_factory=dict)
+    agent_tools: list[str] = msgspec.field(default_factory=list)
+    path_keys: list[str] = msgspec.field(default_factory=list)
+    hook_settings: list[str] = msgspec.field(default_factory=list)
+    baton_home: list[str] = msgspec.field(default_factory=list)
+    lists: dict[str, list[str | ProgramMatch]] = msgspec.field(default_factory=dict)

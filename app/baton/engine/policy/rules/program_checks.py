@@ -1,0 +1,145 @@
+"""Compiles conditions on programs of a shell line. It reads no shell text: `app.engine.shell` has done that."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from baton.engine.call.places import Place
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.model import ProgramMatch, Programs
+from baton.engine.shell.model import Program, Shell
+from baton.engine.text.globs import any_of
+
+Test = Callable[[Context, Shell, int], bool]
+Lists = dict[str, list[str | ProgramMatch]]
+
+
+class ProgramTest:
+    """A compiled `ProgramMatch`: named tests in the order of their cost."""
+
+    def __init__(self, match: ProgramMatch, lists: Lists) -> None:
+        self.tests: list[tuple[str, Test]] = list(_tests(match, lists))
+
+    def holds(self, context: Context, shell: Shell, index: int) -> bool:
+        """Tell whether the program at this index satisfies all tests."""
+        for _, test in self.tests:  # noqa: SIM110 - asked for every program of every new line
+            if not test(context, shell, index):
+                return False
+        return True
+
+    def failing(self, context: Context, shell: Shell, index: int) -> tuple[int, str]:
+        """How many tests hold before the first that does not, and that one's name ("" if all hold)."""
+        for at, (name, test) in enumerate(self.tests):
+            if not test(context, shell, index):
+                return at, name
+        return len(self.tests), ""
+
+
+def words(value: str | Sequence[str], lists: Lists) -> list[str]:
+    """A text or list of texts, with each `$name` replaced by the list of that name. Raises ValueError."""
+    out: list[str] = []
+    for item in [value] if isinstance(value, str) else value:
+        if item.startswith("$") and item[1:] in lists:
+            out += [text for text in lists[item[1:]] if isinstance(text, str)]
+        elif item.startswith("$") and item[1:].isidentifier() and item[1:].islower():
+            raise UnknownListError(item[1:])
+        else:
+            out.append(item)
+    return out
+
+
+class UnknownListError(ValueError):
+    """A `$name` that `config.yaml` does not define."""
+
+
+def program_tests(value: Programs, lists: Lists) -> list[ProgramTest]:
+    """Compile one program condition or a list of them, of which any may hold. Raises ValueError."""
+    out: list[ProgramTest] = []
+    for item in [value] if isinstance(value, ProgramMatch) else value:
+        if isinstance(item, ProgramMatch):
+            out.append(ProgramTest(item, lists))
+        elif item.startswith("$") and item[1:] in lists:
+            out += [ProgramTest(match, lists) for match in lists[item[1:]] if isinstance(match, ProgramMatch)]
+        else:
+            raise UnknownListError(item.removeprefix("$"))
+    return out
+
+
+def any_holds(tests: Iterable[ProgramTest], context: Context, shell: Shell, index: int) -> bool:
+    """Tell whether one of the conditions holds for the program at this index."""
+    return any(test.holds(context, shell, index) for test in tests)
+
+
+def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912
+    if match.program is not None:
+        name = any_of(words(match.program, lists))
+        yield "program", lambda _c, s, i: name(s.programs[i].name)
+    if match.program_none is not None:
+        other = any_of(words(match.program_none, lists))
+        yield "program_none", lambda _c, s, i: not other(s.programs[i].name)
+    if match.category is not None:
+        wanted = frozenset([match.category] if isinstance(match.category, str) else match.category)
+        yield "category", lambda _c, s, i: not wanted.isdisjoint(s.programs[i].categories)
+    if match.subcommand is not None:
+        sub = any_of(words(match.subcommand, lists))
+        yield "subcommand", lambda _c, s, i: sub(s.programs[i].subcommand)
+    if match.flags is not None:
+        flag = any_of(words(match.flags, lists))
+        yield "flags", lambda _c, s, i: any(map(flag, s.programs[i].flags))
+    if match.flags_all is not None:
+        every = [any_of(words(item, lists)) for item in match.flags_all]
+        yield "flags_all", lambda _c, s, i: all(any(map(f, s.programs[i].flags)) for f in every)
+    if match.flags_none is not None:
+        barred = any_of(words(match.flags_none, lists))
+        yield "flags_none", lambda _c, s, i: not any(map(barred, s.programs[i].flags))
+    if match.max_operands is not None:
+        most = match.max_operands
+        yield "max_operands", lambda _c, s, i: len(s.programs[i].operands) <= most
+    if match.operands is not None:
+        operand = any_of(words(match.operands, lists))
+        yield "operands", lambda _c, s, i: any(map(operand, s.programs[i].operands))
+    if match.args is not None:
+        starts = [tuple(any_of([word]) for word in line.split()) for line in words(match.args, lists)]
+        yield "args", lambda _c, s, i: any(_starts(s.programs[i], start) for start in starts)
+    if match.arguments is not None:
+        argument = any_of(words(match.arguments, lists))
+        yield "arguments", lambda _c, s, i: any(map(argument, values(s.programs[i])))
+    if match.assigns is not None:
+        assign = any_of(words(match.assigns, lists))
+        yield "assigns", lambda _c, s, i: any(map(assign, s.programs[i].assigns))
+    if match.writes_to is not None:
+        yield "writes_to", _writes(place_set(match.writes_to))
+    if match.arguments_in is not None:
+        places = place_set(match.arguments_in)
+        yield "arguments_in", lambda c, s, i: not places.isdisjoint(c.argument_places(s.programs[i]))
+
+
+def values(program: Program) -> Iterator[str]:
+    """The arguments of a program, and of those in the form `key=value` the values, too."""
+    for word in program.argv[1:]:
+        yield word
+        _, equals, value = word.partition("=")
+        if equals:
+            yield value
+
+
+def _starts(program: Program, start: tuple[Callable[[str], bool], ...]) -> bool:
+    argv = program.argv
+    if len(argv) < len(start) or not start:
+        return False
+    first = start[0](argv[0]) or start[0](program.name)
+    return first and all(test(word) for test, word in zip(start[1:], argv[1:], strict=False))
+
+
+def _writes(places: frozenset[Place]) -> Test:
+    def test(context: Context, _shell: Shell, index: int) -> bool:
+        for write in context.writes:
+            if write.by == index and not places.isdisjoint(context.write_places(write)):
+                context.found["target"] = write.target
+                return True
+        return False
+
+    return test
+
+
+def place_set(value: Place | list[Place]) -> frozenset[Place]:
+    """One place or a list of them as a set."""
+    return frozenset([value] if isinstance(value, str) else value)

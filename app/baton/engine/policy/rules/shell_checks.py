@@ -1,0 +1,120 @@
+"""Compiles what a condition asks of a shell line. It reads no shell text: `app.engine.shell` has done that."""
+
+from collections.abc import Callable, Iterator
+
+from baton.engine.call.places import Place
+from baton.engine.policy.rules.call_checks import Check, quoted
+from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.model import Feeds, ProgramMatch, ShellMatch
+from baton.engine.policy.rules.program_checks import Lists, ProgramTest, any_holds, place_set, program_tests, words
+from baton.engine.shell.model import Shell
+from baton.engine.text.globs import any_of
+
+
+def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
+    """Compile `shell`: first what concerns the line, then what concerns one program of it."""
+    yield Check("shell", lambda c: c.shell is not None, lambda _c: "no shell line")
+    if match.unparsed is not None:
+        yield _unparsed(wanted=match.unparsed)
+    if match.fork_bomb is not None:
+        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function starts itself without end")
+    if match.exports is not None:
+        export = any_of(words(match.exports, lists))
+        yield _line("exports", lambda s: any(map(export, s.exports)), "no such variable is set")
+    if match.feeds is not None:
+        yield _feeds(match.feeds, lists)
+    if match.only is not None:
+        yield _only(program_tests(match.only, lists))
+    one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
+    if set(one) == {"writes_to"}:
+        yield _any_write(place_set(one["writes_to"]))
+    elif one:
+        yield _one_program(ProgramTest(ProgramMatch(**one), lists))
+
+
+def _unparsed(*, wanted: bool) -> Check:
+    def holds(context: Context) -> bool:
+        if context.shell is None or (context.shell.unparsed != "") is not wanted:
+            return False
+        context.found["why"] = context.shell.unparsed
+        return True
+
+    return Check("shell.unparsed", holds, lambda _c: f"the line was {'' if wanted else 'not '}read whole")
+
+
+def _line(key: str, test: Callable[[Shell], bool], why: str) -> Check:
+    return Check(f"shell.{key}", lambda c: c.shell is not None and test(c.shell), lambda _c: why)
+
+
+def _one_program(test: ProgramTest) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for index, program in enumerate(shell.programs):
+            if test.holds(context, shell, index):
+                context.found["program"] = program.name
+                context.found["command"] = " ".join(program.argv)[:120]
+                return True
+        return False
+
+    def why(context: Context) -> str:
+        shell = context.shell
+        if shell is None or not shell.programs:
+            return "the line runs no program"
+        best, name, index = -1, "", 0
+        for at in range(len(shell.programs)):
+            held, failed = test.failing(context, shell, at)
+            if held > best:
+                best, name, index = held, failed, at
+        return f"no program has all of it; the nearest, `{' '.join(shell.programs[index].argv)[:60]}`, fails `{name}`"
+
+    return Check("shell", holds, why)
+
+
+def _any_write(places: frozenset[Place]) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for write in context.writes:
+            if not places.isdisjoint(context.write_places(write)):
+                context.found["target"] = write.target
+                return True
+        return False
+
+    def why(context: Context) -> str:
+        writes = context.writes
+        return f"{quoted(tuple(w.target for w in writes))} lies elsewhere" if writes else "the line writes nothing"
+
+    return Check("shell.writes_to", holds, why)
+
+
+def _feeds(match: Feeds, lists: Lists) -> Check:
+    sources, sinks = program_tests(match.source, lists), program_tests(match.into, lists)
+
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for source, sink in shell.feeds:
+            if (not sources or any_holds(sources, context, shell, source)) and (
+                not sinks or any_holds(sinks, context, shell, sink)
+            ):
+                context.found["program"] = shell.programs[source].name
+                context.found["sink"] = shell.programs[sink].name
+                return True
+        return False
+
+    return Check("shell.feeds", holds, lambda _c: "no such program's output is run as a script")
+
+
+def _only(tests: list[ProgramTest]) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None or shell.unparsed:
+            return False
+        indexes = [i for i, program in enumerate(shell.programs) if not program.wraps]
+        return bool(indexes) and all(any_holds(tests, context, shell, i) for i in indexes)
+
+    return Check("shell.only", holds, lambda _c: "another program runs, too")

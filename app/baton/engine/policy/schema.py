@@ -1,0 +1,22 @@
+"""JSON Schemas of the files that people write, for their editors. Loading does not use them: it knows more."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from baton.engine.agents.rosters import Roster
+from baton.engine.policy.rules.model import Config, RuleFile
+
+Kind = Literal["rule", "config", "roster"]
+_TYPES: dict[Kind, type[Any]] = {"rule": RuleFile, "config": Config, "roster": Roster}
+
+
+def json_schema() -> dict[Kind, dict[str, Any]]:
+    """The schema of each kind of file, in JSON Schema 2020-12."""
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {kind: {"$schema": dialect, **msgspec.json.schema(of)} for kind, of in _TYPES.items()}
+
+
+def file_text(schema: dict[str, Any]) -> str:
+    """A schema as its file holds it."""
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

@@ -1,0 +1,164 @@
+"""Fits the scorer's weights and its confidence to what people said of routes. It stores and activates nothing.
+
+Both fits are regressions with a prior: with little feedback the weights stay close to the defaults.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from baton.engine.routing.features import NAMES, Weights, confidence, field_of
+
+LEAST = 20
+"""Words of feedback below which a fit says nothing."""
+FOLDS = 5
+_STEPS = 25
+_PRIOR_WEIGHT = 4.0
+"""How many words of feedback the defaults are worth, about."""
+_CONFIDENCE = ("bias", "best", "margin", "field")
+_CONFIDENCE_SPREAD = np.array([2.0, 0.3, 0.4, 0.2])
+Doubles = NDArray[np.float64]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One route: the features of its agents, the best first, and which of them was right; -1 for none of them.
+
+    `known` is False where the right agent is not among them: that says the best was wrong, and nothing else.
+    """
+
+    features: list[list[float]]
+    right: int
+    known: bool = True
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """How weights do on routes: shares from 0 to 1, and the mean log loss of the confidence (less is better)."""
+
+    top_1: float
+    false_routes: float
+    log_loss: float
+
+
+class Refit(msgspec.Struct, frozen=True, kw_only=True):
+    """Fitted weights; `before` and `after` are judged on folds that their fits had not seen."""
+
+    weights: Weights
+    samples: int
+    before: Judged
+    after: Judged
+
+
+def refit(samples: Sequence[Sample], current: Weights, threshold: float) -> Refit:
+    """Fit to all samples, and judge the way of fitting on each fifth by what the other four give."""
+    before, after = [], []
+    for fold in range(FOLDS):
+        held = [one for number, one in enumerate(samples) if number % FOLDS == fold]
+        seen = [one for number, one in enumerate(samples) if number % FOLDS != fold]
+        if held:
+            fitted = fit(seen, current)
+            before += [_outcome(one, current) for one in held]
+            after += [_outcome(one, fitted) for one in held]
+    return Refit(
+        weights=fit(samples, current),
+        samples=len(samples),
+        before=_judged(before, threshold),
+        after=_judged(after, threshold),
+    )
+
+
+def fit(samples: Sequence[Sample], prior: Weights) -> Weights:
+    """Fit the features' weights by choice among the agents, then the confidence by whether the best was right."""
+    start = _vector(prior)
+    vector = _fit_choice([one for one in samples if one.right >= 0], start)
+    fitted = msgspec.structs.replace(prior, **dict(zip(NAMES, map(float, vector), strict=True)))
+    rows, labels = [], []
+    for one in samples:
+        scores = _scores(one, fitted)
+        best, other, field = _ahead(scores)
+        rows.append([1.0, best, best - other, field])
+        labels.append(float(one.right == int(np.argmax(scores)) and one.known))
+    middle = np.array([getattr(prior, name) for name in _CONFIDENCE])
+    found = _fit_logistic(np.array(rows).reshape(-1, len(_CONFIDENCE)), np.array(labels), middle)
+    return msgspec.structs.replace(fitted, **dict(zip(_CONFIDENCE, map(float, found), strict=True)))
+
+
+def _fit_choice(samples: Sequence[Sample], start: Doubles) -> Doubles:
+    """Maximise the likelihood of the right agents among the others, by Newton's steps."""
+    spread = 0.5 * np.abs(start) + 0.1
+    precision = np.diag(_PRIOR_WEIGHT / spread**2)
+    vector = start.copy()
+    for _ in range(_STEPS):
+        gradient, curvature = -precision @ (vector - start), precision.copy()
+        for one in samples:
+            features = np.array(one.features)
+            shares = _softmax(features @ vector)
+            mean = shares @ features
+            gradient += features[one.right] - mean
+            curvature += (features * shares[:, None]).T @ features - np.outer(mean, mean)
+        step = np.linalg.solve(curvature, gradient)
+        vector = vector + step
+        if float(np.abs(step).max()) < 1e-6:  # noqa: PLR2004 - far below what changes a choice
+            break
+    return _as_large(np.maximum(vector, 0.0), start, samples)
+
+
+def _as_large(vector: Doubles, start: Doubles, samples: Sequence[Sample]) -> Doubles:
+    """Scale weights so that the best scores are as large as they were: the confidence is made for that."""
+    before = [float(np.max(np.array(one.features) @ start)) for one in samples]
+    after = [float(np.max(np.array(one.features) @ vector)) for one in samples]
+    scale = sum(before) / sum(after) if samples and sum(before) > 0 and sum(after) > 0 else 1.0
+    scaled: Doubles = vector * scale
+    return scaled
+
+
+def _fit_logistic(rows: Doubles, labels: Doubles, start: Doubles) -> Doubles:
+    precision = np.diag(1 / _CONFIDENCE_SPREAD**2)
+    vector = start.copy()
+    for _ in range(_STEPS):
+        shares = 1 / (1 + np.exp(-np.clip(rows @ vector, -30, 30)))
+        gradient = rows.T @ (labels - shares) - precision @ (vector - start)
+        curvature = (rows * (shares * (1 - shares))[:, None]).T @ rows + precision
+        step = np.linalg.solve(curvature, gradient)
+        vector = vector + step * min(1.0, 1.0 / max(1e-9, float(np.abs(rows @ step).max(initial=0.0))))
+    return vector
+
+
+def _scores(sample: Sample, weights: Weights) -> Doubles:
+    scores: Doubles = np.array(sample.features) @ _vector(weights)
+    return scores
+
+
+def _vector(weights: Weights) -> Doubles:
+    return np.array([getattr(weights, name) for name in NAMES], dtype=np.float64)
+
+
+def _ahead(scores: Doubles) -> tuple[float, float, float]:
+    """Give the best score, the second, and how the field behind them does."""
+    ordered = sorted(map(float, scores), reverse=True)
+    return ordered[0], ordered[1] if len(ordered) > 1 else 0.0, field_of(ordered)
+
+
+def _softmax(scores: Doubles) -> Doubles:
+    powers = np.exp(scores - scores.max())
+    shares: Doubles = powers / powers.sum()
+    return shares
+
+
+def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:
+    """Tell whether an agent was right at all, whether the best was it, and the confidence."""
+    scores = _scores(sample, weights)
+    right = sample.known and sample.right == int(np.argmax(scores))
+    return sample.right >= 0 or not sample.known, right, confidence(weights, *_ahead(scores))
+
+
+def _judged(outcomes: Sequence[tuple[bool, bool, float]], threshold: float) -> Judged:
+    with_agent = [right for wanted, right, _ in outcomes if wanted]
+    without = [sure >= threshold for wanted, _, sure in outcomes if not wanted]
+    losses = [-np.log(max(sure if right else 1 - sure, 1e-9)) for _, right, sure in outcomes]
+    return Judged(
+        top_1=round(sum(with_agent) / max(1, len(with_agent)), 4),
+        false_routes=round(sum(without) / max(1, len(without)), 4),
+        log_loss=round(float(np.mean(losses)) if losses else 0.0, 4),
+    )

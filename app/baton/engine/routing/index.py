@@ -1,0 +1,154 @@
+"""The index of a roster: everything about its agents that is computed before the first prompt. It decides no threshold.
+
+Scoring is a handful of vector operations over all agents at once. Nothing in an index changes after it is built, so it
+may be shared by threads and swapped by one assignment.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from baton.engine.routing.actions import Actions
+from baton.engine.routing.bm25f import Lexical, Lexicon
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.examples import gist, parted
+from baton.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
+from baton.engine.routing.kinds import related
+from baton.engine.routing.mentions import Mentions
+from baton.engine.routing.text import bounded, name_parts, plain, read, stems, terms
+from baton.engine.routing.triggers import Triggers, is_expression
+from baton.engine.text.quoting import one_line
+
+LONGEST_BODY = 20_000
+"""Characters of an agent's body whose words are indexed."""
+EMBEDDED_BODY = 1_200
+"""Characters of an agent's body that its vector stands for."""
+LONGEST_DESCRIPTION = 8_000
+LONGEST_SHOWN = 240
+"""Characters of a description that are shown."""
+MOST_EXAMPLES = 20
+MOST_CANDIDATES = 5
+MOST_WORDS = 4
+NAME_WEIGHT, DESCRIPTION_WEIGHT, BODY_WEIGHT = 2.0, 1.0, 0.3
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1."""
+
+    def embed(self, text: str) -> Floats:
+        """Give a text's vector."""
+        ...
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """One agent's part in a ranking. `features` are in the order of `features.NAMES`; `probability` is from 0 to 1.
+
+    `words` are those of the prompt that spoke for it most, of the first five.
+    """
+
+    agent: int
+    score: float
+    probability: float
+    features: tuple[float, ...]
+    words: tuple[str, ...] = ()
+
+
+class Index:
+    """A roster, ready to be scored. Without an embedder the words alone are compared."""
+
+    def __init__(self, agents: Sequence[Agent], embedder: Embedder | None) -> None:
+        self.names = tuple(agent.name for agent in agents)
+        self.descriptions = tuple(_shown(agent.description) for agent in agents)
+        self.mentions = Mentions(self.names)
+        self._ranks = np.argsort(np.argsort(np.array(self.names or ("",))[: len(agents)], kind="stable"))
+        self._embedder = embedder
+        texts = [_Texts(agent) for agent in agents]
+        self._lexicon = Lexicon([one.fields() for one in texts])
+        self._triggers = Triggers(agents)
+        self._actions = Actions([(one.name, stems(one.description)) for one in texts])
+        named: dict[str, list[int]] = {}
+        for number, one in enumerate(texts):
+            for stem in set(one.name):
+                named.setdefault(stem, []).append(number)
+        self._name_stems = {stem: np.array(numbers) for stem, numbers in named.items()}
+        self._name_sizes = np.array([max(1, len(set(one.name))) for one in texts] or [1], dtype=np.float32)
+        if embedder is not None and agents:
+            self._whole = np.stack([embedder.embed(one.whole) for one in texts])
+            self._body = np.stack([embedder.embed(one.body[:EMBEDDED_BODY]) for one in texts])
+            examples = [(number, text) for number, one in enumerate(texts) for text in one.examples]
+            self._example_of = np.array([number for number, _ in examples], dtype=np.int32)
+            self._examples = np.stack([embedder.embed(text) for _, text in examples]) if examples else None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[Scored]:
+        """Rank agents for a prompt, the best first; of two alike the one that comes first by name."""
+        if not self.names:
+            return []
+        text = bounded(prompt)
+        reading = read(text)
+        lexical = self._lexicon.score(reading.terms, related(reading.terms))
+        features = self._features(text, reading.stems, lexical)
+        if self._embedder is None:
+            weights = by_words(weights)
+        scores = features @ weights.vector
+        order = np.lexsort((self._ranks, -scores))[: max(most, MOST_CANDIDATES)].tolist()
+        best = [float(scores[number]) for number in order[:MOST_CANDIDATES]] + [0.0, 0.0]
+        field = field_of(best[:-2])
+        spelled = dict(zip(reversed(reading.stems), reversed(reading.words), strict=True))
+        return [
+            Scored(
+                number,
+                float(scores[number]),
+                confidence(weights, float(scores[number]), best[0] if place else best[1], field),
+                tuple(features[number].tolist()),
+                tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS))
+                if place < MOST_CANDIDATES
+                else (),
+            )
+            for place, number in enumerate(order[:most])
+        ]
+
+    def _features(self, text: str, prompt_stems: list[str], lexical: Lexical) -> Floats:
+        """Give every agent's features: one row an agent, one column a feature."""
+        found = np.zeros((len(self), len(NAMES)), dtype=np.float32)
+        found[:, 0] = lexical.bm25 / 10
+        found[:, 1] = lexical.coverage
+        if self._embedder is not None:
+            vector = self._embedder.embed(text)
+            found[:, 2] = np.vecdot(self._whole, vector)
+            if self._examples is not None:
+                np.maximum.at(found[:, 2], self._example_of, np.vecdot(self._examples, vector))
+            found[:, 3] = np.vecdot(self._body, vector)
+        for stem in self._name_stems.keys() & set(prompt_stems):
+            found[self._name_stems[stem], 4] += 1
+        found[:, 4] /= self._name_sizes
+        found[:, 5] = self._triggers.score(text, prompt_stems)
+        found[:, 6] = self._actions.score(prompt_stems)
+        return found
+
+
+class _Texts:
+    """One agent's texts, cut to what is indexed; the examples that a description holds stand apart."""
+
+    def __init__(self, agent: Agent) -> None:
+        description, examples = parted(plain(agent.description[:LONGEST_DESCRIPTION]))
+        self.name = stems(" ".join(name_parts(agent.name)))
+        self.description = description
+        self.examples = [text for text in (*agent.examples, *examples) if text.strip()][:MOST_EXAMPLES]
+        self.body = plain(agent.body[:LONGEST_BODY]) or description
+        self.whole = f"{agent.name}: {gist(description)}"
+        triggers = (trigger for trigger in agent.triggers if not is_expression(trigger))
+        self._more = " ".join((*agent.capabilities, *triggers))
+
+    def fields(self) -> list[tuple[float, list[str]]]:
+        described = terms(" ".join((self.description, *self.examples, self._more)))
+        return [(NAME_WEIGHT, self.name), (DESCRIPTION_WEIGHT, described), (BODY_WEIGHT, terms(self.body))]
+
+
+def _shown(description: str) -> str:
+    """Give what people and models are shown of a description: one line, without its examples."""
+    return one_line(gist(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)

@@ -1,0 +1,222 @@
+"""What one program is, by the tables: its flags, operands, subcommand, categories and written paths.
+
+It does not look at what a program runs; `unwrap` does.
+"""
+
+from baton.engine.shell.model import Category
+from baton.engine.shell.table_files import Way
+from baton.engine.shell.tables import Clause, Entry, ShellTables
+from baton.engine.shell.words import Word
+
+_UNKNOWN: tuple[Category, ...] = ("unknown",)
+_READ_ONLY: tuple[Category, ...] = ("read-only",)
+_ASKS_VERSION = (["--version"], ["-V"], ["-version"])
+_BUILTIN_NAMES = (
+    "[ alias builtin cd command declare echo eval exec exit export false hash help history jobs let local print printf"
+    " pwd read return set shift source test time times trap true type umask wait"
+)
+_BUILTINS = frozenset(_BUILTIN_NAMES.split())
+_HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
+_SHELL = frozenset(["$SHELL", "${SHELL}", "$BASH", "${BASH}"])
+_SLICES = {
+    "operands": slice(None),
+    "first": slice(0, 1),
+    "second": slice(1, 2),
+    "last": slice(-1, None),
+    "rest": slice(1, None),
+}
+
+
+class Use:
+    """One program with its arguments, looked up in the tables.
+
+    `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
+    (option, value) pairs. `keeps` tells that the categories hold even where the program wraps another.
+    """
+
+    __slots__ = (
+        "assigns", "categories", "entry", "flags", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
+        "values", "words", "writes",
+    )  # fmt: skip
+
+    def __init__(self, words: list[Word], assigns: tuple[str, ...]) -> None:
+        self.words = words
+        self.assigns = assigns
+        self.name = ""
+        self.entry: Entry | None = None
+        self.subcommand = ""
+        self.flags: set[str] = set()
+        self.raw_flags: list[str] = []
+        self.values: list[tuple[str, str]] = []
+        self.operands: list[int] = []
+        self.categories: tuple[Category, ...] = _UNKNOWN
+        self.writes: tuple[str, ...] = ()
+        self.runs: tuple[Way, ...] = ()
+        self.keeps = False
+
+
+def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use:
+    """Look a program up. Without an entry, or with an expansion for a name or subcommand, it is unknown."""
+    found = Use(words, assigns)
+    first = words[0]
+    entry: Entry | None = None
+    if first.text in _SHELL:
+        entry = tables.find("sh")
+    elif not first.dynamic and not (first.globs and first.text != "["):
+        found.name = first.text.rpartition("/")[2].removesuffix(".exe")
+        entry = _entry(tables, first.text, found.name)
+        if entry is not None:
+            found.name = entry.name if entry.name and "*" not in entry.name else found.name
+    found.entry = entry
+    told = _arguments(found)
+    if found.entry is not None:
+        if told and _only_tells(found):
+            found.categories = _READ_ONLY
+        elif told:
+            _decide(found, found.entry)
+        else:
+            found.runs = found.entry.runs
+    return found
+
+
+def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
+    """Find the entry of a program: `./test` is no builtin, and `jest@29` is `jest`."""
+    if name in _BUILTINS and "/" in path and not path.startswith("/"):
+        return None
+    bare = name[:1] + name[1:].partition("@")[0]
+    return tables.find(name) or (tables.find(bare) if bare != name else None)
+
+
+def _only_tells(found: Use) -> bool:
+    """Tell whether the program only prints its help or its version."""
+    if "--help" in found.raw_flags:
+        return True
+    if found.operands or found.values:
+        return False
+    return found.raw_flags in _ASKS_VERSION or (
+        found.raw_flags == ["-h"] and found.entry is not None and "destructive" not in found.entry.categories
+    )
+
+
+def targets(found: Use) -> list[str]:
+    """The paths that the program writes, as its entry says."""
+    paths: list[str] = []
+    words = found.words
+    operands = [words[index].text for index in found.operands]
+    for place in found.writes:
+        if place in _SLICES:
+            paths += operands[_SLICES[place]]
+        elif place == "operands-or-cwd":
+            paths += operands or ["."]
+        elif place == "cwd":
+            paths.append(".")
+        elif place[0] in "~/":
+            paths.append(place)
+        elif place.endswith("="):
+            paths += [text[len(place) :] for text in operands if text.startswith(place)]
+        else:
+            paths += [value for option, value in found.values if option == place]
+    return [path for path in paths if not harmless(path)]
+
+
+def harmless(path: str) -> bool:
+    """Tell whether writing to a path changes nothing."""
+    return path in _HARMLESS or path.startswith("/dev/fd/")
+
+
+def _arguments(found: Use) -> bool:
+    """Sort the arguments; False where the subcommand cannot be told."""
+    entry = found.entry
+    takes = entry.takes_value if entry else frozenset()
+    words, operands = found.words, found.operands
+    index, count = 1, len(words)
+    options, told = True, True
+    own = entry.own_operands if entry else len(words)
+    while index < count:
+        text = words[index].text
+        if options and text[:1] == "-" and text != "-":
+            if text == "--":
+                options = False
+                found.flags.add(text)
+            else:
+                index = _option(found, text, index, takes)
+        elif entry is not None and text != "-" and not operands and (entry.subcommands or entry.sub_globs):
+            below = None if words[index].dynamic else entry.subcommand(text)
+            if below is None:
+                told = told and not words[index].dynamic
+                operands.append(index)
+            else:
+                found.entry = entry = below
+                takes, own = entry.takes_value, entry.own_operands
+                found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
+        else:
+            operands.append(index)
+        options = options and len(operands) <= own
+        index += 1
+    return told
+
+
+def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:
+    """Take an option in; returns the index of the last argument that belongs to it."""
+    found.raw_flags.append(text)
+    flags = found.flags
+    name, equals, value = text.partition("=")
+    if text[1] == "-" or (equals and len(name) > 2):  # noqa: PLR2004 (a dash and one letter)
+        flags.add(name)
+        if equals:
+            found.values.append((name, value))
+        elif name in takes:
+            return _value(found, name, index)
+        return index
+    if text in takes:
+        flags.add(text)
+        return _value(found, text, index)
+    for at in range(1, len(text)):
+        letter = "-" + text[at]
+        flags.add(letter)
+        if letter in takes:
+            flags.add(text[: at + 1])
+            if at + 1 < len(text):
+                found.values.append((letter, text[at + 1 :].removeprefix("=")))
+                return index
+            return _value(found, letter, index)
+    flags.add(text)
+    return index
+
+
+def _value(found: Use, option: str, index: int) -> int:
+    if index + 1 < len(found.words):
+        found.values.append((option, found.words[index + 1].text))
+        return index + 1
+    return index
+
+
+def _decide(found: Use, entry: Entry) -> None:
+    found.categories, found.writes, found.runs = entry.categories, entry.writes, entry.runs
+    for clause in entry.clauses:
+        if _holds(clause, found):
+            if clause.categories is not None:
+                found.categories = clause.categories
+                found.keeps = clause.runs is not None
+            if clause.writes is not None:
+                found.writes = clause.writes
+            if clause.runs is not None:
+                found.runs = clause.runs
+            return
+
+
+def _holds(clause: Clause, found: Use) -> bool:
+    low, high = clause.count
+    if not low <= len(found.operands) <= high:
+        return False
+    flags = clause.flags
+    if flags is not None and not (flags.any_of(found.flags) or flags.any_of(found.raw_flags)):
+        return False
+    for option, globs in clause.values:
+        if not any(option == name and value in globs for name, value in found.values):
+            return False
+    return (
+        (clause.assigns is None or clause.assigns.any_of(found.assigns))
+        and (clause.first is None or clause.first.any_of([found.words[at].text for at in found.operands[:1]]))
+        and (clause.operands is None or clause.operands.any_of([found.words[at].text for at in found.operands]))
+    )

@@ -1,0 +1,260 @@
+"""Simple commands: their words, assignments and redirections. What they mean is for `programs` to say."""
+
+from abc import abstractmethod
+
+from tree_sitter import Node
+
+from baton.engine.shell import blocks, misreadings, redirects, words
+from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.programs import Programs
+from baton.engine.shell.redirects import Redirects
+from baton.engine.shell.scripts import Input, Place, Text
+from baton.engine.shell.words import Span, Word
+
+_REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
+_PREFIXES = frozenset([b"time", b"coproc"])
+_DECLARES = frozenset(["declare", "typeset"])
+_DECLARATION_WORDS = frozenset(
+    ["export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"]
+)
+
+
+class _Parts:
+    """The children of a command, by what they are."""
+
+    def __init__(self, node: Node, src: bytes) -> None:
+        self.name: Node | None = None
+        self.before_name = node.start_byte
+        self.args: list[Node] = []
+        self.assigns: list[Node] = []
+        self.redirects: list[Node] = []
+        self.subshells: list[Node] = []
+        at, touches = node.start_byte, True
+        for child in node.children:
+            kind = child.type
+            start = child.start_byte
+            if kind == "comment":
+                misreadings.no_comment(src, child)
+            if kind in _REDIRECTS:
+                misreadings.redirection(src, at, start)
+            elif touches:
+                misreadings.within(src, at, start)
+            else:
+                misreadings.apart(src, at, start)
+            touches = kind == "$"
+            if kind == "command_name":
+                self.name, self.before_name = child, at
+            elif kind == "variable_assignment":
+                self.assigns.append(child)
+            elif kind in _REDIRECTS:
+                self.redirects.append(child)
+            elif kind == "subshell":
+                self.subshells.append(child)
+            else:
+                self.args.append(child)
+            at = child.end_byte
+
+    def check(self, args: list[Node], src: bytes) -> Node:
+        """Give the name; raises UnreadableError or MendError where that is no program's."""
+        name = self.name
+        if name is None:
+            raise UnreadableError("a command without a name")
+        raw = src[name.start_byte : name.end_byte]
+        if raw in _PREFIXES:
+            misreadings.prefix(src, name, args)
+        elif self.subshells:
+            raise UnreadableError("a subshell in the place of a word")
+        misreadings.name(src, self.before_name, name.start_byte, name.end_byte)
+        return name
+
+
+def _literal(value: Node, word: Word, src: bytes) -> str | list[Word]:
+    """A value, or the words of an array; nothing where an expansion is in it."""
+    if value.type != "array":
+        return "" if word.dynamic else word.text
+    try:
+        found = [words.read(node, src) for node in value.named_children]
+    except UnreadableError:
+        return []
+    return [] if any(item.dynamic for item in found) else found
+
+
+class Commands(Programs):
+    """Reads simple commands."""
+
+    @abstractmethod
+    def compound(self, node: Node, kind: str, place: Place) -> None:
+        """Walk a compound command."""
+
+    @abstractmethod
+    def substitutions(self, nodes: list[Node], place: Place, source: Input | None = None) -> None:
+        """Walk substitutions; `source` is what a `>(…)` reads."""
+
+    def command(self, node: Node, extra: list[Node], place: Place, found: Redirects) -> list[Word] | None:
+        """Walk a simple command; returns what it prints, where that is known."""
+        text = place.text
+        parts = _Parts(node, text.src)
+        inner = redirects.NONE
+        if parts.redirects:
+            holder = blocks.Element(None)
+            holder.redirects = parts.redirects
+            inner = redirects.read(self, holder, place)
+            place = place.below()
+            place.input = inner.input
+        args = parts.args
+        if extra or inner.words:
+            args = sorted(args + extra + inner.words, key=lambda arg: arg.start_byte)
+        name = parts.check(args, text.src)
+        argv = [self.word(name.children[0] if name.child_count == 1 else name, text), *self.args(args, text)]
+        assigns = [self.assignment(child, text) for child in parts.assigns]
+        first = len(self.programs)
+        called = "" if argv[0].dynamic else argv[0].text
+        use = self.emit(argv, tuple([word.text for word in assigns]), place, function=called in text.functions)
+        if found.targets or inner.targets:
+            self.note_writes(found, place, first)
+            self.note_writes(inner, place, first)
+        if place.function and place.certain and called:
+            self.calls.add(place.function, called, forks=place.forks)
+        for below in parts.subshells:
+            self.compound(below, "subshell", place)
+        self.word_substitutions(assigns + argv, place)
+        if inner.subs:
+            self.substitutions(inner.subs, place, Input([self.span_from(first)], place.input))
+        return None if inner.output else self.printed(use, place)
+
+    def args(self, nodes: list[Node], text: Text) -> list[Word]:
+        """Read arguments; `$"…"` stands as two nodes side by side."""
+        found: list[Word] = []
+        for index, node in enumerate(nodes):
+            following = nodes[index + 1] if index + 1 < len(nodes) else None
+            if following is not None and node.end_byte == following.start_byte:
+                if node.type == "$" and following.type == "string":
+                    continue
+                raise UnreadableError("a word that the parser may have cut wrongly")
+            found.append(self.word(node, text))
+        return found
+
+    def word(self, node: Node, text: Text) -> Word:
+        """Read a word and tell it which programs' output is in it."""
+        word = words.read(node, text.src)
+        return text.bind(word) if word.dynamic or text.pattern is not None else word
+
+    def assignment(self, node: Node, text: Text, *, keep: bool = False) -> Word:
+        """Read `NAME=value` as one word; `keep` tells that later commands see the variable."""
+        src = text.src
+        value = node.child_by_field_name("value")
+        if value is None:
+            return Word(src[node.start_byte : node.end_byte].decode())
+        name = src[node.start_byte : value.start_byte]
+        if name[-1:] != b"=":
+            end = src.rindex(b"=", node.start_byte, value.start_byte) + 1
+            gap = src[end : value.start_byte]
+            raise misreadings.MendError(src, end, value.start_byte, b"'' " if gap.strip(b"\\\n") else b"")
+        if value.type == "array":
+            word = Word(src[value.start_byte : value.end_byte].decode())
+            word.subs = words.find(value, src, quotes=True)
+        else:
+            word = words.read(value, src)
+        if keep:
+            text.literals[name.decode().rstrip("+=")] = [] if name[-2:] == b"+=" else _literal(value, word, src)
+        target = node.child_by_field_name("name")
+        if target is not None and target.type == "subscript":
+            word.subs = words.find(target, src, quotes=True) + word.subs
+        text.bind(word)
+        if keep and word.spans:
+            text.variables[name.decode().rstrip("+=")] = word.spans
+        word.text = name.decode() + word.text
+        return word
+
+    def assignments(self, node: Node | None, extra: list[Node], place: Place, found: Redirects) -> None:
+        """Walk assignments that stand alone, or ahead of a command that the parser took for words."""
+        nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
+        prefix: list[Word] = []
+        at = node.start_byte if node is not None else 0
+        for child in nodes:
+            misreadings.no_comment(place.text.src, child)
+            (misreadings.apart if prefix else misreadings.within)(place.text.src, at, child.start_byte)
+            at = child.end_byte
+            prefix.append(self.assignment(child, place.text, keep=True))
+        first = len(self.programs)
+        texts = [word.text for word in prefix]
+        argv = self.args(extra, place.text)
+        if argv:
+            misreadings.name(place.text.src, at, extra[0].start_byte, extra[0].end_byte)
+            self.emit(argv, tuple(texts), place, function=argv[0].text in place.text.functions)
+        else:
+            self.exports += texts
+        self.note_writes(found, place, first if argv else -1)
+        self.word_substitutions(prefix + argv, place)
+
+    def declaration(self, node: Node, extra: list[Node], place: Place, found: Redirects) -> None:
+        """Walk `export`, `declare`, `local`, `readonly`, `typeset`, `unset`."""
+        text = place.text
+        argv: list[Word] = []
+        at = node.start_byte
+        for child in node.children:
+            misreadings.no_comment(text.src, child)
+            (misreadings.apart if argv else misreadings.within)(text.src, at, child.start_byte)
+            at = child.end_byte
+            if child.type == "variable_assignment":
+                argv.append(self.assignment(child, text, keep=True))
+            elif child.type in _DECLARATION_WORDS:
+                argv.append(Word(text.src[child.start_byte : child.end_byte].decode()))
+            else:
+                argv.append(self.word(child, text))
+        argv += self.args(extra, text)
+        name = argv[0].text
+        if name == "export" or (name in _DECLARES and any(w.text[:1] == "-" and "x" in w.text for w in argv[1:])):
+            self.exports += [word.text for word in argv[1:] if "=" in word.text and word.text[:1] != "-"]
+        first = len(self.programs)
+        self.emit(argv, (), place)
+        self.note_writes(found, place, first)
+        self.word_substitutions(argv, place)
+
+    def test(self, node: Node, place: Place, found: Redirects) -> None:
+        """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is none."""
+        src = place.text.src
+        if node.children[0].type != "[":
+            self.note_writes(found, place, -1)
+            self.substitutions(words.find(node, src, quotes=True), place)
+            return
+        argv: list[Word] = []
+        at = node.start_byte
+        todo = [node]
+        while todo:
+            here = todo.pop()
+            if here.type == "test_command" or (here.type.endswith("_expression") and here.type != "brace_expression"):
+                todo += reversed(here.children)
+                continue
+            touches = here.start_byte == at and argv
+            misreadings.within(src, at, here.start_byte)
+            at = here.end_byte
+            if here.is_named and here.type != "test_operator":
+                word = self.word(here, place.text)
+            else:
+                raw = src[here.start_byte : at]
+                if raw in (b"<", b">", b"&&", b"||", b"(", b")"):
+                    raise UnreadableError("an operator within `[`")
+                word = Word(raw.decode().replace("\\", ""))
+            if touches:
+                argv[-1].text += word.text
+                argv[-1].subs += word.subs
+                argv[-1].dynamic = argv[-1].dynamic or word.dynamic
+            else:
+                argv.append(word)
+        first = len(self.programs)
+        self.emit(argv, (), place)
+        self.note_writes(found, place, first)
+        self.word_substitutions(argv, place)
+
+    def span_from(self, first: int) -> Span:
+        """The programs listed since there were `first` of them."""
+        span = Span()
+        span.first, span.last = first, len(self.programs)
+        return span
+
+    def word_substitutions(self, argv: list[Word], place: Place) -> None:
+        """Walk the substitutions in words."""
+        for word in argv:
+            if word.subs:
+                self.substitutions(word.subs, place, Input([self.span_from(len(self.programs) - 1)], place.input))

@@ -1,0 +1,235 @@
+"""Lists programs with what they run, write and interpret. It reads no syntax; `commands` and `walk` do."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from tree_sitter import Node
+
+from baton.engine.shell import classify, fork_bombs, misreadings, unwrap
+from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.model import SOMEWHERE, Category, Program, Write
+from baton.engine.shell.redirects import Redirects
+from baton.engine.shell.scripts import Input, Place, Text, told
+from baton.engine.shell.tables import ShellTables
+from baton.engine.shell.words import SUBSTITUTION, Span, Word
+
+_ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
+_REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
+_FROM_FILE = frozenset(["-a", "--arg-file"])
+_OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
+_SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
+_MOVES = frozenset(["cd", "pushd", "popd"])
+
+
+class Programs(ABC):
+    """Collects what one line holds. `parse` gives the root node of a nested script's bytes, within the caps."""
+
+    def __init__(self, tables: ShellTables, parse: Callable[[bytes], tuple[Node, bytes]]) -> None:
+        self.tables = tables
+        self.parse = parse
+        self.programs: list[Program | None] = []
+        self.writes: list[Write] = []
+        self.exports: list[str] = []
+        self.sinks: list[tuple[int, Input]] = []
+        self.redirects_to_file = False
+        self.network = False
+        self.calls = fork_bombs.Calls()
+        self.in_functions: set[int] = set()
+        self.moved = False
+        self.moving: set[str] = set()
+        self.count = 0
+        self.stand_ins = 0
+
+    @abstractmethod
+    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Place) -> None:
+        """Walk a text of its own."""
+
+    def emit(
+        self,
+        argv: list[Word],
+        assigns: tuple[str, ...],
+        place: Place,
+        *,
+        function: bool = False,
+        piped: bool = False,
+        appended: tuple[str, ...] = (),
+    ) -> classify.Use:
+        """List a program, then what it runs.
+
+        `piped` tells that arguments come from standard input; `appended` are those that follow what stands here.
+        """
+        self.count += len(argv)
+        if self.count > misreadings.MAX_WORDS:
+            raise UnreadableError(f"over {misreadings.MAX_WORDS} words")
+        use = classify.use(self.tables, argv, assigns)
+        index = len(self.programs)
+        self.programs.append(None)
+        runs = unwrap.NOTHING
+        scripts: list[list[Word]] = []
+        hidden = False
+        if function:
+            use.categories, use.writes = (), ()
+        elif use.runs:
+            runs = unwrap.find(use)
+            scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
+        wraps = bool(runs.commands or scripts)
+        self.programs[index] = Program(
+            argv=tuple([word.text for word in argv]),
+            name=use.name,
+            subcommand=use.subcommand,
+            flags=frozenset(use.flags),
+            operands=tuple([argv[at].text for at in use.operands]),
+            assigns=assigns,
+            categories=_categories(use, wraps=wraps, hidden=hidden),
+            wraps=wraps or function,
+            depth=place.depth,
+        )
+        if use.writes:
+            base = place.folder.base
+            self.writes += [Write(target=path, base=base, by=index) for path in classify.targets(use)]
+            if appended and not _OPERANDS.isdisjoint(use.writes):
+                self.writes += [
+                    Write(target=path, base=None if path == SOMEWHERE else base, by=index) for path in appended
+                ]
+        if wraps:
+            self.inside(use, runs, scripts, index, place, appended)
+        if argv[0].dynamic:
+            self.named_by_expansion(index, argv, assigns, place)
+        if use.name in _MOVES and not function:
+            self.moved = True
+            place.folder.go(use.name, argv)
+        elif function and use.name in self.moving:
+            place.folder.base = None
+        return use
+
+    def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Place) -> None:
+        """Note that what makes the program's name is run, and list what it is, where that is known."""
+        if argv[0].spans:
+            self.feed_name(index, argv[0], place.text)
+        meant = place.text.meant(argv)
+        if meant:
+            self.emit(meant, assigns, place.below(deeper=1))
+
+    def scripts(
+        self, use: classify.Use, runs: unwrap.Runs, index: int, place: Place, *, piped: bool
+    ) -> tuple[list[list[Word]], bool]:
+        """The scripts that a program interprets, and whether it interprets any that cannot be told."""
+        scripts = [script for script in runs.scripts if told(script)]
+        unseen = [script for script in runs.scripts if not told(script)]
+        scripts += [known for script in unseen if (known := place.text.meant(script))]
+        if runs.file is not None:
+            unseen.append([runs.file])
+        for script in unseen:
+            self.feed_words(index, script)
+        hidden = bool(unseen)
+        source = place.input
+        if source is None:
+            return scripts, hidden
+        if runs.stdin == "script" and source.script is not None and told(source.script):
+            scripts.append(source.script)
+        elif runs.stdin:
+            hidden = hidden or runs.stdin == "script"
+            self.sinks.append((index, source))
+            self.feed_words(index, source.script or [])
+        elif piped and any(way.script == "-c" for way in use.runs):
+            replaced = any("{}" in word.text for script in runs.scripts for word in script)
+            if replaced or not runs.scripts:
+                self.sinks.append((index, source))
+        return scripts, hidden
+
+    def inside(
+        self,
+        use: classify.Use,
+        runs: unwrap.Runs,
+        scripts: list[list[Word]],
+        index: int,
+        place: Place,
+        appended: tuple[str, ...],
+    ) -> None:
+        """Walk what a program runs."""
+        here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
+        piped = use.name in _ARGS_FROM_STDIN
+        if piped:
+            appended = _appends(use, place)
+        for argv, assigns in runs.commands:
+            self.emit(argv, assigns, here, piped=piped, appended=appended)
+        for script in scripts:
+            self.script(script, index, here)
+
+    def printed(self, use: classify.Use, place: Place) -> list[Word] | None:
+        """What a command prints, where that stands in the line."""
+        if use.name in {"echo", "printf"}:
+            return [_newlines(use.words[index]) for index in use.operands]
+        passes = use.name == "tee" or (use.name == "cat" and all(use.words[at].text == "-" for at in use.operands))
+        return place.input.script if passes and place.input is not None else None
+
+    # nested texts
+
+    def script(self, script: list[Word], owner: int, place: Place) -> None:
+        """Read words as shell text; substitutions that the outer shell makes are stood in for."""
+        outer: dict[str, tuple[str, list[Span]]] = {}
+        pieces: list[str] = []
+        for word in script:
+            if all(kind != SUBSTITUTION for _, kind in word.parts):
+                pieces.append(word.text)
+                continue
+            spans = word.spans
+            piece = ""
+            for text, kind in word.parts:
+                if kind == SUBSTITUTION:
+                    self.stand_ins += 1
+                    name = f"__stand_in_{self.stand_ins}_"
+                    outer[name] = (text, spans)
+                    piece += "$" + name
+                else:
+                    piece += text
+            pieces.append(piece)
+        joined = " ".join(pieces)
+        if outer and any("__stand_in_" in word.text for word in script):
+            raise UnreadableError("a name that is reserved here")
+        self.nested(joined, outer, owner, place)
+
+    def feed_words(self, index: int, script: list[Word]) -> None:
+        """Note that a program interprets the output of what makes these words."""
+        spans = [span for word in script for span in word.spans]
+        if spans:
+            self.sinks.append((index, Input(spans)))
+
+    def feed_name(self, index: int, name: Word, text: Text) -> None:
+        """A program's name that a substitution makes: its output is run."""
+        owner = text.owner if name.outer and text.owner >= 0 else index
+        self.sinks.append((owner, Input(name.spans)))
+
+    def note_writes(self, found: Redirects, place: Place, by: int) -> None:
+        """Note the files that redirections write."""
+        for target in found.targets:
+            self.redirects_to_file = True
+            self.writes.append(Write(target=target, base=place.folder.base, by=by))
+
+
+def _categories(use: classify.Use, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
+    """A wrapper has no category of its own, unless its clause keeps one; what it runs unseen is unknown."""
+    kept = () if wraps and not use.keeps else use.categories
+    if not hidden or "unknown" in kept:
+        return kept
+    return (*kept, "unknown") if use.keeps else ("unknown",)
+
+
+def _appends(use: classify.Use, place: Place) -> tuple[str, ...]:
+    """The arguments that `xargs` reads and adds, where what it is fed stands in the line."""
+    if not use.flags.isdisjoint(_REPLACES):
+        return ()
+    fed = place.input.script if place.input is not None and use.flags.isdisjoint(_FROM_FILE) else None
+    if fed is None or any(word.dynamic for word in fed):
+        return (SOMEWHERE,)
+    return tuple([path for word in fed for path in word.text.split() if "%" not in path])
+
+
+def _newlines(word: Word) -> Word:
+    r"""Read `\\n` in a printed word as the line end that it becomes."""
+    if "\\n" not in word.text:
+        return word
+    printed = Word(word.text.replace("\\n", "\n"))
+    printed.outer, printed.dynamic, printed.spans = word.outer, word.dynamic, word.spans
+    printed.parts = [(text.replace("\\n", "\n"), kind) for text, kind in word.parts]
+    return printed

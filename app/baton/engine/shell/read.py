@@ -1,0 +1,152 @@
+"""The one way in: a command text in, `model.Shell` out. It keeps nothing between calls."""
+
+from collections.abc import Callable
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from baton.engine.shell import misreadings
+from baton.engine.shell.misreadings import MendError, UnreadableError
+from baton.engine.shell.model import Category, Shell, Write
+from baton.engine.shell.scripts import Folder, Place, Text
+from baton.engine.shell.tables import CATEGORIES, ShellTables
+from baton.engine.shell.walk import Walk
+
+_LANGUAGE = Language(tree_sitter_bash.language())
+_PARSER = Parser(_LANGUAGE)
+_MAX_MENDS = 20
+_SHORT = 1500
+_CHUNK = 512
+_MAX_STEPS = 1_000
+_ASCII = bytes(range(128)) + b"x" * 128
+"""For `bytes.translate`: the grammar's scanner looks letters up in a table of 384, so a character beyond it reads foreign
+memory and may kill the process (tree-sitter-bash 0.25.1, its issue 337). To bash all of them are letters of a word."""
+_ORDER = {category: index for index, category in enumerate(CATEGORIES)}
+
+
+def read(tables: ShellTables, text: str) -> Shell:
+    """Read a command text. Never raises: what cannot be read whole has `unparsed`."""
+    try:
+        src = misreadings.prepare(text).encode()
+        return _Reading(tables).line(src)
+    except UnreadableError as error:
+        return _unread(str(error))
+    except RecursionError:
+        return _unread("nested too deep")
+
+
+def _unread(reason: str) -> Shell:
+    return Shell(categories=("unknown",), unparsed=reason)
+
+
+def _parse(src: bytes) -> Node:
+    """Parse within a number of steps and of looks at the text: recovery from errors reads the rest over and over."""
+    src = src.translate(_ASCII)
+    if len(src) <= _SHORT:
+        return _PARSER.parse(src).root_node
+    looks = steps = 0
+    most = 60 + 12 * (len(src) // _CHUNK)
+
+    def chunk(offset: int, _point: object) -> bytes:
+        nonlocal looks
+        looks += 1
+        return src[offset : offset + _CHUNK] if looks <= most else b""
+
+    def stop(_offset: int, has_error: bool) -> bool:  # noqa: FBT001 (the parser calls it so)
+        nonlocal steps
+        steps += 1
+        return has_error or steps > _MAX_STEPS or looks > most
+
+    try:
+        root = _PARSER.parse(chunk, progress_callback=stop).root_node
+    except ValueError as error:
+        _PARSER.reset()
+        raise UnreadableError("not valid shell syntax, or too much of it") from error
+    if looks > most:
+        raise UnreadableError("not valid shell syntax, or too much of it")
+    return root
+
+
+class _Reading:
+    """One reading, with what is left of its caps."""
+
+    def __init__(self, tables: ShellTables) -> None:
+        self.tables = tables
+        self.bytes = 0
+        self.nodes = 0
+        self.mended: dict[bytes, bytes] = {}
+
+    def line(self, src: bytes) -> Shell:
+        def go(walk: Walk) -> None:
+            root, mended = self.parse(src)
+            walk.block(root.children, 0, len(mended), Place(Text(mended), Folder("")))
+
+        return self.attempt(go)
+
+    def attempt(self, go: Callable[[Walk], None]) -> Shell:
+        """Walk; on what a mended text would read rightly, mend it and walk anew."""
+        for _ in range(_MAX_MENDS):
+            walk = Walk(self.tables, self.parse)
+            self.nodes = 0
+            try:
+                go(walk)
+            except MendError as error:
+                self.mended[error.src] = error.mended
+            else:
+                return _shell(walk)
+        raise UnreadableError("too much that the parser reads wrongly")
+
+    def parse(self, src: bytes) -> tuple[Node, bytes]:
+        """Parse a text, mended as far as is known. Raises UnreadableError."""
+        while src in self.mended:
+            src = self.mended[src]
+        if len(src) > misreadings.MAX_BYTES:
+            raise UnreadableError("over 64 KiB")
+        self.bytes += len(src)
+        if self.bytes > misreadings.MAX_TOTAL_BYTES:
+            raise UnreadableError("too many nested scripts")
+        root = _parse(src)
+        self.nodes += root.descendant_count
+        if self.nodes > misreadings.MAX_NODES:
+            raise UnreadableError(f"over {misreadings.MAX_NODES} parts")
+        misreadings.tree(root, src)
+        return root, src
+
+
+def _shell(walk: Walk) -> Shell:
+    programs = tuple([program for program in walk.programs if program is not None])
+    found: set[Category] = set()
+    for program in programs:
+        found.update(program.categories)
+    if walk.redirects_to_file:
+        found.add("file-write")
+    if walk.network:
+        found.add("network")
+    return Shell(
+        programs=programs,
+        writes=_writes(walk),
+        categories=tuple(sorted(found, key=_ORDER.__getitem__)) if len(found) > 1 else tuple(found),
+        feeds=_feeds(walk) if walk.sinks else (),
+        exports=tuple(walk.exports),
+        fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
+    )
+
+
+def _writes(walk: Walk) -> tuple[Write, ...]:
+    if walk.moved and walk.in_functions:
+        return tuple(
+            Write(target=write.target, base=None, by=write.by) if index in walk.in_functions else write
+            for index, write in enumerate(walk.writes)
+        )
+    return tuple(walk.writes)
+
+
+def _feeds(walk: Walk) -> tuple[tuple[int, int], ...]:
+    pairs: dict[tuple[int, int], None] = {}
+    for sink, source in walk.sinks:
+        for index in source.programs(misreadings.MAX_FEEDS):
+            if index != sink:
+                pairs[index, sink] = None
+        if len(pairs) > misreadings.MAX_FEEDS:
+            raise UnreadableError(f"over {misreadings.MAX_FEEDS} pipes into scripts")
+    return tuple(pairs)

@@ -1,0 +1,119 @@
+"""The redirections of one command: what they write, and where its input comes from. It does not walk substitutions."""
+
+import re
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from baton.engine.shell import blocks, classify, misreadings, words
+from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.scripts import Input
+from baton.engine.shell.words import Word
+
+if TYPE_CHECKING:
+    from baton.engine.shell.commands import Commands
+    from baton.engine.shell.scripts import Place
+
+_FD = re.compile(r"[0-9]+-?\Z|-\Z")
+_WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
+
+
+class Redirects:
+    """What the redirections of a command say. `words` are arguments that the parser took for redirections.
+
+    `input` is where standard input comes from, `subs` and `ticks` the substitutions in them, `output` tells that standard output
+    goes elsewhere than on.
+    """
+
+    __slots__ = ("input", "output", "subs", "targets", "ticks", "words")
+
+    def __init__(self, source: Input | None = None) -> None:
+        self.input = source
+        self.subs: list[Node] = []
+        self.ticks: list[str] = []
+        self.targets: list[str] = []
+        self.words: list[Node] = []
+        self.output = False
+
+
+NONE = Redirects()
+
+
+def read(walk: "Commands", element: blocks.Element, place: "Place") -> Redirects:
+    """Read the redirections of a command. Raises UnreadableError."""
+    found = Redirects(place.input)
+    for node in element.redirects:
+        if node.type == "herestring_redirect":
+            word = _operands(node, walk, place, found)
+            found.subs += word.subs
+            found.input = Input(word.spans, None, [word])
+        else:
+            _file(node, walk, place, found)
+    if element.heredoc:
+        _heredoc(element.heredoc, place, found)
+    return found
+
+
+def _operands(node: Node, walk: "Commands", place: "Place", found: Redirects) -> Word:
+    """Read the word after the operator; further words are the command's arguments."""
+    src = place.text.src
+    children = node.children
+    at = 1 if children[0].type == "file_descriptor" else 0
+    end = children[at].end_byte
+    if at and children[0].end_byte != children[1].start_byte:
+        raise UnreadableError("a redirection that the parser may have cut wrongly")
+    rest = children[at + 1 :]
+    for index, child in enumerate(rest):
+        misreadings.no_comment(src, child)
+        free = index == 0 or rest[index - 1].type == "$"
+        (misreadings.within if free else misreadings.apart)(src, end, child.start_byte)
+        end = child.end_byte
+    if children[at].type.endswith("&-"):
+        found.words += rest
+        return Word("")
+    if not rest:
+        raise UnreadableError("a redirection without a target")
+    target = 0
+    if rest[0].type == "$" and len(rest) > 1 and rest[1].start_byte == rest[0].end_byte:
+        target = 1
+    found.words += rest[target + 1 :]
+    return walk.word(rest[target], place.text)
+
+
+def _file(node: Node, walk: "Commands", place: "Place", found: Redirects) -> None:
+    children = node.children
+    has_fd = children[0].type == "file_descriptor"
+    fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
+    operator = children[1 if has_fd else 0].type
+    word = _operands(node, walk, place, found)
+    found.subs += word.subs
+    spans = word.spans
+    if word.text.startswith(("/dev/tcp/", "/dev/udp/")):
+        walk.network = True
+        found.output = True
+        return
+    if operator in {"<", "<>"} and fd in (b"", b"0"):
+        found.input = Input(spans)
+    if operator not in _WRITING:
+        return
+    if operator == ">&" and (fd or _FD.match(word.text)):
+        return
+    if fd in (b"", b"1") and operator != "<>":
+        found.output = True
+    if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
+        found.targets.append(word.text)
+
+
+def _heredoc(heredoc: blocks.Heredoc, place: "Place", found: Redirects) -> None:
+    src = place.text.src
+    if heredoc.literal:
+        word = Word(src[heredoc.start : heredoc.end].decode())
+    else:
+        word = words.heredoc(heredoc.nodes, src, heredoc.start, heredoc.end)
+    if heredoc.strips:
+        word.text = re.sub(r"(?m)^\t+", "", word.text)
+        word.parts = [(re.sub(r"(?m)^\t+", "", text), kind) for text, kind in word.parts]
+    word = place.text.bind(word)
+    found.subs += word.subs
+    found.ticks += word.ticks
+    found.input = Input(word.spans, None, [word])

@@ -1,0 +1,285 @@
+"""What programs are and what they wrap: the types of the shell tables, built from the texts of policies/shell/*.yaml.
+
+It does not apply them: `unwrap` and `classify` do.
+"""
+
+import fnmatch
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, get_args
+
+import msgspec
+
+from baton.engine.shell.model import Category
+from baton.engine.shell.table_files import RawClause, RawEntry, Way
+from baton.engine.text.yaml_lines import (
+    Lines,
+    Path,
+    Problem,
+    ProblemError,
+    YamlError,
+    did_you_mean,
+    fit,
+    line_of,
+    parse,
+)
+
+CATEGORIES: tuple[str, ...] = get_args(Category)
+_TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
+_SCRIPTS = ("operands", "rest", "first", "each")
+_MANY = 1 << 30
+_NAME = re.compile(r"[^\s/]+")
+_WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
+
+
+class Globs:
+    """A set of names, some of them with `*` or `?`."""
+
+    __slots__ = ("_exact", "_match")
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        names = frozenset(globs)
+        wild = frozenset(filter(_is_glob, names))
+        patterns = [glob(name).pattern for name in sorted(wild)]
+        self._exact = names - wild
+        self._match = re.compile("|".join(patterns), re.DOTALL).match if patterns else None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._exact or (self._match is not None and self._match(name) is not None)
+
+    def any_of(self, names: Collection[str]) -> bool:
+        """Tell whether one of the names is in the set."""
+        if not self._exact.isdisjoint(names):
+            return True
+        match = self._match
+        return match is not None and any(match(name) for name in names)
+
+
+class Clause(msgspec.Struct, frozen=True, eq=False):
+    """Conditions that must all hold, and what then replaces the entry's own; None asks or replaces nothing."""
+
+    flags: Globs | None
+    values: tuple[tuple[str, Globs], ...]
+    operands: Globs | None
+    first: Globs | None
+    count: tuple[int, int]
+    assigns: Globs | None
+    categories: tuple[Category, ...] | None
+    writes: tuple[str, ...] | None
+    runs: tuple[Way, ...] | None
+
+
+class Entry(msgspec.Struct, frozen=True, eq=False):
+    """What the tables say of one program or subcommand; `name` is the program's, and says nothing in a subcommand's.
+
+    After `own_operands` operands the rest is of the command or script that it runs.
+    """
+
+    name: str
+    categories: tuple[Category, ...] = ("unknown",)
+    takes_value: frozenset[str] = frozenset()
+    subcommands: dict[str, "Entry"] = {}
+    sub_globs: tuple[tuple[re.Pattern[str], "Entry"], ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    writes: tuple[str, ...] = ()
+    runs: tuple[Way, ...] = ()
+    own_operands: int = _MANY
+
+    def subcommand(self, word: str) -> "Entry | None":
+        """Find the entry of a subcommand."""
+        found = self.subcommands.get(word)
+        if found is None:
+            for pattern, entry in self.sub_globs:
+                if pattern.match(word):
+                    return entry
+        return found
+
+
+class ShellTables(msgspec.Struct, frozen=True, eq=False):
+    """All entries, by program name; `globs` are the names that hold a `*`."""
+
+    entries: dict[str, Entry] = {}
+    globs: tuple[tuple[re.Pattern[str], Entry], ...] = ()
+
+    def find(self, name: str) -> Entry | None:
+        """Find a program by its base name."""
+        found = self.entries.get(name)
+        if found is None:
+            for pattern, entry in self.globs:
+                if pattern.match(name):
+                    return entry
+        return found
+
+
+def build(texts: Mapping[str, str]) -> ShellTables | tuple[Problem, ...]:
+    """Build the tables from file texts by path, in the mapping's order: a later entry of a name replaces the earlier.
+
+    Returns the problems, in order of file and line, if there is any.
+    """
+    return _built(tuple(texts.items()))
+
+
+@lru_cache(maxsize=4)
+def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, ...]:
+    problems: list[Problem] = []
+    entries: dict[str, Entry] = {}
+    globs: dict[str, Entry] = {}
+    for path, text in texts:
+        try:
+            data, lines = parse(text)
+        except YamlError as error:
+            problems.append(Problem(path, error.line, error.text))
+            continue
+        if data is None:
+            continue
+        if not isinstance(data, dict):
+            problems.append(Problem(path, 1, "a shell table is a mapping from program names to entries"))
+            continue
+        reader = _Reader(path, lines, problems)
+        for key, value in data.items():
+            for name, entry in reader.program(key, value):
+                (globs if _is_glob(name) else entries)[name] = entry
+    if problems:
+        return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
+    return ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
+
+
+class _Above(msgspec.Struct, frozen=True):
+    """What a subcommand takes over from the entry above it."""
+
+    takes_value: frozenset[str] = frozenset()
+    clauses: tuple[Clause, ...] = ()
+
+
+class _Reader:
+    """Turns one file's data into entries and collects the problems."""
+
+    def __init__(self, path: str, lines: Lines, problems: list[Problem]) -> None:
+        self.path = path
+        self.lines = lines
+        self.problems = problems
+
+    def report(self, at: Path, text: str) -> None:
+        self.problems.append(Problem(self.path, line_of(self.lines, at), text))
+
+    def program(self, key: str, value: Any) -> list[tuple[str, Entry]]:
+        found: list[tuple[str, Entry]] = []
+        first, *others = key.split("|")
+        read = self.entry((key,), value, first, _Above())
+        aka = value.get("aka", []) if isinstance(value, dict) else []
+        for name in (first, *others):
+            self.check_name((key,), name)
+            entry = read if name == first else msgspec.structs.replace(read, name=name)
+            names = [name, *(other for other in aka if isinstance(other, str))]
+            found += [(other, entry) for other in names]
+        return found
+
+    def check_name(self, at: Path, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            self.report(at, f"`{name}` is no name: one word without `/` is")
+
+    def entry(self, at: Path, value: Any, name: str, above: "_Above") -> Entry:
+        if isinstance(value, str | list):
+            value = {"is": value}
+        try:
+            raw = fit(self.path, value, self.lines, RawEntry, at)
+        except ProblemError as error:
+            self.problems.append(error.problem)
+            return Entry(name)
+        takes_value = above.takes_value | frozenset(raw.takes_value)
+        overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
+        overall = above.clauses + overall
+        for index, option in enumerate(raw.takes_value):
+            if not option.startswith(("-", "+")):
+                self.report((*at, "takes_value", index), f"`{option}` is no option: it must start with `-`")
+        if raw.aka and len(at) > 1:
+            self.report((*at, "aka"), "only a program has `aka`; join a subcommand's names by `|`")
+        subcommands: dict[str, Entry] = {}
+        globs: list[tuple[re.Pattern[str], Entry]] = []
+        for key, below in raw.subcommands.items():
+            place = (*at, "subcommands", key)
+            entry = self.entry(place, below, name, _Above(takes_value, overall))
+            for word in key.split("|"):
+                self.check_name(place, word.replace("/", "-"))
+                if _is_glob(word):
+                    globs.append((glob(word), entry))
+                elif word in subcommands:
+                    self.report(place, f"the subcommand `{word}` stands here twice")
+                else:
+                    subcommands[word] = entry
+        return Entry(
+            name=name,
+            categories=self.categories((*at, "is"), raw.is_),
+            takes_value=takes_value,
+            subcommands=subcommands,
+            sub_globs=tuple(globs),
+            clauses=overall + tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when)),
+            writes=self.targets((*at, "writes"), raw.writes),
+            runs=self.ways((*at, "runs"), raw.runs),
+            own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
+        )
+
+    def clause(self, at: Path, raw: RawClause) -> Clause:
+        conditions = (raw.flags, raw.values, raw.operands, raw.first, raw.count, raw.assigns)
+        if all(condition in ([], {}, None) for condition in conditions):
+            self.report(at, "a clause without a condition always holds; put its effect into the entry itself")
+        if raw.is_ is None and raw.writes is None and raw.runs is None:
+            self.report(at, "a clause without an effect; give it `is`, `writes` or `runs`")
+        count = re.fullmatch(r"([0-9])(\+?)", "" if raw.count is None else str(raw.count))
+        if raw.count is not None and not count:
+            self.report((*at, "count"), f"`{raw.count}` is no count; allowed: `0`, `1`, `2+` and the like")
+        flags = [str(flag) for flag in raw.flags]
+        for option in (*flags, *raw.values):
+            if not option.startswith(("-", "+", "*")):
+                self.report((*at, "flags"), f"`{option}` is no option: it must start with `-`")
+        low = int(count[1]) if count else 0
+        return Clause(
+            flags=Globs(flags) if flags else None,
+            values=tuple((option, Globs(globs)) for option, globs in raw.values.items()),
+            operands=Globs(raw.operands) if raw.operands else None,
+            first=Globs(raw.first) if raw.first else None,
+            count=(low, low if count and not count[2] else _MANY),
+            assigns=Globs(raw.assigns) if raw.assigns else None,
+            categories=None if raw.is_ is None else self.categories((*at, "is"), raw.is_),
+            writes=None if raw.writes is None else self.targets((*at, "writes"), raw.writes),
+            runs=None if raw.runs is None else self.ways((*at, "runs"), raw.runs),
+        )
+
+    def categories(self, at: Path, value: str | list[str]) -> tuple[Category, ...]:
+        words = [value] if isinstance(value, str) else value
+        for word in words:
+            if word not in CATEGORIES:
+                self.report(at, f"unknown category `{word}`" + did_you_mean(word, list(CATEGORIES)))
+        return tuple(words)  # type: ignore[arg-type]
+
+    def targets(self, at: Path, words: list[str]) -> tuple[str, ...]:
+        for index, word in enumerate(words):
+            if word not in _TARGETS and not word.startswith(("-", "~/", "/")) and not re.fullmatch(r"[\w-]+=", word):
+                allowed = [*_TARGETS, "-o", "of=", "~/.kube/config"]
+                self.report((*at, index), f"unknown place of a written path `{word}`" + did_you_mean(word, allowed))
+        return tuple(words)
+
+    def ways(self, at: Path, ways: list[Way]) -> tuple[Way, ...]:
+        for index, way in enumerate(ways):
+            given = [name for name in _WAYS if getattr(way, name) is not None]
+            if len(given) != 1:
+                self.report((*at, index), f"a way to run has exactly one of {', '.join(f'`{name}`' for name in _WAYS)}")
+            if way.script is not None and way.script not in _SCRIPTS and not way.script.startswith("-"):
+                text = f"unknown place of a script `{way.script}`" + did_you_mean(way.script, [*_SCRIPTS, "-c"])
+                self.report((*at, index, "script"), text)
+        return tuple(ways)
+
+
+@lru_cache(maxsize=8_192)
+def glob(text: str) -> re.Pattern[str]:
+    """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
+    return re.compile(fnmatch.translate(text))
+
+
+def _ends(way: Way) -> bool:
+    return bool(way.file) or way.command is not None
+
+
+def _is_glob(text: str) -> bool:
+    return "*" in text or "?" in text

@@ -1,0 +1,175 @@
+"""What a program runs, by the tables' `runs`. It does not parse scripts; `walk` does."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from baton.engine.shell.classify import Use
+from baton.engine.shell.table_files import Way
+from baton.engine.shell.tables import glob
+from baton.engine.shell.words import Word
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_BUNDLE = re.compile(r"-[A-Za-z]*\Z")
+_STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
+
+
+class Runs(msgspec.Struct, frozen=True):
+    """What a program was found to run: commands (words and assignments), scripts (words that are joined), or its input.
+
+    `stdin` is what the program does with its standard input: "script" (shell text), "other" (a script of another
+    language), "" (nothing of the kind). `file` is the script file that it runs.
+    """
+
+    commands: tuple[tuple[list[Word], tuple[str, ...]], ...] = ()
+    scripts: tuple[list[Word], ...] = ()
+    stdin: str = ""
+    file: Word | None = None
+
+
+NOTHING = Runs()
+
+
+def find(use: Use) -> Runs:
+    """Try the ways of a program in order; the first that applies counts."""
+    for way in use.runs:
+        for name, apply in _APPLY.items():
+            if getattr(way, name) is not None:
+                found = apply(way, use)
+                if found is not None:
+                    return found
+    return NOTHING
+
+
+def _command(way: Way, use: Use) -> Runs | None:
+    operands = use.operands
+    skip = way.command or 0
+    if len(operands) <= skip:
+        return None
+    at = operands[skip]
+    assigns: list[str] = []
+    if way.assignments:
+        while at < len(use.words) and _ASSIGNMENT.match(use.words[at].text):
+            assigns.append(use.words[at].text)
+            at += 1
+        while at < len(use.words) and assigns and use.words[at].text == "--":
+            at += 1
+    if at >= len(use.words):
+        return None
+    commands = [(use.words[at:], tuple(assigns))]
+    if way.assignments == "expanded" and _expansion(use.words[at]):
+        while at < len(use.words) and (_expansion(use.words[at]) or _ASSIGNMENT.match(use.words[at].text)):
+            at += 1
+        if at < len(use.words):
+            commands.append((use.words[at:], tuple(assigns)))
+    return Runs(commands=tuple(commands))
+
+
+def _expansion(word: Word) -> bool:
+    return word.dynamic and word.text[:1] in {"$", "`"}
+
+
+def _after(way: Way, use: Use) -> Runs | None:
+    first = min(
+        (use.operands[other.command or 0] for other in use.runs if _reaches(other, use)), default=len(use.words)
+    )
+    for index in range(1, min(first, len(use.words) - 1)):
+        if use.words[index].text == way.after:
+            return Runs(commands=((use.words[index + 1 :], ()),))
+    return None
+
+
+def _reaches(way: Way, use: Use) -> bool:
+    return way.command is not None and len(use.operands) > way.command
+
+
+def _script(way: Way, use: Use) -> Runs | None:
+    operands, words = use.operands, use.words
+    place = way.script or ""
+    if way.strip:
+        cut = re.compile(glob(way.strip).pattern.removesuffix(r"\Z").replace(".*", ".*?"))
+        found = [cut.match(value) for option, value in use.values if option == place]
+        scripts = tuple([Word(match.string[match.end() :])] for match in found if match)
+        return Runs(scripts=scripts) if scripts else None
+    if place.startswith("-"):
+        word = _option_script(place, use)
+        return Runs(scripts=([word],)) if word else None
+    if place == "each":
+        return Runs(scripts=tuple([words[index]] for index in operands)) if operands else None
+    skip = 1 if place == "rest" else 0
+    if len(operands) <= skip:
+        return None
+    at = operands[skip]
+    return Runs(scripts=([words[at]] if place == "first" else words[at:],))
+
+
+def _option_script(option: str, use: Use) -> Word | None:
+    words = use.words
+    letter = option[1:] if len(option) == 2 else ""  # noqa: PLR2004 (a dash and one letter)
+    stops = any(way.file for way in use.runs)
+    for index in range(1, len(words)):
+        text = words[index].text
+        if text == "--" or (stops and use.operands[:1] == [index] and text[:1] != "+"):
+            return None
+        if text.startswith(option + "=") and len(option) > 2:  # noqa: PLR2004
+            return Word(text[len(option) + 1 :])
+        if text == option or (letter and letter in text and _BUNDLE.match(text)):
+            at = index + 1
+            while at < len(words) and words[at].text[:1] in {"-", "+"} and len(words[at].text) > 1:
+                at += 2 if words[at].text in {"-o", "-O", "+o", "+O"} else 1
+            return words[at] if at < len(words) else None
+        if letter and text.startswith(option) and not words[index].dynamic:
+            return Word(text[2:])
+    return None
+
+
+def _stdin(way: Way, use: Use) -> Runs:
+    del use
+    return Runs(stdin="other" if way.stdin == "other" else "script")
+
+
+def _between(way: Way, use: Use) -> Runs | None:
+    commands: list[tuple[list[Word], tuple[str, ...]]] = []
+    start = 0
+    for index, word in enumerate(use.words):
+        if start and word.text in way.until:
+            if index > start:
+                commands.append((use.words[start:index], ()))
+            start = 0
+        elif not start and word.text in (way.between or ()):
+            start = index + 1
+    if start and start < len(use.words):
+        commands.append((use.words[start:], ()))
+    return Runs(commands=tuple(commands)) if commands else None
+
+
+def _module(way: Way, use: Use) -> Runs | None:
+    option = way.module or ""
+    for index in range(1, len(use.words)):
+        text = use.words[index].text
+        if use.operands and index > use.operands[0]:
+            return None
+        if (text == option or (_BUNDLE.match(text) and text.endswith(option[1:]))) and index + 1 < len(use.words):
+            return Runs(commands=((use.words[index + 1 :], ()),))
+        if text.startswith(option) and len(text) > len(option):
+            return Runs(commands=(([Word(text[len(option) :]), *use.words[index + 1 :]], ()),))
+    return None
+
+
+def _file(way: Way, use: Use) -> Runs | None:
+    del way
+    if not use.operands or "-s" in use.flags or use.words[use.operands[0]].text in _STDIN_FILES:
+        return None
+    return Runs(file=use.words[use.operands[0]])
+
+
+_APPLY: dict[str, Callable[[Way, Use], Runs | None]] = {
+    "command": _command,
+    "after": _after,
+    "script": _script,
+    "stdin": _stdin,
+    "between": _between,
+    "module": _module,
+    "file": _file,
+}

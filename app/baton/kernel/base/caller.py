@@ -1,0 +1,26 @@
+"""Who asks, and from where. It does not parse headers: `baton.people.callers` does."""
+
+from typing import Literal
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """One request's subject and surroundings.
+
+    `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
+    `job` is the delegated task that this agent was started for, "" for none.
+    `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
+    """
+
+    principal: Principal
+    project: str = ""
+    root: str = ""
+    work_items: int | None = None
+    job: str = ""
+    disabled: bool = False
+    on_failure: Literal["allow", "block"] = "allow"
+    debug: bool = False
+    protocol: str = ""

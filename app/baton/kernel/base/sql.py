@@ -1,0 +1,193 @@
+"""The way to SQL: one engine for SQLite or Postgres, and its failures as one error. It knows no table."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import msgspec
+from sqlalchemy import DateTime, Dialect, Table, event, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.types import TypeDecorator
+
+from baton.kernel.base.errors import TooLongToFind
+from baton.kernel.base.settings import Settings
+
+BUSY_S = 1.0
+"""How long SQLite waits for another writer, in seconds."""
+PATIENCE_S = 5.0
+"""Longest wait for a Postgres connection, and for one statement, in seconds."""
+PING_S = 0.5
+"""Longest wait of a ping, in seconds."""
+
+_TOO_LONG = "54000"
+"""Postgres's state for a row that an index has no room for."""
+_DRIVERS = {
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "postgresql+asyncpg": "postgresql+asyncpg",
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+}
+
+_OPTIONS: dict[str, Any] = {
+    "hide_parameters": True,  # what people's records say has no place in a log
+    "json_serializer": lambda value: msgspec.json.encode(value).decode(),
+    "json_deserializer": msgspec.json.decode,
+}
+
+
+class DatabaseUnavailable(Exception):
+    """The database is away, locked or too slow; the transaction did not happen, as far as can be told."""
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A moment: timezone-aware in Python on both databases, stored in UTC. A naive one is refused."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert to UTC; SQLite compares moments as text, so all must be of one zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment without a timezone")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give the moment its timezone back."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def storable(text: str) -> str:
+    """Make a text that both databases store: Postgres takes no NUL, and neither takes half a surrogate pair."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def storable_json(value: Any) -> Any:
+    """Make every text within a JSON value one that both databases store."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(part) for key, part in value.items()}
+    return [storable_json(part) for part in value] if isinstance(value, list) else value
+
+
+def row_of(struct: msgspec.Struct) -> dict[str, Any]:
+    """Give a struct as a row: a column a field, texts storable, tuples as lists."""
+    return {
+        name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
+        for name, value in msgspec.structs.asdict(struct).items()
+    }
+
+
+def insert_into(dialect: str, table: Table) -> sqlite.Insert:
+    """Begin an insert that can say what is done on a conflict, which each database has in a class of its own."""
+    return sqlite.insert(table) if dialect == "sqlite" else cast("sqlite.Insert", postgresql.insert(table))
+
+
+def database_url(settings: Settings) -> URL:
+    """Name the database of these settings, with the asynchronous driver.
+
+    Raises:
+        ValueError: the URL names a database that is neither Postgres nor SQLite.
+    """
+    if not settings.database_url:
+        return URL.create("sqlite+aiosqlite", database=str(settings.home / "baton.db"))
+    url = make_url(settings.database_url)
+    driver = _DRIVERS.get(url.drivername)
+    if driver is None:
+        raise ValueError(f"unknown database `{url.drivername}`; allowed: `postgresql://…`, `sqlite:///…`")
+    url = url.set(drivername=driver)
+    if "sslmode" in url.query:  # libpq's name; asyncpg calls it `ssl`
+        url = url.update_query_dict({"ssl": url.query["sslmode"]}).difference_update_query(["sslmode"])
+    return url
+
+
+class Database:
+    """One database with its connections. Tables and queries stand in the files of their features."""
+
+    def __init__(self, settings: Settings) -> None:
+        url = database_url(settings)
+        self.dialect = url.get_backend_name()
+        if self.dialect == "sqlite":
+            self.engine = _sqlite(url)
+        else:
+            self.engine = create_async_engine(
+                url,
+                pool_size=5,
+                max_overflow=5,
+                pool_timeout=PATIENCE_S,
+                pool_pre_ping=True,
+                connect_args={"timeout": PATIENCE_S, "command_timeout": PATIENCE_S},
+                **_OPTIONS,
+            )
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection in a transaction, committed at the end of the block.
+
+        Raises:
+            DatabaseUnavailable: the database is away, locked or too slow.
+            TooLongToFind: a text that is looked for is longer than Postgres's indexes take.
+        """
+        try:
+            async with self.engine.begin() as connection:
+                yield connection
+        except (OperationalError, InterfaceError, PoolTimeout, TimeoutError, OSError) as error:
+            raise DatabaseUnavailable(_said(error)) from error
+        except DBAPIError as error:
+            # Postgres's classes: 08 connection, 53 resources, 55 locks, 57 operator, 58 system.
+            if error.connection_invalidated or _state(error)[:2] in {"08", "53", "55", "57", "58"}:
+                raise DatabaseUnavailable(_said(error)) from error
+            if self.dialect == "sqlite" and type(error) is DatabaseError:  # the file is damaged, or no database
+                raise DatabaseUnavailable(_said(error)) from error
+            if _state(error) == _TOO_LONG:
+                raise TooLongToFind from error
+            raise
+
+    async def ping(self) -> bool:
+        """Tell whether the database answers within half a second."""
+        try:
+            async with asyncio.timeout(PING_S), self.transaction() as connection:
+                await connection.execute(text("SELECT 1"))
+        except (DatabaseUnavailable, DBAPIError, TimeoutError):
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.engine.dispose()
+
+
+def _said(error: Exception) -> str:
+    """Give the database's own words: SQLAlchemy adds the statement and a link."""
+    return str(getattr(error, "orig", None) or error)
+
+
+def _state(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None) or "")
+
+
+def _sqlite(url: URL) -> AsyncEngine:
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_S}, **_OPTIONS)
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _prepare(connection: Any, _: object) -> None:
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    return engine

@@ -1,0 +1,98 @@
+"""Tells every process of the team server what shared state has changed. It holds none of that state itself."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import numbers as store
+from baton.kernel.redis.client import Redis
+from baton.kernel.redis.listener import listen
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.5
+"""How often SQL is asked for changes that no message told of, in seconds."""
+
+
+class Changes:
+    """Reloads what another process has changed: told by Redis at once, and by SQL within a second."""
+
+    def __init__(self, redis: Redis, database: Database, organisation: str) -> None:
+        self._redis = redis
+        self._database = database
+        self._organisation = organisation
+        self._reloads: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._seen: dict[str, int] = {}
+        self._told = asyncio.Event()
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    @property
+    def channel(self) -> str:
+        """The channel that changes are told on."""
+        return f"baton:changed:{self._organisation}"
+
+    def turn(self, kind: str) -> asyncio.Lock:
+        """Give the turn of a kind: whoever reads it and keeps what was read, or changes it and keeps that, holds it.
+
+        Otherwise a reading that began before a change would be kept after it.
+        """
+        return self._turns.setdefault(kind, asyncio.Lock())
+
+    def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
+        """Have a kind of state read again when it changed."""
+        self._reloads[kind] = reload
+
+    def announce(self, kind: str) -> None:
+        """Tell the other processes that a change was stored; while Redis is away they find it by asking SQL."""
+        self._redis.send(b"PUBLISH", self.channel, kind)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look for changes until told to stop; at first for all that happened since the state was read.
+
+        Every kind must be registered before.
+        """
+        listening = asyncio.create_task(listen(self._redis.url, self.channel, self.wake))
+        try:
+            while not stop.is_set():
+                self._told.clear()
+                try:
+                    await self.catch_up()
+                except Exception:
+                    log.exception("changes could not be looked for")
+                await self._wait(stop)
+        finally:
+            listening.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listening
+
+    def wake(self, _message: bytes = b"") -> None:
+        """Look for changes at once: a message came, or a connection was made."""
+        self._told.set()
+
+    async def catch_up(self) -> None:
+        """Read again whatever SQL says has changed."""
+        try:
+            numbers = await store.numbers(self._database, self._organisation)
+        except DatabaseUnavailable:
+            return
+        for kind, reload in list(self._reloads.items()):  # more may be added while one is read
+            number = numbers.get(kind, 0)
+            if number != self._seen.get(kind, 0):
+                try:
+                    await reload()
+                except DatabaseUnavailable:
+                    continue
+                except Exception:
+                    log.exception("changed %s could not be read again", kind)
+                self._seen[kind] = number
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Wait for a message, for the end, or for the next look."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._told, stop)]
+        try:
+            await asyncio.wait(waits, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()

@@ -1,0 +1,112 @@
+"""The table of changes that people made, and its queries. It has no statement that changes or removes an entry."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import JSON, Column, Index, Table, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+from uuid_utils import uuid7
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.sql import Database, UTCDateTime, storable
+
+
+class AuditRow(SQLModel, table=True):
+    """One change: who, when, what, from what to what, why."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_organisation", "organisation", "id"),)
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    at: datetime = Field(sa_type=UTCDateTime)
+    organisation: str
+    actor: str
+    role: str
+    action: str
+    kind: str
+    object: str
+    before: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    after: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    reason: str
+
+
+_audit = AuditRow.__table__
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One change. `kind` and `object` name what changed; `before` and `after` are empty where there was nothing."""
+
+    id: str
+    at: datetime
+    actor: str
+    role: str
+    action: str
+    kind: str
+    object: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    reason: str
+
+
+async def add(
+    connection: AsyncConnection,
+    principal: Principal,
+    *,
+    action: str,
+    kind: str,
+    object: str,  # noqa: A002 - the column's name
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    reason: str = "",
+) -> None:
+    """Write an entry in the transaction of the change itself; secrets must not be in it."""
+    await connection.execute(
+        insert(_audit).values(
+            id=str(uuid7()),
+            at=datetime.now(UTC),
+            organisation=principal.organisation,
+            actor=storable(principal.user),
+            role=principal.role,
+            action=action,
+            kind=kind,
+            object=storable(object),
+            before=msgspec.to_builtins(before or {}, str_keys=True),
+            after=msgspec.to_builtins(after or {}, str_keys=True),
+            reason=storable(reason),
+        )
+    )
+
+
+async def find(
+    database: Database,
+    organisation: str,
+    *,
+    kind: str = "",
+    object: str = "",  # noqa: A002 - the column's name
+    actor: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    before_id: str = "",
+    limit: int = 50,
+) -> list[AuditEntry]:
+    """Find entries, newest first; `before_id` continues after the last entry of the page before.
+
+    `since` is included, `until` is not.
+    """
+    query = select(_audit).where(_audit.c.organisation == organisation).order_by(_audit.c.id.desc()).limit(limit)
+    for column, value in (("kind", kind), ("object", object), ("actor", actor)):
+        if value:
+            query = query.where(_audit.c[column] == storable(value))
+    if since is not None:
+        query = query.where(_audit.c.at >= since)
+    if until is not None:
+        query = query.where(_audit.c.at < until)
+    if before_id:
+        query = query.where(_audit.c.id < before_id)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), AuditEntry) for row in rows]

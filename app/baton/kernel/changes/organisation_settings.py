@@ -1,0 +1,47 @@
+"""The table of an organisation's own settings, and its queries. It does not know what they mean."""
+
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, Column, Table, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from baton.kernel.base.sql import Database, insert_into
+
+
+class OrganisationSettingRow(SQLModel, table=True):
+    """One setting; `version` counts its changes."""
+
+    __tablename__ = "organisation_settings"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    value: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    version: int
+
+
+_settings = OrganisationSettingRow.__table__
+
+
+async def get(database: Database, organisation: str, key: str) -> tuple[dict[str, Any], int]:
+    """Read a setting and its version; ({}, 0) where it was never set."""
+    query = select(_settings.c.value, _settings.c.version).where(
+        _settings.c.organisation == organisation, _settings.c.key == key
+    )
+    async with database.transaction() as connection:
+        row = (await connection.execute(query)).first()
+    return (row[0], row[1]) if row is not None else ({}, 0)
+
+
+async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> bool:
+    """Store a setting as this version; False if another change has made it already."""
+    row = {"organisation": organisation, "key": key, "value": value, "version": version}
+    if version == 1:
+        new = insert_into(connection.dialect.name, _settings).values(row)
+        done = await connection.execute(new.on_conflict_do_nothing())
+        return bool(done.rowcount == 1)
+    change = update(_settings).where(
+        _settings.c.organisation == organisation, _settings.c.key == key, _settings.c.version == version - 1
+    )
+    return (await connection.execute(change.values(row))).rowcount == 1

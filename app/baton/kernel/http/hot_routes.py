@@ -1,0 +1,184 @@
+"""The endpoints that agents wait for, dispatched ahead of FastAPI's router. It knows their paths, not their work."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import msgspec
+from fastapi import FastAPI
+from uuid_utils import uuid7
+
+from baton.kernel.base import logs
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import BatonError, Forbidden, InternalError, MethodNotAllowed, TooLarge, Unauthenticated
+from baton.kernel.http.asgi import (
+    Disconnected,
+    Message,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    problem_response,
+    read_body,
+    read_start,
+    respond,
+)
+from baton.kernel.http.json_io import whole_characters
+from baton.kernel.http.origin_guard import Guard
+
+MAX_ADMIN_BODY = 1 << 20
+"""Bytes of a body that FastAPI's routes take."""
+MAX_ROSTER_BODY = 16 << 20
+"""Bytes of a roster that is pushed: a thousand agents with their prompts."""
+MAX_REFUSED_BODY = 64 << 10
+"""Bytes of a refused hook's body that are read, to know its event."""
+_ROSTER = re.compile(r"/rosters/[^/]+")
+
+REQUEST_ID = b"x-request-id"
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+log = logging.getLogger(__name__)
+_FIT = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+
+
+class StartFailed(Exception):
+    """The server cannot start, for a reason that an operator can mend; the text is for them."""
+
+
+class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
+    """One POST endpoint. `path` ends in `/` when the rest of the path is the endpoint's to read.
+
+    `admit` reads from the headers who asks, and refuses whom the endpoint does not serve, before the body is read.
+    `answer` gets the whole request. `failed` answers when the caller is refused, the body could not be read or the
+    endpoint broke: for hooks even then a decision; None sends the problem.
+    """
+
+    path: str
+    max_body: int
+    admit: Callable[[dict[bytes, bytes]], Caller]
+    answer: Callable[[Request, Caller], Awaitable[Response]]
+    failed: Callable[[Request, BatonError], Response] | None = None
+
+
+ARRIVED = "baton.arrived"
+"""Where a request's scope tells when it came, by the loop's clock in seconds, to those that judge by it."""
+
+
+class HotFastAPI(FastAPI):
+    """FastAPI with the agents' endpoints in front of its router and its middleware."""
+
+    guard: Guard
+    admit: Callable[[dict[bytes, bytes]], object]
+    """Refuses a request that changes something and has no valid token, before its body is read."""
+    hot: dict[str, HotRoute]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection's request, or hand it to FastAPI."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        name = _name(headers)
+        logs.request_id.set(name)
+        refusal = self.guard.refusal(headers)
+        if refusal is not None:
+            await respond(scope, send, problem_response(refusal))
+            return
+        path: str = scope["path"]
+        route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
+        try:
+            if route is not None:
+                response = await _response(route, scope, headers, receive)
+                response.headers.append((REQUEST_ID, name.encode()))
+                await respond(scope, send, response)
+            else:
+                scope[ARRIVED] = asyncio.get_running_loop().time()
+                if scope["method"] in _READING:
+                    limited = receive
+                else:
+                    self.admit(headers)
+                    limited = await _limited(receive, scope["method"], path)
+                await super().__call__(scope, limited, _naming(send, name.encode()))
+        except Disconnected:
+            return
+        except (TooLarge, Unauthenticated) as error:
+            await respond(scope, send, problem_response(error, [(REQUEST_ID, name.encode())]))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Start and stop; what an operator can mend is told in its own words, without a stack."""
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.router.lifespan_context(self))
+            except StartFailed as failed:
+                await send({"type": "lifespan.startup.failed", "message": str(failed)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _name(headers: dict[bytes, bytes]) -> str:
+    """Take the id that the caller (or a proxy) gave the request; make one where it has none that is fit for a log."""
+    given = headers.get(REQUEST_ID)
+    return given.decode() if given is not None and _FIT.fullmatch(given) else uuid7().hex
+
+
+def _naming(send: Send, name: bytes) -> Send:
+    """Send the request's id with the answer."""
+
+    async def named(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (REQUEST_ID, name)]
+        await send(message)
+
+    return named
+
+
+async def _limited(receive: Receive, method: str, path: str) -> Receive:
+    """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
+    roster = method == "PUT" and _ROSTER.fullmatch(path)
+    body = whole_characters(await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY))
+    parts = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def again() -> Message:
+        part = next(parts, None)
+        return await receive() if part is None else part
+
+    return again
+
+
+async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Response:
+    """Let an endpoint answer. Raises Disconnected."""
+    if scope["method"] != "POST":
+        wrong = MethodNotAllowed(f"`{scope['method']}` is not allowed here; allowed: `POST`")
+        return problem_response(wrong, [(b"allow", b"POST")])
+    body = b""
+    failed: BatonError
+    try:
+        caller = route.admit(headers)
+        body = await read_body(receive, route.max_body)
+        return await route.answer(_request(scope, headers, body), caller)
+    except Disconnected:
+        raise
+    except BatonError as error:
+        failed = error
+    except Exception:
+        log.exception("`%s` failed", scope["path"])
+        failed = InternalError()
+    if route.failed is None:
+        return problem_response(failed)
+    if isinstance(failed, Unauthenticated | Forbidden) and not body:
+        body = await read_start(receive, MAX_REFUSED_BODY)
+    return route.failed(_request(scope, headers, body), failed)
+
+
+def _request(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> Request:
+    address = (scope.get("client") or ("",))[0]
+    return Request(scope["method"], scope["path"], scope["query_string"], headers, body, address)

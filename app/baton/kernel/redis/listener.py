@@ -1,0 +1,63 @@
+"""Listens to one channel of Redis on a connection of its own. It keeps no message: it passes each on."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from redis.asyncio.connection import AbstractConnection
+
+from baton.kernel.redis.connection import CONNECT_S, RedisUnavailable, opened
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""After this long without a message the connection is tried out, in seconds."""
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 1.0
+"""Pauses between attempts to connect double from the one to the other, in seconds."""
+
+
+async def listen(
+    url: str, channel: str, told: Callable[[bytes], None], lost: Callable[[], None] = lambda: None
+) -> None:
+    """Call `told` with each message, and with b"" each time the connection was made: messages may have been missed.
+
+    `lost` is called when it is lost again.
+
+    It goes on for ever, whatever happens to Redis; cancel it to end it.
+    """
+    pause = FIRST_PAUSE_S
+    while True:
+        try:
+            connection = await opened(url)
+            try:
+                await _subscribe(connection, channel)
+                told(b"")
+                pause = FIRST_PAUSE_S
+                await _follow(connection, told)
+            finally:
+                lost()
+                await connection.disconnect(nowait=True)
+        except RedisUnavailable as error:
+            log.debug("changes are not told, they are looked for: %s", error)
+        except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; each of them ends the connection only
+            log.info("the connection that tells of changes is lost: %s", error)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+async def _subscribe(connection: AbstractConnection, channel: str) -> None:
+    async with asyncio.timeout(CONNECT_S):
+        await connection.send_command("SUBSCRIBE", channel)
+        await connection.read_response()
+
+
+async def _follow(connection: AbstractConnection, told: Callable[[bytes], None]) -> None:
+    while True:
+        reply = await connection.read_response(timeout=SILENCE_S)
+        if reply is None:
+            async with asyncio.timeout(CONNECT_S):
+                await connection.send_command("PING")
+                reply = await connection.read_response()
+        if reply[0] == b"message":
+            told(reply[2])

@@ -1,0 +1,197 @@
+"""The tools that hand a task to another agent. The agents run where the person's runner is, not here."""
+
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import TextContent
+from pydantic import Field
+
+from baton.mcp.baton import ENDED, Baton, Tell
+
+MAX_TURNS = 10
+"""Turns of `invoke_gemini_agentic` where its caller says nothing."""
+LONGEST_WAIT_S = 600.0
+LONGEST_TITLE = 120
+"""Characters of the line by which people find a task again."""
+
+Roster = Annotated[str, Field(description="One roster by its name; the team's list without it.")]
+Prompt = Annotated[str, Field(min_length=1, description="What the model is to do; it knows nothing else of yours.")]
+Model = Annotated[str, Field(description="The model; the agent's own default without it.")]
+Workspace = Annotated[str, Field(description="The alias of a workspace of the person's runner; its first without it.")]
+TaskId = Annotated[str, Field(min_length=1, description="The task's id, as `agent_spawn` or `delegate.run` gave it.")]
+_DELEGATE = (
+    "Route a coding task to specialized agents (Codex or Claude Code) for execution. Use this for any file operations,"
+    " code analysis, refactoring, or workspace exploration."
+)
+
+
+def offer(server: MCPServer, baton: Baton) -> None:
+    """Add the tools to a server."""
+    _offer_delegate(server, baton)
+    _offer_agents(server, baton)
+    _offer_models(server, baton)
+
+
+def _offer_delegate(server: MCPServer, baton: Baton) -> None:
+    @server.tool(name="delegate.run", description=_DELEGATE, structured_output=False)
+    async def delegate_run(
+        user_prompt: Annotated[str, Field(min_length=1, description="The specific coding task to perform")],
+        provider: Annotated[
+            str | None, Field(description="Which agent to use: 'codex' or 'claude_code' (default: codex)")
+        ] = "codex",
+        description: Annotated[str | None, Field(description="Optional brief description of the delegation")] = None,
+    ) -> list[TextContent]:
+        body = {"user_prompt": user_prompt, "provider": provider, "description": description}
+        found = await baton.request("POST", "/delegate", body | {"session_id": baton.session_id})
+        note = f"Its answer comes later: agent_output(task_id={found['job']['id']!r}) waits for it."
+        return [TextContent(type="text", text=found["acknowledgement"]), TextContent(type="text", text=note)]
+
+
+def _offer_agents(server: MCPServer, baton: Baton) -> None:
+    @server.tool(description="Start a sub-agent of the team's roster and have it run; gives its task's id at once.")
+    async def agent_spawn(
+        agent_type: Annotated[str, Field(min_length=1, description="The agent, as the roster calls it.")],
+        prompt: Prompt,
+        description: Annotated[str, Field(description="The task in a few words.")] = "",
+        spawning_agent: Annotated[str, Field(description="You, as the roster calls you.")] = "",
+        delegation_reason: Annotated[str, Field(description="Why you delegate; an orchestrator must say it.")] = "",
+        expected_outcome: Annotated[str, Field(description="What you expect; an orchestrator must say it.")] = "",
+        required_tools: Annotated[
+            list[str], Field(description="The tools it needs; an orchestrator must name them.")
+        ] = [],  # noqa: B006 - the schema's default; nobody changes it
+        model: Model = "",
+        thinking_budget: Annotated[int, Field(ge=0, description="In tokens; 0 for the agent's own.")] = 0,
+        task_graph_id: Annotated[str, Field(description="The task graph that this is a task of.")] = "",
+        task: Annotated[str, Field(description="With `task_graph_id`: the task's name in the graph.")] = "",
+        workspace: Workspace = "",
+        roster: Roster = "",
+    ) -> dict[str, Any]:
+        body = {
+            "agent_type": agent_type,
+            "prompt": prompt,
+            "description": description,
+            "spawning_agent": spawning_agent,
+            "delegation_reason": delegation_reason,
+            "expected_outcome": expected_outcome,
+            "required_tools": required_tools,
+            "model": model,
+            "thinking_budget": thinking_budget,
+            "task_graph_id": task_graph_id,
+            "task": task,
+            "workspace": workspace,
+            "roster": roster,
+            "session_id": baton.session_id,
+            "execute": "run",
+        }
+        return spawned(await baton.request("POST", "/spawn", body))
+
+    @server.tool(description="Give what a task's agent has answered, after waiting for its end.")
+    async def agent_output(
+        task_id: TaskId,
+        context: Context,
+        *,
+        block: Annotated[bool, Field(description="Wait for the end; false gives what there is by now.")] = True,
+        timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="Longest wait, in seconds.")] = 300,
+    ) -> dict[str, Any]:
+        job = await baton.ended(task_id, telling(context), timeout_s if block else 0)
+        found = {"task_id": task_id, "state": job["state"], "output": await baton.output(task_id)}
+        if job["state"] in ENDED and job.get("error"):
+            found["error"] = job["error"]
+        return found
+
+    @server.tool(description="Cancel a task: its agent is ended.")
+    async def agent_cancel(task_id: TaskId) -> dict[str, Any]:
+        return {"task_id": task_id, "state": (await baton.cancel(task_id))["state"]}
+
+
+def _offer_models(server: MCPServer, baton: Baton) -> None:
+    @server.tool(
+        description="Ask Gemini for one completion. It has no tools: say everything that it must know.",
+        structured_output=False,
+    )
+    async def invoke_gemini(prompt: Prompt, context: Context, model: Model = "") -> str:
+        only_words = "Answer in words at once. Use no tool, read no file, run no command."
+        return await _invoked(
+            baton, context, "gemini", f"{only_words}\n\n{prompt}", title=f"invoke_gemini: {prompt}", model=model
+        )
+
+    @server.tool(
+        description="Have Gemini work on a task in a loop of its own, with full access to its tools.",
+        structured_output=False,
+    )
+    async def invoke_gemini_agentic(
+        prompt: Prompt,
+        context: Context,
+        model: Model = "",
+        max_turns: Annotated[int, Field(ge=1, le=100, description="Turns that it may take.")] = MAX_TURNS,
+        workspace: Workspace = "",
+    ) -> str:
+        bounded = f"Take at most {max_turns} turns, then answer with what you have."
+        return await _invoked(
+            baton,
+            context,
+            "gemini",
+            f"{bounded}\n\n{prompt}",
+            title=f"invoke_gemini_agentic: {prompt}",
+            model=model,
+            workspace=workspace,
+        )
+
+    @server.tool(
+        description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.", structured_output=False
+    )
+    async def invoke_openai(
+        prompt: Prompt,
+        context: Context,
+        model: Model = "",
+        reasoning_effort: Annotated[
+            Literal["low", "medium", "high"], Field(description="How much it thinks.")
+        ] = "high",
+        workspace: Workspace = "",
+    ) -> str:
+        thinking = f"Reasoning effort: {reasoning_effort}."
+        return await _invoked(
+            baton,
+            context,
+            "codex",
+            f"{thinking}\n\n{prompt}",
+            title=f"invoke_openai: {prompt}",
+            model=model,
+            workspace=workspace,
+        )
+
+
+async def _invoked(
+    baton: Baton, context: Context, provider: str, prompt: str, *, title: str, model: str, workspace: str = ""
+) -> str:
+    body = {
+        "user_prompt": prompt,
+        "provider": provider,
+        "description": title[:LONGEST_TITLE],
+        "model": model,
+        "workspace": workspace,
+        "session_id": baton.session_id,
+    }
+    found = await baton.request("POST", "/delegate", body)
+    return await baton.answer(found["job"]["id"], telling(context))
+
+
+def telling(context: Context) -> Tell:
+    """Give what tells a client how far a task is."""
+    steps = 0
+
+    async def tell(text: str) -> None:
+        nonlocal steps
+        steps += 1
+        await context.report_progress(steps, message=text)
+
+    return tell
+
+
+def spawned(found: dict[str, Any]) -> dict[str, Any]:
+    """Show a start to the agent that asked for it: what it needs to go on, not how it is done."""
+    shown = {name: found[name] for name in ("agent_type", "display_model", "tier", "colour", "task") if found.get(name)}
+    job = found.get("job") or {}
+    if job:
+        shown |= {"task_id": job["id"], "state": job["state"]}
+    return shown | ({"violation": found["violation"]} if found.get("violation") else {})

@@ -1,0 +1,37 @@
+"""`baton mcp`: the tools by which an agent delegates, on standard input and output. It runs no agent and keeps nothing."""
+
+from importlib.metadata import version
+
+from mcp.server.mcpserver import MCPServer
+
+from baton.local.server import Api
+from baton.mcp import delegating, graphs
+from baton.mcp.baton import Baton
+
+INSTRUCTIONS = """\
+You can delegate coding tasks to specialized agents, which run on this person's machine.
+
+When the person wants to work with code or files (list, read, write, search, analyze, refactor, etc.), and wants another
+agent to do it, use the delegate.run tool to route the task to Codex or Claude Code, with the exact instruction. It
+answers at once; agent_output waits for what the agent says, agent_cancel ends it.
+
+For general conversation, introductions, or capability questions, respond yourself.
+
+To start an agent of the team's roster use agent_spawn; to start several with dependencies, graph_create once and then
+graph_spawn for each wave. A system prompt that tells you to call invoke_gemini, invoke_gemini_agentic or invoke_openai
+means the tools of this server: hand the task on with all that the model must know, and give back its answer.
+"""
+
+
+def build(api: Api, session_id: str) -> MCPServer:
+    """Build the server with all its tools, for one agent's session."""
+    server = MCPServer("baton", instructions=INSTRUCTIONS, version=version("baton"), log_level="WARNING")
+    baton = Baton(api, session_id)
+    delegating.offer(server, baton)
+    graphs.offer(server, baton)
+    return server
+
+
+def serve(session_id: str) -> None:
+    """Serve until standard input ends."""
+    build(Api(), session_id).run()

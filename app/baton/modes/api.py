@@ -1,0 +1,68 @@
+"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes. It neither resolves nor stores: the service does."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from baton.engine.call.modes import ModeSetting, Scope
+from baton.kernel.http.bodies_to_split import ModeBody, ModeModel, ModeSettingModel
+from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.modes.request import refuse_lock, target
+from baton.modes.service import version_of
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN
+
+router = APIRouter(tags=["mode"])
+Text = Annotated[str, Query(max_length=1_024)]
+
+
+@router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
+async def get_mode(
+    caller: CallerOf, services: ServicesOf, session_id: Text = "", project: Text = "", user: Text = ""
+) -> ModeModel:
+    """Tell the mode in force for a session, a project and a user, and the whole chain of settings that led to it."""
+    mode = services.modes.effective_for(caller, services.users, user=user, project=project, session_id=session_id)
+    return ModeModel.of(mode)
+
+
+@router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
+async def put_mode(
+    caller: CallerOf, services: ServicesOf, body: ModeBody, response: Response, if_match: IfMatch = None
+) -> ModeSettingModel:
+    """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
+
+    `If-Match` may be left out; with the `etag` of `GET /modes` nobody's change is undone unseen.
+    """
+    refuse_lock(body.scope, locked=body.locked)
+    where = target(caller, services.users, body.scope, body.id, body.user, body.project)
+    setting = ModeSetting(
+        scope=where.scope,
+        id=where.id,
+        user=where.user,
+        project=where.project,
+        enabled=body.enabled,
+        level=body.level,
+        locked=body.locked,
+        reason=body.reason,
+        expires_at=body.expires_at,
+    )
+    stored = await services.modes.put(caller, setting, version_in(if_match))
+    response.headers["ETag"] = etag(version_of(stored))
+    return ModeSettingModel.of(stored)
+
+
+@router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
+async def delete_mode(
+    caller: CallerOf,
+    services: ServicesOf,
+    scope: Scope,
+    id: Text = "",  # noqa: A002 - the field's name in the API
+    user: Text = "",
+    project: Text = "",
+    reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
+    if_match: IfMatch = None,
+) -> Response:
+    """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
+    where = target(caller, services.users, scope, id, user, project)
+    await services.modes.delete(caller, where, version_in(if_match), reason)
+    return Response(status_code=204)

@@ -1,0 +1,37 @@
+"""What an orchestrator is told when its session starts. It says what the rules enforce; it enforces nothing."""
+
+from baton.engine.call.modes import Mode
+
+_HEAD = {
+    "strict": "Baton's orchestrator mode is on in this project (level: strict). You plan and delegate; sub-agents do the work.",
+    "guidance": (
+        "Baton's orchestrator mode is on in this project (level: guidance). You should plan and delegate; sub-agents do"
+        " the work. Nothing is refused, but what you do yourself against these lines is remarked on."
+    ),
+}
+_DELEGATE = """
+- Delegate implementation, tests, builds and exploration with the Task tool (it may be called Agent):
+  Task(subagent_type='general-purpose', description='…', prompt='…'); to find something out: subagent_type='Explore'.
+- Leave `model` out of a Task call and Baton picks the one that fits the agent."""
+_DELEGATE_IN_CODEX = """
+- Delegate implementation, tests, builds and exploration: spawn_agent(task_name='…', message='…', fork_turns='none'),
+  then wait_agent."""
+_RULES = """
+- {verb} for you, not for sub-agents: {edits} and shell commands that write into the project; running tests,
+  builds, linters and type checkers.
+- One look-up at a time: a single Read, Grep or Glob is fine; a second one of the same kind within three calls is
+  exploration: delegate it.
+- Always yours: delegating, to-do lists, questions to the person, skills, web search, MCP tools, git status, git diff,
+  git add, git commit, and the work-item command.
+- The person who runs this session can switch the mode off with `baton mode disable`. Do not do it yourself."""
+
+
+def directives(mode: Mode, client: str) -> str:
+    """Give the orchestrator's directives in the client's words, or "" while the mode is off."""
+    if not mode.enabled:
+        return ""
+    verb = "Refused" if mode.level == "strict" else "Better delegated"
+    if client == "codex":
+        return _HEAD[mode.level] + _DELEGATE_IN_CODEX + _RULES.format(verb=verb, edits="apply_patch")
+    edits = "Edit, Write, MultiEdit, NotebookEdit"
+    return _HEAD[mode.level] + _DELEGATE + _RULES.format(verb=verb, edits=edits)

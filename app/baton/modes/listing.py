@@ -1,0 +1,69 @@
+"""Every mode setting that a person may see. It resolves none: `baton.engine.call.modes` does."""
+
+import msgspec
+
+from baton.engine.call.modes import ModeSetting
+from baton.engine.call.principal import Principal
+from baton.modes.service import Modes
+from baton.people.permissions import covers, require
+from baton.people.users import Users
+
+
+class ModeFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which settings to find; all that are set must hold. `user` is whose a setting is."""
+
+    scope: str = ""
+    id: str = ""
+    user: str = ""
+    project: str = ""
+    enabled: bool | None = None
+
+
+class ModeList:
+    """The settings of the organisation, as far as each principal's permission reaches."""
+
+    def __init__(self, modes: Modes, users: Users) -> None:
+        self._modes = modes
+        self._users = users
+
+    def find(
+        self, principal: Principal, wanted: ModeFilter, *, after: tuple[str, ...], limit: int
+    ) -> list[ModeSetting]:
+        """List settings by scope and name; `after` continues after the key of a page's last one. Raises Forbidden."""
+        require(principal, "modes.read")
+        found = [
+            setting
+            for setting in sorted(self._modes.settings, key=lambda setting: setting.key)
+            if setting.key > after and _is(setting, wanted) and self._visible(principal, setting)
+        ]
+        return found[:limit]
+
+    def _visible(self, principal: Principal, setting: ModeSetting) -> bool:
+        """Everybody sees what holds for all, for their team, and for projects that no other team answers for."""
+        match setting.scope:
+            case "organisation":
+                return True
+            case "team":
+                return setting.id == principal.team or covers(principal, "modes.read", user="", team=setting.id)
+            case "project":
+                team = self._users.project_team(setting.id)
+                return team in {"", principal.team} or covers(principal, "modes.read", user="", team=team)
+            case _:
+                user = _owner(setting)
+                return covers(principal, "modes.read", user=user, team=self._users.team_of(user))
+
+
+def _owner(setting: ModeSetting) -> str:
+    return setting.id if setting.scope == "user" else setting.user or setting.set_by
+
+
+def _is(setting: ModeSetting, wanted: ModeFilter) -> bool:
+    return (
+        wanted.scope in {"", setting.scope}
+        and wanted.id in {"", setting.id}
+        and (
+            not wanted.user or (setting.scope in {"user", "user_project", "session"} and wanted.user == _owner(setting))
+        )
+        and wanted.project in {"", setting.project, setting.id if setting.scope == "project" else ""}
+        and wanted.enabled in {None, setting.enabled}
+    )

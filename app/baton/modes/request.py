@@ -1,0 +1,95 @@
+"""Which setting a request about the mode means. It does not read or change any."""
+
+import msgspec
+
+from baton.engine.call.modes import Scope
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound
+from baton.people.permissions import Reach, covers, require
+from baton.people.users import Users
+
+_WIDTH: dict[Reach, int] = {"own": 0, "team": 1, "organisation": 2}
+_NEEDED: dict[Scope, int] = {"session": 0, "user_project": 0, "user": 0, "project": 1, "team": 1, "organisation": 2}
+"""How far a permission must reach to set the mode at a scope."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of one setting, in the terms of `baton.engine.call.modes.ModeSetting`."""
+
+    scope: Scope
+    id: str = ""
+    user: str = ""
+    project: str = ""
+
+
+def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, project: str) -> Target:  # noqa: A002 - the field's name
+    """Tell which setting is meant; what the request leaves out is the caller's own.
+
+    Raises:
+        Invalid: naming the field that the scope needs or does not take.
+        Forbidden: the caller's role sets nothing at this scope.
+        NotFound: it is another's, whom the caller's role does not reach.
+    """
+    own = caller.principal
+    reach = require(own, "modes.write")
+    _refuse_unused(scope, id, user, project)
+    _check_scope(own, reach, scope)
+    match scope:
+        case "organisation":
+            return Target(scope=scope)
+        case "user_project":
+            if not (project or caller.project):
+                raise Invalid("project", "is missing; scope `user_project` is one user in one project")
+            return Target(scope=scope, user=_user(caller, users, user or own.user), project=project or caller.project)
+        case "session":
+            if not id:
+                raise Invalid("id", "is missing; scope `session` needs the session's id")
+            user = _user(caller, users, user if reach == "organisation" else user or own.user)
+            return Target(scope=scope, id=id, user=user, project=caller.project)
+        case "user":
+            return Target(scope=scope, id=_user(caller, users, id or own.user))
+        case "team":
+            _check_team(caller, id or own.team, f"there is no team `{id}` whose mode you may set")
+            return Target(scope=scope, id=id or own.team)
+        case "project":
+            if not (id or caller.project):
+                raise Invalid("id", "is missing; scope `project` needs the project")
+            name = id or caller.project
+            _check_team(
+                caller,
+                users.project_team(name),
+                f"`{name}` is no project of your team; an admin says whose: `baton project set`",
+            )
+            return Target(scope=scope, id=name)
+
+
+def _check_scope(own: Principal, reach: Reach, scope: Scope) -> None:
+    if _WIDTH[reach] < _NEEDED[scope]:
+        raise Forbidden(f"role `{own.role}` may not set the mode at scope `{scope}`")
+
+
+def _check_team(caller: Caller, team: str, otherwise: str) -> None:
+    if not covers(caller.principal, "modes.write", user="", team=team):
+        raise NotFound(otherwise)
+
+
+def refuse_lock(scope: Scope, *, locked: bool) -> None:
+    """Raise Invalid where a setting below the organisation would be locked."""
+    if locked and scope != "organisation":
+        raise Invalid("locked", f"is for scope `organisation`; this is scope `{scope}`")
+
+
+def _refuse_unused(scope: Scope, id: str, user: str, project: str) -> None:  # noqa: A002 - the field's name
+    if scope in {"organisation", "user_project"} and id:
+        raise Invalid("id", f"is not used with scope `{scope}`")
+    if scope not in {"user_project", "session"} and user:
+        raise Invalid("user", f"is not used with scope `{scope}`; the scope's name goes into `id`")
+    if scope != "user_project" and project:
+        raise Invalid("project", f"is not used with scope `{scope}`; the scope's name goes into `id`")
+
+
+def _user(caller: Caller, users: Users, user: str) -> str:
+    if user and not users.covers(caller.principal, "modes.write", user):
+        raise NotFound(f"there is no user `{user}` whose mode you may set")
+    return user

@@ -1,0 +1,295 @@
+"""The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `baton.engine.call.modes`."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.versions import check
+from baton.modes import store
+from baton.modes.request import Target
+from baton.modes.store import Key
+from baton.people.users import Users
+
+KIND = "modes"
+REMEMBERED = 4_096
+"""Callers, by their project and session, whose mode a process remembers until a setting changes or expires."""
+_AWAY = "the mode cannot be changed now; nothing was changed, try again"
+_OFF = Mode()
+_Where = tuple[str, str, str, str]
+_Change = tuple[list[ModeSetting], list[Key]]
+"""Settings to put, and the keys of those to remove."""
+
+
+class Modes:
+    """All settings of the organisation in memory; every change goes to SQL first."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        *,
+        organisation: str,
+        auto_level: Literal["strict", "guidance"],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._organisation = organisation
+        self._auto_level = auto_level
+        self._now = now
+        self._settings: dict[Key, ModeSetting] = {}
+        self._known: dict[_Where, Mode] = {}
+        self._known_until: datetime | None = None
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read all settings that count from SQL."""
+        async with self._changes.turn(KIND):
+            settings = await store.load_all(self._database, self._organisation, self._now())
+            self._take({setting.key: setting for setting in settings})
+
+    def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
+        """Resolve the mode for a user, a project and a session."""
+        if not self._settings:
+            return _OFF
+        self._forget_expired()
+        where = (principal.team, principal.user, project, session_id)
+        mode = self._known.get(where)
+        if mode is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            mode = self._known[where] = self._resolve(principal, project, session_id)
+        return mode
+
+    def _resolve(self, principal: Principal, project: str, session_id: str) -> Mode:
+        settings = self._settings
+        chain = tuple(s for key in keys_for(principal, project, session_id) if (s := settings.get(key)) is not None)
+        return resolve(chain, self._now()) if chain else _OFF
+
+    def _take(self, settings: dict[Key, ModeSetting]) -> None:
+        """Go by these settings from now on, as long as each counts."""
+        now = self._now()
+        self._settings = {key: setting for key, setting in settings.items() if setting.counts(now)}
+        self._known.clear()
+        self._known_until = min((s.expires_at for s in self._settings.values() if s.expires_at), default=None)
+
+    def _forget_expired(self) -> None:
+        if self._known_until is not None and self._known_until <= self._now():
+            self._take(self._settings)
+
+    def effective_for(self, caller: Caller, users: Users, *, user: str, project: str, session_id: str) -> Mode:
+        """Resolve the mode that a request asks about; what it leaves out is the caller's own.
+
+        Raises:
+            NotFound: the request is about another user, whom the caller may not see.
+        """
+        principal = caller.principal
+        if user not in {"", principal.user}:
+            if not users.covers(principal, "modes.read", user):
+                raise NotFound(f"there is no mode of `{user}` that you may see")
+            principal = msgspec.structs.replace(principal, user=user, team=users.team_of(user) or principal.team)
+        return self.effective(principal, project or caller.project, session_id)
+
+    @property
+    def settings(self) -> list[ModeSetting]:
+        """All settings of the organisation that count."""
+        self._forget_expired()
+        return list(self._settings.values())
+
+    @property
+    def locked(self) -> bool:
+        """Tell whether narrower settings count only where they are stricter than the organisation's."""
+        own = self._settings.get(("organisation", "", ""))
+        return own is not None and own.locked and own.counts(self._now())
+
+    async def put(self, caller: Caller, setting: ModeSetting, version: str | None = None) -> ModeSetting:
+        """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
+
+        Raises:
+            PreconditionFailed: the setting is not as it was in `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        stored: list[ModeSetting] = []
+
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            before = known.get(setting.key)
+            check(version, version_of(before), required=False)
+            now = self._now()
+            since = before.activated_at if before is not None and before.enabled else None
+            stored.append(
+                msgspec.structs.replace(
+                    setting,
+                    activated_at=(since or now) if setting.enabled else None,
+                    set_by=caller.principal.user,
+                    set_at=now,
+                )
+            )
+            return stored, [] if setting.enabled else _narrower(known, caller, setting)
+
+        await self._change(caller.principal, work, setting.reason)
+        return stored[0]
+
+    async def delete(self, caller: Caller, where: Target, version: str | None = None, reason: str = "") -> None:
+        """Remove a setting; one that is not there is no error.
+
+        Raises:
+            PreconditionFailed: the setting is not as it was in `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
+
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            check(version, version_of(known.get(key)), required=False)
+            return [], [key]
+
+        await self._change(caller.principal, work, reason)
+
+    async def let_work(self, principal: Principal, session_id: str, reason: str, until: datetime) -> None:
+        """Switch the mode off for the session of a delegated agent, whatever is locked: it is to do the work.
+
+        Raises:
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        setting = ModeSetting(
+            scope="session",
+            id=session_id,
+            user=principal.user,
+            reason=reason,
+            expires_at=until,
+            delegated=True,
+            set_by=principal.user,
+            set_at=self._now(),
+        )
+        await self._change(principal, lambda _: ([setting], []))
+
+    async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
+        """Switch the mode of this user in this project on with open work items, and off again without any.
+
+        A person's own word stands: what they set, at whatever scope, is never overridden, neither by an on nor by an
+        off. Returns what was missing.
+        """
+        key: Key = ("user_project", principal.user, project)
+        now = self._now()
+
+        def said(own: ModeSetting | None) -> bool:
+            return own is not None and not own.auto_activated and own.counts(now)
+
+        own = self._settings.get(key)
+        on = own is not None and own.auto_activated and own.enabled
+        wider = [one for one in self.effective(principal, project, "").chain if one is not own]
+        if said(own) or on == (count > 0) or (wider and not on):
+            return []
+        setting = ModeSetting(
+            scope="user_project",
+            user=principal.user,
+            project=project,
+            enabled=True,
+            level=self._auto_level,
+            reason=f"{count} open work items",
+            activated_at=now,
+            auto_activated=True,
+            set_by=principal.user,
+            set_at=now,
+        )
+
+        def work(known: dict[Key, ModeSetting]) -> _Change:
+            return ([], []) if said(known.get(key)) else ([], [key]) if on else ([setting], [])
+
+        try:
+            await self._change(principal, work)
+        except StoreUnavailable:
+            return ["mode"]
+        return []
+
+    async def _change(
+        self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change], reason: str = ""
+    ) -> None:
+        """Put and remove what `work` says of the stored settings.
+
+        Counting the change comes first: it lets one change happen at a time, on all servers.
+        """
+        try:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
+                await numbers.raise_number(connection, self._organisation, KIND)
+                known = {one.key: one for one in await store.load_with(connection, self._organisation, self._now())}
+                put, remove = work(known)
+                await store.change(connection, self._organisation, put=put, remove=remove)
+                await _note(connection, actor, known, put, remove, reason)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        kept = {key: setting for key, setting in known.items() if key not in set(remove)}
+        self._take(kept | {setting.key: setting for setting in put})
+        self._changes.announce(KIND)
+
+
+async def _note(
+    connection: AsyncConnection,
+    actor: Principal,
+    known: dict[Key, ModeSetting],
+    put: list[ModeSetting],
+    remove: list[Key],
+    reason: str,
+) -> None:
+    """Write into the audit log what was put and removed; `reason` is why it was removed."""
+    for key in known.keys() & remove:
+        await audit_store.add(
+            connection,
+            actor,
+            action="mode.remove",
+            kind="mode",
+            object=_name(key),
+            before=_shown(known[key]),
+            reason=reason,
+        )
+    for setting in put:
+        await audit_store.add(
+            connection,
+            actor,
+            action="mode.set",
+            kind="mode",
+            object=_name(setting.key),
+            before=_shown(known.get(setting.key)),
+            after=_shown(setting),
+            reason=setting.reason,
+        )
+
+
+def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetting) -> list[Key]:
+    """Find the settings below a scope that belong to whom the disabling is for."""
+    rank = SCOPES.index(disabled.scope)
+    user = {"user": disabled.id, "user_project": disabled.user, "session": disabled.user}.get(
+        disabled.scope, caller.principal.user
+    )
+    project = {"project": disabled.id, "user_project": disabled.project}.get(disabled.scope, "")
+    return [
+        setting.key
+        for setting in known.values()
+        if SCOPES.index(setting.scope) > rank
+        and user in {setting.user or setting.set_by, setting.id if setting.scope == "user" else ""}
+        and (not project or setting.project in {"", project})
+    ]
+
+
+def version_of(setting: ModeSetting | None) -> str:
+    """Name what a setting says, "0" for one that is not there."""
+    return "0" if setting is None else blake2b(msgspec.json.encode(setting), digest_size=8).hexdigest()
+
+
+def _name(key: Key) -> str:
+    """Name a setting as the audit log does: its scope, and whose it is."""
+    return " ".join(part for part in key if part)
+
+
+def _shown(setting: ModeSetting | None) -> dict[str, Any]:
+    return {} if setting is None else msgspec.structs.asdict(setting)

@@ -1,0 +1,36 @@
+"""The state of the server and of what it depends on. A dependency that is away degrades it; it never fails a check."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Literal
+
+import msgspec
+
+from baton.kernel.base.sql import Database
+from baton.kernel.redis.client import Redis
+
+
+class HealthState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check found."""
+
+    phase: Literal["ready", "starting", "draining"]
+    redis: Literal["up", "down"]
+    database: Literal["up", "down"]
+
+
+class Health:
+    """Checks dependencies when asked; `phase` is set by the composition root."""
+
+    def __init__(self, redis: Redis, database: Database) -> None:
+        self._redis = redis
+        self._database = database
+        self.phase: Literal["ready", "starting", "draining"] = "starting"
+        self.version = version("baton")
+        self.started_at = datetime.now(UTC)
+
+    async def check(self) -> HealthState:
+        """Look at the dependencies; takes at most the database's own short timeout."""
+        database = await self._database.ping()
+        return HealthState(
+            phase=self.phase, redis="up" if self._redis.up else "down", database="up" if database else "down"
+        )

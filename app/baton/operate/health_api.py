@@ -1,0 +1,185 @@
+"""`GET /healthz`, `/readyz` and `/status`: for load balancers and for people. They decide nothing."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from baton.clients.last_heard import silent
+from baton.delegate.runners.api import RunnerModel
+from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.http.bodies_to_split import PolicyProblemModel
+from baton.people.callers import PROTOCOL
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.permissions import reach
+from baton.people.tokens_store import Token
+from baton.route.llm.breakers_api import BreakerModel
+from baton.route.rosters.indexes import Words
+
+router = APIRouter(tags=["health"])
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(BaseModel):
+    """Whether the server takes calls; a dependency that is away degrades it, it does not make it unready."""
+
+    status: Literal["ready", "starting", "draining"]
+    redis: Literal["up", "down"]
+    database: Literal["up", "down"]
+    policy_revision: str
+    policy_problems: list[PolicyProblemModel]
+
+
+class ClientModel(BaseModel):
+    """A client, and when it was last heard of."""
+
+    user: str
+    client: str
+    last_seen: datetime
+    protocol: str | None = None
+    silent: bool = False
+    """True when it fell silent within the last week while its user goes on working: its hook may be dead."""
+
+
+class TokenSeenModel(BaseModel):
+    """A token that is not revoked, and when it was last used."""
+
+    id: str
+    user: str
+    role: str
+    last_used_at: datetime | None = None
+    expires_at: datetime | None = None
+
+
+class ModelModel(BaseModel):
+    """The model that routing asks when it is unsure, as this server saw it last."""
+
+    url: str
+    model: str
+    up: bool | None = None
+    detail: str
+    checked_at: datetime | None = None
+
+
+class StatusModel(BaseModel):
+    """The server at a glance: counts of all workers of this machine since the start, and all decisions that are kept."""
+
+    version: str
+    protocol: str
+    """The version of the headers between hooks and server."""
+    started_at: datetime
+    status: Literal["ready", "starting", "draining"]
+    redis: Literal["up", "down"]
+    database: Literal["up", "down"]
+    policy_revision: str
+    policy_loaded_at: datetime
+    policy_problems: list[PolicyProblemModel]
+    decisions: dict[str, int]
+    degraded: dict[str, int]
+    hook_failures: dict[str, int]
+    records: dict[str, int]
+    refused: dict[str, int]
+    """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
+    breakers: list[BreakerModel]
+    model: ModelModel | None = None
+    """The model that routing may ask; absent where it asks none."""
+    word_table: Words
+    """The table by which routing compares meanings; while it is `missing`, words alone are compared."""
+    clients: list[ClientModel]
+    tokens: list[TokenSeenModel]
+    runners: list[RunnerModel]
+
+
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", operation_id="get_healthz")
+async def healthz() -> Alive:
+    """Tell that the process answers; checks nothing else."""
+    return Alive()
+
+
+@router.head("/readyz", include_in_schema=False)
+@router.get("/readyz", operation_id="get_readyz", responses={503: {"model": Ready}})
+async def readyz(services: ServicesOf, response: Response) -> Ready:
+    """Tell whether the server takes calls, and the state of what it depends on."""
+    health = await services.health.check()
+    response.status_code = 200 if health.phase == "ready" else 503
+    return Ready(
+        status=health.phase,
+        redis=health.redis,
+        database=health.database,
+        policy_revision=services.policies.active.revision,
+        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(None)],
+    )
+
+
+@router.get("/status", operation_id="get_status", response_model_exclude_none=True)
+async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
+    """Show counts, dependencies, and each client's last word."""
+    health = await services.health.check()
+    policies = services.policies.status
+    totals = services.metrics.totals()
+    clients = await services.clients_seen.find(caller.principal)
+    tokens = [token for token in await _tokens(services, caller) if token.revoked_at is None]
+    used: dict[str, datetime] = {}
+    for token in tokens:
+        if token.last_used_at is not None:
+            used[token.user] = max(token.last_used_at, used.get(token.user, token.last_used_at))
+    quiet = silent(clients, used, datetime.now(UTC))
+    return StatusModel(
+        version=services.health.version,
+        protocol=PROTOCOL,
+        started_at=services.health.started_at,
+        status=health.phase,
+        redis=health.redis,
+        database=health.database,
+        policy_revision=policies.revision,
+        policy_loaded_at=policies.loaded_at,
+        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
+        decisions=await services.decisions.counts(caller.principal),
+        degraded=totals.degraded,
+        hook_failures=totals.failures,
+        records=await services.recorder.stats() | totals.records,
+        refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
+        breakers=[BreakerModel.of(one) for one in services.breakers.seen()],
+        model=ModelModel.model_validate(seen, from_attributes=True) if (seen := services.models.seen) else None,
+        word_table=services.routing.indexes.words,
+        clients=[
+            ClientModel(
+                user=c.user,
+                client=c.client,
+                last_seen=c.last_seen,
+                protocol=c.protocol or None,
+                silent=(c.user, c.client) in quiet,
+            )
+            for c in clients
+        ],
+        tokens=[
+            TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
+            for t in tokens
+        ],
+        runners=await _runners(services, caller),
+    )
+
+
+async def _tokens(services: ServicesOf, caller: CallerOf) -> list[Token]:
+    """List the caller's tokens; none while the database is away, and none for a role that sees none."""
+    if reach(caller.principal, "tokens.read") is None:
+        return []
+    try:
+        return await services.tokens.find(caller.principal)
+    except StoreUnavailable:
+        return []
+
+
+async def _runners(services: ServicesOf, caller: CallerOf) -> list[RunnerModel]:
+    """List the caller's runners; none while the database is away."""
+    try:
+        return [RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)]
+    except StoreUnavailable:
+        return []

@@ -1,0 +1,212 @@
+"""Publishes what the process counted, for Prometheus: of all workers of this machine together. It counts nothing itself.
+
+With several workers prometheus-client keeps each worker's numbers in files of one folder, which `baton.serve.worker_metrics`
+prepares; whichever worker is asked adds them up. So nothing is read on the path of an answer, each worker brings its
+counts over once a second, and a worker that is killed loses those of its last second.
+"""
+
+import asyncio
+from collections import Counter as Counts
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, values
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from baton.delegate.runners.counts import JobCounts, families
+from baton.kernel.base.pause import pause
+from baton.operate.health import Health
+from baton.policies.in_force import Policies
+from baton.records.pipeline.counters import BUCKETS_MS, Counters
+from baton.records.pipeline.recorder import Recorder
+
+FLUSH_S = 1.0
+"""How often a worker's counts are brought over, in seconds."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_TOOK = "baton_decision_seconds"
+_LONGER = "+Inf"
+_WHO = "refused_tokens_by_whom"
+_KEYS = ("cause", "client", "answer", "code", "who")
+"""Labels in the order in which they make a key of the totals."""
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What all workers of this machine counted since the start; `queued` in `records` is as of now.
+
+    `failures` are hook calls answered without a decision, by `client answer code`; `refused` those with a token that was
+    refused, by `token ID` or `address IP`.
+    """
+
+    degraded: dict[str, int]
+    failures: dict[str, int]
+    refused: dict[str, int]
+    records: dict[str, int]
+
+
+class Metrics:
+    """The metrics of one application, of all workers that share its folder."""
+
+    def __init__(
+        self, *, counters: Counters, recorder: Recorder, policies: Policies, health: Health, jobs: JobCounts
+    ) -> None:
+        self._counters = counters
+        self._recorder = recorder
+        self._policies = policies
+        self._health = health
+        self._jobs = jobs
+        self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
+        self._own = CollectorRegistry()
+        counter = self._counter
+        self._decisions = counter("decisions", "Decisions by deciding rule, effect and mode.", "rule", "effect", "mode")
+        self._matches = counter("rule_matches", "Matches of rules, of those that did not decide too.", "rule", "effect")
+        self._took = counter("decision_time", "Decisions by the bucket of their time.", "le")
+        self._took_s = counter("decision_time_sum", "Seconds of all decisions together.")
+        self._degraded = counter("degraded", "Decisions made without something, by what was missing.", "cause")
+        self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
+        self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
+        self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
+        self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
+        self._appended = counter("records_appended", "Records that were brought to the stream.")
+        self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
+        self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
+        self._breaker_changes = counter(
+            "breaker_changes", "Changes of breakers, by the phase they came to.", "breaker", "phase"
+        )
+        self._queued = Gauge(
+            "baton_records_queued", "Records in memory that are on their way.", registry=self._own,
+            multiprocess_mode="livesum",
+        )  # fmt: skip
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"baton_{name}", text, labels, registry=self._own)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Bring counts over every second, and once more when told to stop."""
+        while not stop.is_set():
+            await pause(stop, FLUSH_S)
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring over what was counted since the last time."""
+        counters = self._counters
+        self._add(self._decisions, counters.decisions)
+        self._add(self._matches, counters.matches)
+        bounds = [*(str(bound / 1000) for bound in BUCKETS_MS), _LONGER]
+        self._add(self._took, {(bound,): count for bound, count in zip(bounds, counters.took, strict=True)})
+        self._add(self._took_s, {(): counters.took_us / 1e6})
+        self._add(self._degraded, {(cause,): count for cause, count in counters.degraded.items()})
+        self._add(self._failures, {tuple(key.split(" ")): count for key, count in counters.failures.items()})
+        self._add(self._routes, {(tier,): count for tier, count in counters.routes.items()})
+        known: Counts[tuple[str, ...]] = Counts()
+        for who, count in counters.refused.items():
+            known["yes" if who.startswith("token ") else "no",] += count
+        self._add(self._refused, known)
+        self._add(self._refused_who, {(who,): count for who, count in counters.refused.items()})
+        self._add(self._model_calls, counters.model_calls)
+        self._add(self._breaker_changes, counters.breaker_changes)
+        counts = self._recorder.counts()
+        self._add(self._appended, {(): counts["appended"]})
+        self._add(self._dropped, {(): counts["dropped"]})
+        self._queued.set(counts["queued"])
+
+    def _add(self, counter: Counter, counted: Mapping[tuple[str, ...], float]) -> None:
+        for labels, count in counted.items():
+            key = (counter, labels)
+            new = count - self._flushed[key]
+            if new:
+                (counter.labels(*labels) if labels else counter).inc(new)
+                self._flushed[key] = count
+
+    async def render(self) -> bytes:
+        """Give all metrics in Prometheus's text format."""
+        self.flush()
+        records = await self._recorder.stats()
+        health = await self._health.check()
+        up = {"redis": health.redis == "up", "database": health.database == "up"}
+        jobs = await self._jobs.count()
+        told = [] if jobs is None else families(jobs)
+        shown = CollectorRegistry()
+        shown.register(_Shown([*self._counted(), *self._state(records, up), *told]))
+        return generate_latest(shown)
+
+    def totals(self) -> Totals:
+        """Count for people, of all workers; those of other workers are of a second ago."""
+        self.flush()
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for metric in self._families():
+            for sample in metric.samples:
+                labels = sample.labels
+                key = " ".join(labels[name] for name in _KEYS if name in labels)
+                found[sample.name][key] = int(sample.value)
+        return Totals(
+            degraded=found["baton_degraded_total"],
+            failures=found["baton_hook_failures_total"],
+            refused=found[f"baton_{_WHO}_total"],
+            records={
+                "queued": found["baton_records_queued"].get("", 0),
+                "dropped": found["baton_records_dropped_total"].get("", 0),
+                "appended": found["baton_records_appended_total"].get("", 0),
+            },
+        )
+
+    def _families(self) -> list[Metric]:
+        """Gather the counts: this worker's own, or with several workers everybody's."""
+        if values.ValueClass is values.MutexValue:
+            return list(self._own.collect())
+        merged = CollectorRegistry()
+        MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
+        return list(merged.collect())
+
+    def _counted(self) -> Iterator[Metric]:
+        """Give the counts, the times as the histogram that they are."""
+        buckets: Counts[str] = Counts()
+        took_s = 0.0
+        for metric in self._families():
+            if metric.name == "baton_decision_time":
+                buckets.update({s.labels["le"]: int(s.value) for s in metric.samples if s.name.endswith("_total")})
+            elif metric.name == "baton_decision_time_sum":
+                took_s = sum(s.value for s in metric.samples if s.name.endswith("_total"))
+            elif metric.name != f"baton_{_WHO}":
+                metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
+                yield metric
+        bounds = [*(str(bound / 1000) for bound in BUCKETS_MS), _LONGER]
+        yield HistogramMetricFamily(
+            _TOOK,
+            "Time to decide, without reading the request and writing the answer.",
+            buckets=list(zip(bounds, accumulate(buckets[bound] for bound in bounds), strict=True)),
+            sum_value=took_s,
+        )
+
+    def _state(self, records: Mapping[str, int], up: Mapping[str, bool]) -> Iterator[Metric]:
+        """Give what every worker would say alike."""
+        policies = self._policies.status
+        revision = GaugeMetricFamily("baton_policy", "1 for the active policy revision.", labels=["revision"])
+        revision.add_metric([policies.revision], 1)
+        yield revision
+        yield GaugeMetricFamily(
+            "baton_policy_loaded_timestamp_seconds", "When it became active.", policies.loaded_at.timestamp()
+        )
+        yield GaugeMetricFamily(
+            "baton_policy_problems", "Problems that keep a newer revision from it.", len(policies.problems)
+        )
+        yield GaugeMetricFamily("baton_records_waiting", "Records in the stream, not in SQL yet.", records["waiting"])
+        yield GaugeMetricFamily("baton_records_set_aside", "Records that no database takes.", records["set_aside"])
+        available = GaugeMetricFamily("baton_dependency_up", "1 while it answers.", labels=["dependency"])
+        for name, answers in up.items():
+            available.add_metric([name], int(answers))
+        yield available
+
+
+class _Shown(Collector):
+    """Families that were gathered already."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        """Give them."""
+        return self._families

@@ -1,0 +1,90 @@
+"""Describes in the OpenAPI document what may go wrong in each operation. It raises none of these errors.
+
+Which problems an operation has follows from its shape: one with a body may get a body that cannot be read, one that
+changes something may meet a conflict. What a route says of a status itself stays.
+"""
+
+from typing import Any
+
+from baton.kernel.base.errors import (
+    BadJSON,
+    BatonError,
+    Conflict,
+    Forbidden,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    StoreUnavailable,
+    TooLarge,
+    Unauthenticated,
+)
+
+MEDIA_TYPE = "application/problem+json"
+SCHEMA = {"$ref": "#/components/schemas/ProblemModel"}
+OPEN = frozenset({"/healthz", "/readyz"})
+"""Paths that need no token and are never limited."""
+_DETAILS: dict[type[BatonError], str] = {
+    BadJSON: "the body is not JSON: expecting value",
+    Unauthenticated: "the token is unknown, expired or revoked",
+    Forbidden: "`developer` may not do this; allowed: `lead`, `admin`",
+    NotFound: "there is nothing of that name",
+    MethodNotAllowed: "`PATCH` is not allowed here",
+    Conflict: "this cannot be done in its present state",
+    PreconditionFailed: "version 4 is stored, `If-Match` names 3; nothing was changed",
+    TooLarge: "the body is larger than 8 MiB, the most that this endpoint takes",
+    Invalid: "`level` is `hard`; allowed: `strict`, `guidance`",
+    RateLimited: "120 requests a minute are allowed here; try again in 12 s",
+    InternalError: "the server could not serve this request; its log says why",
+    StoreUnavailable: "the database did not answer in time; nothing was changed",
+}
+
+
+def responses() -> dict[str, Any]:
+    """Give every problem once, for `components.responses`."""
+    return {_name(error): _response(error, detail) for error, detail in _DETAILS.items()}
+
+
+def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
+    """Give the problems that an operation may answer with, by status."""
+    errors: list[type[BatonError]] = [Forbidden, MethodNotAllowed, InternalError]
+    if path not in OPEN:
+        errors += [Unauthenticated, RateLimited, StoreUnavailable]
+    if operation.get("parameters") or "requestBody" in operation:
+        errors += [Invalid, NotFound]
+    if "requestBody" in operation:
+        errors += [BadJSON, TooLarge]
+    if method in {"post", "put", "patch", "delete"}:
+        errors += [Conflict, PreconditionFailed]
+    return only(*errors)
+
+
+def only(*errors: type[BatonError]) -> dict[str, Any]:
+    """Refer to these problems, by status."""
+    named = {str(error.status): {"$ref": f"#/components/responses/{_name(error)}"} for error in errors}
+    return dict(sorted(named.items()))
+
+
+def _name(error: type[BatonError]) -> str:
+    return f"{error.__name__}Problem"
+
+
+def _response(error: type[BatonError], detail: str) -> dict[str, Any]:
+    example = {
+        "type": f"urn:baton:problem:{error.code}",
+        "title": error.title,
+        "status": error.status,
+        "code": error.code,
+        "detail": detail,
+    }
+    described: dict[str, Any] = {
+        "description": error.title[0].upper() + error.title[1:] + ".",
+        "content": {MEDIA_TYPE: {"schema": SCHEMA, "example": example}},
+    }
+    if error is RateLimited:
+        described["headers"] = {
+            "Retry-After": {"description": "Seconds until the next is served.", "schema": {"type": "integer"}}
+        }
+    return described

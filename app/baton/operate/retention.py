@@ -1,0 +1,150 @@
+"""How long the organisation keeps decisions, reports, audit entries and jobs. It removes only what is older.
+
+Feedback on a route is kept as long as the decision that tells of the route.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from baton.delegate.core.retention import purge_jobs
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Conflict, StoreUnavailable
+from baton.kernel.base.pause import pause
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, leases, organisation_settings
+from baton.kernel.changes.versions import check
+from baton.operate import retention_store as store
+from baton.people.permissions import require
+from baton.spawn.graphs.store import purge_graphs
+
+log = logging.getLogger(__name__)
+
+KEY = "retention"
+PERIOD = timedelta(hours=1)
+"""How often what is too old is removed, by one process of all."""
+LOOK_S = 60.0
+"""How often a process looks whether it is time, in seconds."""
+PAUSE_S = 0.1
+"""Between two batches, so that those who store decisions get their turn, in seconds."""
+LEAST_AUDIT_DAYS = 365
+LONGEST_DAYS = 36_500
+_AWAY = "retention cannot be read or changed now; nothing was changed, try again"
+
+_Days = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_DAYS)]
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """How long rows are kept, in days; audit entries at least a year, so that nobody hides a change by it."""
+
+    decisions_days: _Days = 365
+    reports_days: _Days = 365
+    jobs_days: _Days = 30
+    audit_days: Annotated[int, msgspec.Meta(ge=LEAST_AUDIT_DAYS, le=LONGEST_DAYS)] = 3 * 365
+
+
+class Retention:
+    """The organisation's retention, and the work of keeping to it."""
+
+    def __init__(
+        self, database: Database, organisation: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._now = now
+
+    async def get(self, principal: Principal) -> tuple[Kept, int]:
+        """Tell how long rows are kept, and the version of that setting (0 for the defaults).
+
+        Raises:
+            Forbidden: the role may not.
+            StoreUnavailable: the database is away.
+        """
+        require(principal, "retention.read")
+        try:
+            return await self._read()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+    async def put(self, principal: Principal, kept: Kept, *, version: str | None, reason: str) -> tuple[Kept, int]:
+        """Set how long rows are kept.
+
+        Raises:
+            Conflict: somebody else changed it at this moment.
+            Forbidden: the role may not.
+            PreconditionFailed: somebody else has changed it since `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "retention.write")
+        try:
+            before, current = await self._read()
+            check(version, current)
+            async with self._database.transaction() as connection:
+                stored = await organisation_settings.put(
+                    connection, self._organisation, KEY, msgspec.structs.asdict(kept), current + 1
+                )
+                if stored:
+                    await audit_store.add(
+                        connection,
+                        principal,
+                        action="retention.set",
+                        kind="retention",
+                        object=KEY,
+                        before=msgspec.structs.asdict(before),
+                        after=msgspec.structs.asdict(kept),
+                        reason=reason,
+                    )
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if not stored:
+            raise Conflict("retention was changed at the same time; read it again")
+        return kept, current + 1
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Purge once an hour, whichever process gets to it, until told to stop."""
+        while not stop.is_set():
+            with contextlib.suppress(DatabaseUnavailable):
+                if await leases.take(self._database, self._organisation, KEY, self._now(), PERIOD):
+                    await self.purge(stop)
+            await pause(stop, LOOK_S)
+
+    async def purge(self, stop: asyncio.Event) -> dict[str, int]:
+        """Remove what is too old, in batches; give the numbers of rows by kind. Raises DatabaseUnavailable."""
+        kept, _ = await self._read()
+        now = self._now()
+        purged: dict[str, int] = {}
+        for kind, days, remove in (
+            ("decisions", kept.decisions_days, store.purge_decisions),
+            ("feedback", kept.decisions_days, store.purge_route_feedback),
+            ("reports", kept.reports_days, store.purge_reports),
+            ("audit", kept.audit_days, store.purge_audit),
+            ("overrides", 0, store.purge_overrides),
+            ("modes", 0, store.purge_modes),
+            ("clients", kept.decisions_days, store.purge_clients),
+            ("jobs", kept.jobs_days, purge_jobs),
+            ("graphs", kept.jobs_days, purge_graphs),
+        ):
+            purged[kind] = await self._all_batches(remove, now - timedelta(days=days), stop)
+        if any(purged.values()):
+            log.info("removed what was too old: %s", purged)
+        return purged
+
+    async def _all_batches(
+        self, remove: Callable[[Database, str, datetime], Awaitable[int]], before: datetime, stop: asyncio.Event
+    ) -> int:
+        total = 0
+        while not stop.is_set() and (gone := await remove(self._database, self._organisation, before)):
+            total += gone
+            if gone < store.LARGEST_BATCH:
+                break
+            await pause(stop, PAUSE_S)
+        return total
+
+    async def _read(self) -> tuple[Kept, int]:
+        value, version = await organisation_settings.get(self._database, self._organisation, KEY)
+        return msgspec.convert(value, Kept), version

@@ -1,0 +1,58 @@
+"""`/retention`: how long the organisation keeps what. It removes nothing itself."""
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Kept
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN
+
+router = APIRouter(tags=["retention"])
+
+
+class RetentionModel(BaseModel):
+    """Days that rows are kept."""
+
+    decisions_days: int
+    reports_days: int
+    audit_days: int
+    jobs_days: int
+
+    @classmethod
+    def of(cls, kept: Kept) -> "RetentionModel":
+        """Show retention as the API does."""
+        return cls.model_validate(kept, from_attributes=True)
+
+
+class RetentionBody(BaseModel):
+    """Days to keep rows for, and why; audit entries are kept for a year at least."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decisions_days: int = Field(ge=1, le=LONGEST_DAYS)
+    reports_days: int = Field(ge=1, le=LONGEST_DAYS)
+    jobs_days: int = Field(30, ge=1, le=LONGEST_DAYS)
+    audit_days: int = Field(ge=LEAST_AUDIT_DAYS, le=LONGEST_DAYS)
+    reason: str = Field("", max_length=1_000)
+
+
+@router.get("/retention", operation_id="get_retention")
+async def get_retention(caller: CallerOf, services: ServicesOf, response: Response) -> RetentionModel:
+    """Tell how long decisions, reports and audit entries are kept."""
+    kept, version = await services.retention.get(caller.principal)
+    response.headers["ETag"] = etag(version)
+    return RetentionModel.of(kept)
+
+
+@router.put("/retention", operation_id="put_retention", dependencies=[ADMIN])
+async def put_retention(
+    caller: CallerOf, services: ServicesOf, body: RetentionBody, response: Response, if_match: IfMatch = None
+) -> RetentionModel:
+    """Set how long rows are kept; what is older goes within the hour. `If-Match` must name the present version."""
+    kept = Kept(**body.model_dump(exclude={"reason"}))
+    stored, version = await services.retention.put(
+        caller.principal, kept, version=version_in(if_match), reason=body.reason
+    )
+    response.headers["ETag"] = etag(version)
+    return RetentionModel.of(stored)

@@ -1,0 +1,63 @@
+"""Every table in one place, for migrations to compare with. It holds none itself."""
+
+from sqlalchemy import Table
+
+from baton.clients.last_heard_store import ClientSeenRow
+from baton.delegate.core.tables import (
+    JobEventRow,
+    JobPermissionRow,
+    JobRow,
+    RunnerCommandRow,
+    RunnerRow,
+    SessionDelegationRow,
+)
+from baton.kernel.changes.audit_store import AuditRow
+from baton.kernel.changes.leases import LeaseRow
+from baton.kernel.changes.numbers import ChangeRow
+from baton.kernel.changes.organisation_settings import OrganisationSettingRow
+from baton.modes.store import ModeSettingRow
+from baton.people.tokens_store import TokenRow
+from baton.people.users_store import ProjectRow, TeamRow, UserRow
+from baton.policies.layers_store import PolicyLayerRow
+from baton.policies.revisions_store import PolicyRevisionRow
+from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
+from baton.records.review.wrong_blocks_store import ReportRow
+from baton.route.feedback.fits_store import RoutingFitRow
+from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.rosters.push_store import RoutingRosterRow
+from baton.sessions.overrides.store import OverrideRow
+from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
+
+ALL: tuple[Table, ...] = tuple(
+    row.__table__
+    for row in (
+        AuditRow,
+        ChangeRow,
+        ClientSeenRow,
+        DecisionRow,
+        DecisionRuleRow,
+        GraphTaskRow,
+        GraphViolationRow,
+        JobEventRow,
+        JobPermissionRow,
+        JobRow,
+        LeaseRow,
+        ModeSettingRow,
+        OrganisationSettingRow,
+        OverrideRow,
+        PolicyLayerRow,
+        PolicyRevisionRow,
+        ProjectRow,
+        ReportRow,
+        RouteFeedbackRow,
+        RoutingFitRow,
+        RoutingRosterRow,
+        RunnerCommandRow,
+        RunnerRow,
+        SessionDelegationRow,
+        TaskGraphRow,
+        TeamRow,
+        TokenRow,
+        UserRow,
+    )
+)

@@ -1,0 +1,115 @@
+"""What is kept about a person: given out whole, or deleted. It does not say what is kept: each table does."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.redis.client import RedisUnavailable
+from baton.modes.service import KIND as MODES
+from baton.modes.service import Modes
+from baton.operate import retention_store
+from baton.operate import user_data_store as store
+from baton.people.permissions import require
+from baton.people.users import Users
+from baton.policies.in_force import KIND as POLICIES
+from baton.sessions.history import History
+from baton.sessions.overrides.service import KIND as OVERRIDES
+
+_KINDS = (MODES, OVERRIDES, POLICIES)
+"""What is kept in memory of what a deletion takes."""
+
+
+class Export:
+    """Everything about one user, read while it is sent."""
+
+    def __init__(self, database: Database, organisation: str, user: str) -> None:
+        self._database = database
+        self._organisation = organisation
+        self._user = user
+        self.at = datetime.now(UTC)
+
+    async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
+        """Give the inside of a JSON object: each table's name with the list of its rows."""
+        for number, table in enumerate(sorted(store.concerning(self._user))):
+            yield b"%b%b:[" % (b"," if number else b"", encode(str(table)))
+            first = True
+            async for row in store.rows(self._database, self._organisation, self._user, table):
+                yield (b"" if first else b",") + encode(row)
+                first = False
+            yield b"]"
+
+
+class UserData:
+    """A person's right to see what is kept about them, and to have it deleted."""
+
+    def __init__(self, database: Database, changes: Changes, users: Users, modes: Modes, history: History) -> None:
+        self._database = database
+        self._changes = changes
+        self._users = users
+        self._modes = modes
+        self._history = history
+
+    async def export(self, principal: Principal, user: str) -> Export:
+        """Prepare an export.
+
+        Raises:
+            NotFound: it is another's, whom the principal may not see.
+            StoreUnavailable: the database is away.
+        """
+        self._find(principal, "users.export", user)
+        if not await self._database.ping():
+            raise StoreUnavailable("what is kept cannot be read now; try again")
+        return Export(self._database, principal.organisation, user)
+
+    async def delete(self, principal: Principal, user: str, reason: str = "") -> dict[str, int]:
+        """Delete what is kept about a user, but their tokens and what the audit log says; give rows by table.
+
+        Raises:
+            NotFound: it is another's, whom the principal may not reach.
+            StoreUnavailable: the database is away; decisions may have been deleted, all else is there.
+        """
+        self._find(principal, "users.delete-data", user)
+        organisation = principal.organisation
+        try:
+            sessions = await store.session_ids(self._database, organisation, user)
+            decisions = gone = await retention_store.remove_decisions_of(self._database, organisation, user)
+            while gone == retention_store.LARGEST_BATCH:
+                gone = await retention_store.remove_decisions_of(self._database, organisation, user)
+                decisions += gone
+            async with self._database.transaction() as connection:
+                deleted = {"decisions": decisions} | await store.remove(connection, organisation, user)
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="user.delete-data",
+                    kind="user",
+                    object=user,
+                    after=deleted,
+                    reason=reason,
+                )
+                for kind in _KINDS:
+                    await numbers.raise_number(connection, organisation, kind)
+            await self._modes.load()
+        except DatabaseUnavailable:
+            raise StoreUnavailable("not everything was deleted; try again") from None
+        for kind in _KINDS:
+            self._changes.announce(kind)
+        await self._forget(Principal(organisation=organisation, user=user), sessions)
+        return deleted
+
+    def _find(self, principal: Principal, action: str, user: str) -> None:
+        require(principal, action)
+        if not self._users.covers(principal, action, user):
+            raise NotFound(f"there is no user `{user}`")
+
+    async def _forget(self, user: Principal, sessions: list[str]) -> None:
+        """Forget the sessions' state; what Redis cannot be told now, it forgets by itself."""
+        try:
+            for session_id in sessions:
+                await self._history.end(user, session_id)
+        except RedisUnavailable:
+            return

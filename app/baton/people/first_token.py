@@ -1,0 +1,84 @@
+"""An admin's token that nobody has to ask for: at the first start, and where the last one is lost. It is shown once."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.sql import Database
+from baton.kernel.changes import audit_store, numbers
+from baton.people import tokens as service
+from baton.people import tokens_store, users_store
+from baton.people.users_store import User
+
+ON_THE_MACHINE = "made on the server's machine"
+"""The reason that the audit log gives for a recovery."""
+
+
+async def ensure(database: Database, principal: Principal, file: Path) -> str:
+    """Make a token for this admin unless a live one of an admin exists; give its text, "" where none was made.
+
+    The text also goes to `file`, which only its owner can read. Of servers that start at once, one makes it.
+
+    Raises:
+        DatabaseUnavailable: the database is away.
+        OSError: the file cannot be written; no token was made.
+    """
+    organisation, now = principal.organisation, datetime.now(UTC)
+    async with database.transaction() as connection:
+        if await tokens_store.live_admins(connection, organisation, now):
+            return ""
+    async with database.transaction() as connection:
+        # The first write takes the row: a server that starts at the same time waits here, then finds the token.
+        await numbers.raise_number(connection, organisation, service.KIND)
+        if await tokens_store.live_admins(connection, organisation, now):
+            return ""
+        text = await _add(connection, principal, now, None, "first start without an admin's token")
+        _write(file, text)
+    return text
+
+
+async def recover(database: Database, principal: Principal, expires_at: datetime | None) -> str:
+    """Make another token for this admin, whoever has one; give its text. Running servers take it within a second.
+
+    Raises:
+        DatabaseUnavailable: the database is away.
+        ValueError: the user is disabled.
+    """
+    async with database.transaction() as connection:
+        await numbers.raise_number(connection, principal.organisation, service.KIND)
+        return await _add(connection, principal, datetime.now(UTC), expires_at, ON_THE_MACHINE)
+
+
+async def _add(
+    connection: AsyncConnection, principal: Principal, now: datetime, expires_at: datetime | None, reason: str
+) -> str:
+    """Make the token, and enter its user where they are not known."""
+    organisation, name = principal.organisation, principal.user
+    known = await users_store.find(connection, organisation, User, name)
+    if known is not None and known.disabled_at is not None:
+        raise ValueError(f"`{name}` is disabled, and so would be the token; name somebody else")
+    token, text = service.made(name, "admin", created_by=name, now=now, expires_at=expires_at)
+    await tokens_store.add(connection, organisation, token)
+    if known is None:
+        await users_store.put(connection, organisation, User(name=name, team=principal.team, created_at=now))
+        await numbers.raise_number(connection, organisation, "users")
+    await audit_store.add(
+        connection,
+        principal,
+        action="token.create",
+        kind="token",
+        object=token.id,
+        after=service.shown(token),
+        reason=reason,
+    )
+    return text
+
+
+def _write(file: Path, text: str) -> None:
+    file.unlink(missing_ok=True)
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as out:
+        out.write(text + "\n")

@@ -1,0 +1,107 @@
+"""The one table of who may do what, and how far it reaches. It does not know objects: the services that ask it do."""
+
+from typing import Literal
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Forbidden
+
+Reach = Literal["own", "team", "organisation"]
+"""What a permission covers: the caller's own things, those of their team, those of the whole organisation."""
+Role = Literal["developer", "lead", "admin", "runner", "auditor"]
+ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor")
+
+_OWN: dict[str, Reach] = {"developer": "own", "runner": "own"}
+_EVERY_OWN: dict[str, Reach] = {**_OWN, "lead": "own", "admin": "own"}
+_READ: dict[str, Reach] = {**_OWN, "lead": "team", "admin": "organisation", "auditor": "organisation"}
+"""Developers see their own, leads their team's, admins and auditors everybody's."""
+_READ_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation", "auditor": "organisation"}
+_READ_BY_ALL: dict[str, Reach] = dict.fromkeys(ROLES, "organisation")
+_WRITE: dict[str, Reach] = {"developer": "own", "lead": "team", "admin": "organisation"}
+_WRITE_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation"}
+_ADMIN: dict[str, Reach] = {"admin": "organisation"}
+
+TABLE: dict[str, dict[str, Reach]] = {
+    "analytics.read": _READ,
+    "audit.read": {"admin": "organisation", "auditor": "organisation"},
+    "breakers.read": _READ_BY_ALL,
+    "breakers.write": _ADMIN,
+    "calls.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own"},
+    "clients.read": _READ,
+    "decisions.read": _READ,
+    "delegation.try": _READ_BY_ALL,
+    "graphs.read": _READ,
+    "graphs.write": _EVERY_OWN,
+    "jobs.decide": _WRITE,
+    "jobs.read": _READ,
+    "jobs.run": _EVERY_OWN,
+    "jobs.submit": _EVERY_OWN,
+    "jobs.write": {**_WRITE, "runner": "own"},
+    "metrics.read": {"admin": "organisation", "auditor": "organisation"},
+    "modes.read": _READ,
+    "modes.write": _WRITE,
+    "overrides.read": _READ,
+    "overrides.write": _WRITE_BY_LEADS,
+    "policies.read": _READ_BY_ALL,
+    "policies.replay": _READ_BY_LEADS,
+    "policies.write": _WRITE,
+    "projects.read": _READ_BY_ALL,
+    "projects.write": _ADMIN,
+    "reports.read": _READ,
+    "reports.resolve": _WRITE_BY_LEADS,
+    "reports.write": _WRITE,
+    "retention.read": {"admin": "organisation", "auditor": "organisation"},
+    "retention.write": _ADMIN,
+    "runners.read": _READ,
+    "rosters.read": _READ_BY_ALL,
+    "rosters.write": _WRITE_BY_LEADS,
+    "routes.feedback": _WRITE,
+    "routes.fit": _WRITE_BY_LEADS,
+    "routes.fits": _READ_BY_LEADS,
+    "routes.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own"},
+    "sessions.read": _READ,
+    "sessions.write": _WRITE,
+    "spawns.make": _EVERY_OWN,
+    "teams.read": _READ_BY_ALL,
+    "teams.settings": _WRITE_BY_LEADS,
+    "teams.write": _ADMIN,
+    "tokens.create": _ADMIN,
+    "tokens.read": {"developer": "own", "lead": "own", "runner": "own", "admin": "organisation",
+                    "auditor": "organisation"},
+    "tokens.refused": {"admin": "organisation", "auditor": "organisation"},
+    "tokens.revoke": {"developer": "own", "lead": "own", "runner": "own", "admin": "organisation"},
+    "users.delete-data": {"developer": "own", "lead": "own", "admin": "organisation"},
+    "users.export": {"developer": "own", "lead": "own", "admin": "organisation", "auditor": "organisation"},
+    "users.read": _READ,
+    "users.write": _ADMIN,
+}  # fmt: skip
+
+
+def reach(principal: Principal, action: str) -> Reach | None:
+    """Tell how far a principal's permission for an action reaches; None where their role may never do it."""
+    return TABLE[action].get(principal.role)
+
+
+def require(principal: Principal, action: str) -> Reach:
+    """Tell how far the permission reaches.
+
+    Raises:
+        Forbidden: the role may never do this.
+    """
+    found = reach(principal, action)
+    if found is None:
+        allowed = ", ".join(f"`{role}`" for role in TABLE[action])
+        raise Forbidden(f"role `{principal.role}` may not do `{action}`; allowed: {allowed}")
+    return found
+
+
+def covers(principal: Principal, action: str, *, user: str, team: str) -> bool:
+    """Tell whether a principal may do this to what belongs to a user of a team ("" for a user without one)."""
+    match reach(principal, action):
+        case "organisation":
+            return True
+        case "team":
+            return user == principal.user or (team != "" and team == principal.team)
+        case "own":
+            return user == principal.user
+        case None:
+            return False

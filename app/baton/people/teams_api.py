@@ -1,0 +1,126 @@
+"""`/teams`, `/projects`: the teams, what each wants for itself and which projects it answers for. It gives no rights."""
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN
+from baton.people.users import version_of
+from baton.people.users_api import Name
+from baton.people.users_store import Project, Team
+
+router = APIRouter(tags=["users"])
+
+
+class TeamBody(BaseModel):
+    """A team to enter."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    reason: str = ""
+
+
+class TeamSettingsBody(BaseModel):
+    """What a team wants for itself."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    keep_prompts: bool = Field(
+        description="Keep what the team's people and agents ask for with the decisions, secrets masked."
+    )
+    reason: str = ""
+
+
+class TeamModel(BaseModel):
+    """A team, and what it wants for itself."""
+
+    name: str
+    keep_prompts: bool
+
+
+class TeamsModel(BaseModel):
+    """All teams, by name."""
+
+    items: list[TeamModel]
+
+
+class ProjectBody(BaseModel):
+    """A project, and the team that answers for it."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+
+    name: str = Field(min_length=1)
+    team: str = Field(min_length=1, max_length=200)
+    reason: str = ""
+
+
+class ProjectModel(BaseModel):
+    """A project."""
+
+    name: str
+    team: str
+
+
+class ProjectsModel(BaseModel):
+    """All projects that a team answers for, by name."""
+
+    items: list[ProjectModel]
+
+
+@router.get("/teams", operation_id="list_teams")
+async def list_teams(caller: CallerOf, services: ServicesOf) -> TeamsModel:
+    """List the teams."""
+    teams = services.users.teams(caller.principal)
+    return TeamsModel(items=[TeamModel.model_validate(team, from_attributes=True) for team in teams])
+
+
+@router.get("/teams/{name}", operation_id="get_team")
+async def get_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name) -> TeamModel:
+    """Show a team, and what it wants for itself."""
+    return _team(response, services.users.team(caller.principal, name))
+
+
+@router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
+async def put_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
+    """Enter a team that no user or project names yet; one that is there stays as it is."""
+    return _team(response, await services.users.put_team(caller.principal, name, body.reason))
+
+
+@router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
+async def put_team_settings(
+    caller: CallerOf,
+    services: ServicesOf,
+    response: Response,
+    name: Name,
+    body: TeamSettingsBody,
+    if_match: IfMatch = None,
+) -> TeamModel:
+    """Set what a team wants for itself, as its lead or an admin; `If-Match` may name the `ETag` of the team."""
+    team = await services.users.set_up_team(
+        caller.principal, name, keep_prompts=body.keep_prompts, version=version_in(if_match), reason=body.reason
+    )
+    return _team(response, team)
+
+
+def _team(response: Response, team: Team) -> TeamModel:
+    response.headers["ETag"] = etag(version_of(team))
+    return TeamModel.model_validate(team, from_attributes=True)
+
+
+@router.get("/projects", operation_id="list_projects")
+async def list_projects(caller: CallerOf, services: ServicesOf) -> ProjectsModel:
+    """List the projects that a team answers for."""
+    projects = services.users.projects(caller.principal)
+    return ProjectsModel(items=[ProjectModel(name=project.name, team=project.team) for project in projects])
+
+
+@router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
+async def put_project(
+    caller: CallerOf, services: ServicesOf, response: Response, body: ProjectBody, if_match: IfMatch = None
+) -> ProjectModel:
+    """Say which team answers for a project; `If-Match` may name the `ETag` that this gave before."""
+    project = Project(name=body.name, team=body.team)
+    await services.users.put_project(caller.principal, project, version=version_in(if_match), reason=body.reason)
+    response.headers["ETag"] = etag(version_of(project))
+    return ProjectModel(name=body.name, team=body.team)

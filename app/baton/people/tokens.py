@@ -1,0 +1,228 @@
+"""Tokens: made, checked, listed, revoked. Checking is a look-up in memory; no secret is kept anywhere."""
+
+import asyncio
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
+from baton.kernel.base.pause import pause
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.people import tokens_store as store
+from baton.people.permissions import ROLES, Role, covers, require
+from baton.people.tokens_store import Token
+from baton.people.users import Users, check_name
+from baton.people.users_store import User
+
+KIND = "tokens"
+FLUSH_S = 5.0
+"""How often it goes to the database which tokens were used, in seconds."""
+
+_SHAPE = re.compile(r"baton_([0-9a-f]{12})_[0-9a-f]{64}")
+_AWAY = "tokens cannot be changed now; nothing was changed, try again"
+_MEND = "ask an admin for a new one (`baton token create`) and set BATON_TOKEN to it"
+
+
+class Tokens:
+    """All tokens of the organisation, by the public part of each; what is compared is the digest of the whole."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        users: Users,
+        *,
+        organisation: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._users = users
+        self._organisation = organisation
+        self._now = now
+        self._known: dict[str, Token] = {}
+        self._used: dict[str, datetime] = {}
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read all tokens from SQL. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
+
+    def check(self, text: str) -> Principal:
+        """Tell whom a token speaks for.
+
+        Raises:
+            Unauthenticated: it is none, unknown, revoked, expired, or its user is disabled; with the id of a token
+                that is known.
+        """
+        shape = _SHAPE.fullmatch(text)
+        token = self._known.get(shape[1]) if shape else None
+        if token is None or not hmac.compare_digest(token.digest, digest_of(text)):
+            raise Unauthenticated(f"no such token; {_MEND}" if text else f"no token was sent; {_MEND}")
+        user = self._users.find(token.user)
+        now = self._now()
+        why = ""
+        if token.revoked_at is not None:
+            why = "was revoked"
+        elif token.expires_at is not None and token.expires_at <= now:
+            why = f"expired at {token.expires_at.isoformat(timespec='seconds')}"
+        elif user is None or user.disabled_at is not None:
+            why = "belongs to a user who is disabled"
+        if user is None or why:
+            raise Unauthenticated(f"token `{token.id}` {why}; {_MEND}", token_id=token.id)
+        self._used[token.id] = now
+        return Principal(organisation=self._organisation, team=user.team, user=user.name, role=token.role)
+
+    async def create(
+        self,
+        principal: Principal,
+        *,
+        user: str,
+        role: Role,
+        team: str = "",
+        expires_at: datetime | None = None,
+        reason: str = "",
+    ) -> tuple[Token, str]:
+        """Make a token for a user, who is entered in the directory where they are not; give it and its text.
+
+        Raises:
+            Forbidden: the role may not.
+            Invalid: naming the field.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "tokens.create")
+        check_name("user", user)
+        if team:
+            check_name("team", team)
+        if role not in ROLES:
+            raise Invalid("role", f"is `{role}`", list(ROLES))
+        now = self._now()
+        if expires_at is not None and expires_at <= now:
+            raise Invalid("expires_at", "is in the past")
+        known = self._users.find(user)
+        if known is not None and team not in {"", known.team}:
+            raise Invalid("team", f"is `{team}`, but `{user}` is in another team", [known.team])
+        token, text = made(user, role, created_by=principal.user, now=now, expires_at=expires_at)
+        try:
+            async with self._database.transaction() as connection:
+                await store.add(connection, self._organisation, token)
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="token.create",
+                    kind="token",
+                    object=token.id,
+                    after=shown(token),
+                    reason=reason,
+                )
+                await numbers.raise_number(connection, self._organisation, KIND)
+                if known is None:
+                    entered = User(name=user, team=team or principal.team, created_at=now)
+                    await self._users.enter(connection, entered)
+            await self.load()
+            if known is None:
+                await self._users.entered()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._changes.announce(KIND)
+        return token, text
+
+    async def find(self, principal: Principal, *, user: str = "") -> list[Token]:
+        """List the tokens that a principal may see, the newest first.
+
+        Raises:
+            StoreUnavailable: the database is away.
+        """
+        require(principal, "tokens.read")
+        await self.flush()
+        try:
+            tokens = await store.load_all(self._database, self._organisation)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("tokens cannot be read now; try again") from None
+        return [token for token in tokens if user in {"", token.user} and self._covers(principal, "tokens.read", token)]
+
+    async def revoke(self, principal: Principal, token_id: str, reason: str = "") -> None:
+        """Refuse a token from now on; revoking it again changes nothing.
+
+        Raises:
+            NotFound: there is none that the principal may revoke.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "tokens.revoke")
+        token = self._known.get(token_id)
+        if token is None or not self._covers(principal, "tokens.revoke", token):
+            raise NotFound(f"there is no token `{token_id}`")
+        if token.revoked_at is not None:
+            return
+        now = self._now()
+        try:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
+                await store.revoke(connection, self._organisation, token_id, now)
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="token.revoke",
+                    kind="token",
+                    object=token_id,
+                    before=shown(token),
+                    after={"revoked_at": now.isoformat()},
+                    reason=reason,
+                )
+                await numbers.raise_number(connection, self._organisation, KIND)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._known = self._known | {token_id: msgspec.structs.replace(token, revoked_at=now)}
+        self._changes.announce(KIND)
+
+    async def flush(self) -> None:
+        """Bring to SQL which tokens were used; while the database is away it stays."""
+        used, self._used = self._used, {}
+        try:
+            await store.note_used(self._database, self._organisation, used)
+        except DatabaseUnavailable:
+            self._used = used | self._used
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Flush every few seconds, and once more when told to stop."""
+        while not stop.is_set():
+            await pause(stop, FLUSH_S)
+            await self.flush()
+
+    def _covers(self, principal: Principal, action: str, token: Token) -> bool:
+        return covers(principal, action, user=token.user, team=self._users.team_of(token.user))
+
+
+def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None) -> tuple[Token, str]:
+    """Make a token; give what is kept of it, and its text, which nobody keeps."""
+    token_id = secrets.token_hex(6)
+    text = f"baton_{token_id}_{secrets.token_hex(32)}"
+    token = Token(
+        id=token_id,
+        digest=digest_of(text),
+        user=user,
+        role=role,
+        created_at=now,
+        created_by=created_by,
+        expires_at=expires_at,
+    )
+    return token, text
+
+
+def digest_of(text: str) -> str:
+    """Give what is kept of a token's text."""
+    return sha256(text.encode()).hexdigest()
+
+
+def shown(token: Token) -> dict[str, object]:
+    """Give what the audit log keeps of a token."""
+    fields: dict[str, object] = msgspec.to_builtins(token)
+    return {name: value for name, value in fields.items() if name != "digest" and value is not None}

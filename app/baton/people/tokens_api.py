@@ -1,0 +1,105 @@
+"""`POST|GET /tokens`, `DELETE /tokens/{id}`: who may speak to this server. A token's text is in one answer only."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from baton.kernel.http.paging import Cursor, Limit, after, page
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.permissions import Role
+from baton.people.rate_limits import ADMIN
+from baton.people.tokens_store import Token
+
+router = APIRouter(tags=["tokens"])
+Text = Annotated[str, Query(max_length=1_000)]
+
+
+class TokenBody(BaseModel):
+    """A token to make."""
+
+    model_config = ConfigDict(extra="forbid", str_max_length=200)
+
+    user: str = Field(min_length=1, description="Whom it speaks for; entered in the directory where unknown.")
+    role: Role = "developer"
+    team: str = Field("", description="The team of a user who is not in the directory yet; your own when absent.")
+    expires_at: AwareDatetime | None = Field(None, description="From when it is refused; never when absent.")
+    reason: str = Field("", description="Why; it is kept in the audit log.")
+
+
+class TokenModel(BaseModel):
+    """A token without its secret."""
+
+    id: str
+    user: str
+    role: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+    @classmethod
+    def of(cls, token: Token) -> "TokenModel":
+        """Show a token as the API does."""
+        return cls(**{name: getattr(token, name) for name in cls.model_fields})
+
+
+class NewTokenModel(BaseModel):
+    """A token that was just made: `text` is shown here and nowhere else."""
+
+    token: TokenModel
+    text: str
+
+
+class TokensModel(BaseModel):
+    """Tokens, the newest first; `next_cursor` is absent on the last page."""
+
+    items: list[TokenModel]
+    next_cursor: str | None = None
+
+
+@router.post(
+    "/tokens", operation_id="create_token", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
+)
+async def create_token(caller: CallerOf, services: ServicesOf, response: Response, body: TokenBody) -> NewTokenModel:
+    """Make a token; its text is in this answer and never again."""
+    token, text = await services.tokens.create(
+        caller.principal,
+        user=body.user,
+        role=body.role,
+        team=body.team,
+        expires_at=body.expires_at,
+        reason=body.reason,
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return NewTokenModel(token=TokenModel.of(token), text=text)
+
+
+@router.get("/tokens", operation_id="list_tokens", response_model_exclude_none=True)
+async def list_tokens(
+    caller: CallerOf,
+    services: ServicesOf,
+    user: Text = "",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> TokensModel:
+    """List tokens, also revoked and expired ones, and when each was last used."""
+    tokens = await services.tokens.find(caller.principal, user=user)
+    last = after(cursor, 2)
+    rest = [token for token in tokens if not cursor or _place(token) < last]
+    items, next_cursor = page(rest[: limit + 1], limit, _place)
+    return TokensModel(items=[TokenModel.of(token) for token in items], next_cursor=next_cursor)
+
+
+def _place(token: Token) -> tuple[str, str]:
+    """Give where a token stands in the list."""
+    return (token.created_at.astimezone(UTC).isoformat(timespec="microseconds"), token.id)
+
+
+@router.delete("/tokens/{token_id}", operation_id="revoke_token", status_code=204, dependencies=[ADMIN])
+async def revoke_token(caller: CallerOf, services: ServicesOf, token_id: str, reason: Text = "") -> Response:
+    """Refuse a token from now on, on every server within a second."""
+    await services.tokens.revoke(caller.principal, token_id, reason)
+    return Response(status_code=204)

@@ -1,0 +1,100 @@
+"""The table of tokens, and its queries. It holds digests of tokens, never a token, and checks none."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+from sqlalchemy import Index, Table, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from baton.kernel.base.sql import Database, UTCDateTime, storable
+
+
+class TokenRow(SQLModel, table=True):
+    """One token; `digest` is the SHA-256 of the whole token, in hexadecimal digits."""
+
+    __tablename__ = "tokens"
+    __table_args__ = (Index("ix_tokens_organisation", "organisation", "id"),)
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    digest: str
+    user: str
+    role: str
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    created_by: str
+    expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+
+
+_tokens = TokenRow.__table__
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A token without its secret. Times are timezone-aware; None means never."""
+
+    id: str
+    digest: str
+    user: str
+    role: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+async def load_all(database: Database, organisation: str) -> list[Token]:
+    """Read every token of an organisation, the newest first."""
+    query = (
+        select(_tokens)
+        .where(_tokens.c.organisation == organisation)
+        .order_by(_tokens.c.created_at.desc(), _tokens.c.id.desc())
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), Token) for row in rows]
+
+
+async def add(connection: AsyncConnection, organisation: str, token: Token) -> None:
+    """Store a new token."""
+    row = msgspec.structs.asdict(token) | {"organisation": organisation, "user": storable(token.user)}
+    await connection.execute(insert(_tokens).values(row | {"created_by": storable(token.created_by)}))
+
+
+async def revoke(connection: AsyncConnection, organisation: str, token_id: str, at: datetime) -> None:
+    """Mark a token as revoked; the moment of the first time stays."""
+    await connection.execute(
+        update(_tokens)
+        .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, _tokens.c.revoked_at.is_(None))
+        .values(revoked_at=at)
+    )
+
+
+async def live_admins(connection: AsyncConnection, organisation: str, now: datetime) -> int:
+    """Count the admin tokens that are neither revoked nor expired."""
+    query = select(func.count()).where(
+        _tokens.c.organisation == organisation,
+        _tokens.c.role == "admin",
+        _tokens.c.revoked_at.is_(None),
+        _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > now),
+    )
+    return (await connection.execute(query)).scalar_one()
+
+
+async def note_used(database: Database, organisation: str, used: Mapping[str, datetime]) -> None:
+    """Store when tokens were last used; an older moment never replaces a newer one."""
+    if not used:
+        return
+    async with database.transaction() as connection:
+        for token_id, at in sorted(used.items()):
+            older = _tokens.c.last_used_at.is_(None) | (_tokens.c.last_used_at < at)
+            await connection.execute(
+                update(_tokens)
+                .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, older)
+                .values(last_used_at=at)
+            )

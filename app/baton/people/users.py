@@ -1,0 +1,270 @@
+"""Who belongs to the organisation: users, teams, projects, all in memory. It gives no rights: `permissions` does."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.versions import check
+from baton.people import users_store as store
+from baton.people.permissions import covers, require
+from baton.people.users_store import Directory, Project, Team, User
+
+T = TypeVar("T", User, Team, Project)
+R = TypeVar("R")
+KIND = "users"
+_AWAY = "the directory cannot be changed now; nothing was changed, try again"
+
+
+class Users:
+    """The directory. A user whom nobody has entered is in the team that their request names."""
+
+    def __init__(self, database: Database, changes: Changes, *, organisation: str, team: str) -> None:
+        self._database = database
+        self._changes = changes
+        self._organisation = organisation
+        self._team = team
+        self._directory = Directory()
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read the directory from SQL. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            self._directory = await store.load(self._database, self._organisation)
+
+    def find(self, name: str) -> User | None:
+        """Find a user by name."""
+        return self._directory.users.get(name)
+
+    def team_of(self, name: str) -> str:
+        """Name a user's team; "" for one who is not in the directory."""
+        user = self._directory.users.get(name)
+        return user.team if user is not None else ""
+
+    def project_team(self, project: str) -> str:
+        """Name the team that answers for a project; "" for one that has none."""
+        found = self._directory.projects.get(project)
+        return found.team if found is not None else ""
+
+    def keeps_prompts(self, team: str) -> bool:
+        """Tell whether a team wants prompts to be kept."""
+        found = self._directory.teams.get(team)
+        return found is not None and found.keep_prompts
+
+    def covers(self, principal: Principal, action: str, user: str) -> bool:
+        """Tell whether a principal may do this to what belongs to a user."""
+        return covers(principal, action, user=user, team=self.team_of(user))
+
+    def visible(self, principal: Principal) -> list[User]:
+        """List the users whom a principal may see, by name."""
+        require(principal, "users.read")
+        users = self._directory.users
+        return [users[name] for name in sorted(users) if self.covers(principal, "users.read", name)]
+
+    def get(self, principal: Principal, name: str) -> User:
+        """Give a user.
+
+        Raises:
+            NotFound: there is none of that name whom the principal may see.
+        """
+        user = self.find(name)
+        if user is None or not self.covers(principal, "users.read", name):
+            raise NotFound(f"there is no user `{name}`")
+        return user
+
+    def teams(self, principal: Principal) -> list[Team]:
+        """List the teams: those that were entered, and those that users or projects are in."""
+        require(principal, "teams.read")
+        named = {user.team for user in self._directory.users.values()}
+        named |= {project.team for project in self._directory.projects.values()} | {self._team}
+        teams = {name: Team(name=name) for name in named} | self._directory.teams
+        return [teams[name] for name in sorted(teams)]
+
+    def team(self, principal: Principal, name: str) -> Team:
+        """Give a team.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        for team in self.teams(principal):
+            if team.name == name:
+                return team
+        raise NotFound(f"there is no team `{name}`")
+
+    def projects(self, principal: Principal) -> list[Project]:
+        """List the projects that a team answers for."""
+        require(principal, "projects.read")
+        return list(self._directory.projects.values())
+
+    async def put_user(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        team: str,
+        disabled: bool | None,
+        version: str | None = None,
+        reason: str = "",
+    ) -> User:
+        """Enter a user, move them to a team, disable or enable them; None leaves them as they are.
+
+        Raises:
+            Forbidden: the role may not.
+            Invalid: the name or the team's cannot be one.
+            PreconditionFailed: they are not as they were in `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "users.write")
+        check_name("name", name)
+        if team:
+            check_name("team", team)
+        now = datetime.now(UTC)
+
+        def user(before: User | None) -> User:
+            check(version, version_of(before), required=False)
+            since = before.disabled_at if before is not None else None
+            return User(
+                name=name,
+                team=team or (before.team if before is not None else self._team),
+                created_at=before.created_at if before is not None else now,
+                disabled_at=since if disabled is None else (since or now) if disabled else None,
+            )
+
+        return await self._put(principal, User, name, user, reason)
+
+    async def put_team(self, principal: Principal, name: str, reason: str = "") -> Team:
+        """Enter a team; one that is there stays as it is. Raises Forbidden, Invalid and StoreUnavailable."""
+        require(principal, "teams.write")
+        check_name("name", name)
+        return await self._put(principal, Team, name, lambda before: before or Team(name=name), reason)
+
+    async def set_up_team(
+        self, principal: Principal, name: str, *, keep_prompts: bool, version: str | None, reason: str = ""
+    ) -> Team:
+        """Set what a team wants for itself.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is none of that name that the principal may set up.
+            PreconditionFailed: its settings are not as they were in `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        if require(principal, "teams.settings") == "team" and name != principal.team:
+            raise NotFound(f"there is no team `{name}` whose settings you may change")
+        self.team(principal, name)
+
+        def team(before: Team | None) -> Team:
+            check(version, version_of(before or Team(name=name)), required=False)
+            return Team(name=name, keep_prompts=keep_prompts)
+
+        return await self._put(principal, Team, name, team, reason)
+
+    async def put_project(
+        self, principal: Principal, project: Project, *, version: str | None = None, reason: str = ""
+    ) -> Project:
+        """Say which team answers for a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
+        require(principal, "projects.write")
+
+        def put(before: Project | None) -> Project:
+            check(version, version_of(before), required=False)
+            return project
+
+        return await self._put(principal, Project, project.name, put, reason)
+
+    async def remove_user(self, principal: Principal, name: str, reason: str = "") -> None:
+        """Remove a user from the directory; their tokens are refused from then on.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is none of that name.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "users.write")
+        self.get(principal, name)
+
+        async def work(connection: AsyncConnection) -> None:
+            before = await store.find(connection, self._organisation, User, name)
+            await store.remove_user(connection, self._organisation, name)
+            await self._audit(connection, principal, name, before, None, reason)
+
+        await self._change(work)
+
+    async def enter(self, connection: AsyncConnection, user: User) -> None:
+        """Enter a user within a transaction of somebody else's; `entered` must follow its commit."""
+        await store.put(connection, self._organisation, user)
+        await numbers.raise_number(connection, self._organisation, KIND)
+
+    async def entered(self) -> None:
+        """Read and tell others what a transaction of somebody else's has entered."""
+        await self.load()
+        self._changes.announce(KIND)
+
+    async def _put(
+        self, principal: Principal, kind: type[T], name: str, make: Callable[[T | None], T], reason: str
+    ) -> T:
+        """Store what `make` gives for the stored one of that name, None where there is none."""
+
+        async def work(connection: AsyncConnection) -> T:
+            before = await store.find(connection, self._organisation, kind, name)
+            after = make(before)
+            await store.put(connection, self._organisation, after)
+            await self._audit(connection, principal, name, before, after, reason)
+            return after
+
+        return await self._change(work)
+
+    async def _change(self, work: Callable[[AsyncConnection], Awaitable[R]]) -> R:
+        """Change the directory. Counting the change comes first: it lets one change happen at a time, on all servers."""
+        try:
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, self._organisation, KIND)
+                done = await work(connection)
+            await self.load()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._changes.announce(KIND)
+        return done
+
+    @staticmethod
+    async def _audit(
+        connection: AsyncConnection,
+        principal: Principal,
+        name: str,
+        before: User | Team | Project | None,
+        after: User | Team | Project | None,
+        reason: str,
+    ) -> None:
+        kind = type(after or before).__name__.lower()
+        await audit_store.add(
+            connection,
+            principal,
+            action=f"{kind}.{'remove' if after is None else 'put'}",
+            kind=kind,
+            object=name,
+            before=msgspec.to_builtins(before) if before is not None else None,
+            after=msgspec.to_builtins(after) if after is not None else None,
+            reason=reason,
+        )
+
+
+def check_name(field: str, name: str) -> None:
+    """Refuse a name of a user or a team that the API's paths could not say.
+
+    Raises:
+        Invalid: naming the field.
+    """
+    if not name or name != name.strip() or not name.isprintable() or "/" in name or name in {".", ".."}:
+        raise Invalid(field, f"is `{name}`; a name has printable characters but `/`, and no blanks around it")
+
+
+def version_of(row: User | Team | Project | None) -> str:
+    """Name what is stored of a user, a team or a project, "0" for one that is not there."""
+    return "0" if row is None else blake2b(msgspec.json.encode(row), digest_size=8).hexdigest()

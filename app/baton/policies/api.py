@@ -1,0 +1,52 @@
+"""`GET /policies`: the active policy set, and what keeps a newer one from becoming active. It changes nothing."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from baton.kernel.http.bodies_to_split import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
+from baton.people.dependencies import AUTHENTICATED, CallerOf, ServicesOf
+
+router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
+
+
+@router.get("/policies", operation_id="get_policies")
+async def get_policies(
+    caller: CallerOf, services: ServicesOf, project: Annotated[str, Query(max_length=1_024)] = ""
+) -> PoliciesModel:
+    """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
+    status = services.policies.status
+    in_force = await services.policies.prepare(caller.principal, project or caller.project, wait_s=None)
+    locked = frozenset(in_force.policies.config.locked)
+    return PoliciesModel(
+        revision=in_force.policies.revision,
+        loaded_at=status.loaded_at,
+        rules=[
+            RuleModel(
+                id=rule.id,
+                description=rule.description,
+                decision=rule.decision,
+                modes=sorted(rule.modes),
+                enabled=rule.enabled,
+                shadow=rule.shadow,
+                locked=rule.id in locked,
+            )
+            for rule in in_force.policies.rules
+        ],
+        problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
+    )
+
+
+@router.get("/policies/revisions", operation_id="list_policy_revisions")
+async def list_policy_revisions(services: ServicesOf) -> list[RevisionModel]:
+    """List the revisions that were active, the latest first."""
+    return [
+        RevisionModel(revision=one.revision, first_at=one.first_at, activated_at=one.activated_at)
+        for one in await services.policies.history()
+    ]
+
+
+@router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
+async def get_policy_revision(caller: CallerOf, services: ServicesOf, revision: str) -> dict[str, str]:
+    """Give the texts of a revision by path; those of a layer come as `tier/name:path`."""
+    return await services.policies.texts(caller.principal, revision)

@@ -1,0 +1,263 @@
+"""Keeps the policies in force: loads, watches, swaps whole states, keeps the last good one. It judges nothing."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from watchfiles import awatch
+
+from baton.engine.call.principal import Principal
+from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.rules.layers import Layer, Tier
+from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.policies import folders as policy_files
+from baton.policies import layers_store, revisions_store
+from baton.policies.combinations import Combinations, InForce, Key
+from baton.policies.layer_rights import may_read, place_of
+from baton.policies.layers_store import StoredLayer
+from baton.policies.revisions_store import Revision
+
+__all__ = ["InForce", "Policies", "PoliciesStatus"]
+
+log = logging.getLogger(__name__)
+
+KIND = "policies"
+"""The kind of change that makes every process read the uploaded layers again."""
+ORGANISATION: Key = ("organisation", "-")
+PREPARE_S = 0.1
+"""Longest that a call waits for the set of its team, project and user to be combined, in seconds."""
+UPLOADED = "uploaded"
+"""What problems call the organisation's layer that was uploaded: `organisation/uploaded:config.yaml`."""
+
+
+class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The active revision, since when, and what keeps a newer one from becoming active."""
+
+    revision: str
+    rules: int
+    loaded_at: datetime
+    problems: tuple[Problem, ...] = ()
+
+
+class Policies:
+    """The policies in force. A reload is one assignment: a decision sees one whole state, never a mixture."""
+
+    def __init__(self, shipped: Path, folder: Path, database: Database, organisation: str) -> None:
+        self._shipped = shipped
+        self._folder = folder
+        self._database = database
+        self._organisation = organisation
+        self._uploaded: dict[Key, StoredLayer] = {}
+        self._layers: dict[Key, Layer] = {}
+        self._base = [Layer(tier="shipped", files=policy_files.read(shipped))]
+        self._loaded_at = datetime.now(UTC)
+        self._own_problems: tuple[Problem, ...] = ()
+        self._first = (self._base[0], load(self._base))
+        self._state = Combinations(InForce(self._first[1]), {})
+        self._loading = asyncio.Lock()
+        self._noted: set[str] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
+        self.reload()
+
+    @property
+    def active(self) -> PolicySet:
+        """The organisation's policy set: what holds for callers whom no lower layer concerns."""
+        return self._state.whole.policies
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What keeps newer policies from being in force, for all or for those whom a layer concerns."""
+        return self._problems(lambda _: True)
+
+    def problems_for(self, principal: Principal | None) -> tuple[Problem, ...]:
+        """Give the problems of the layers that a principal may read; without one, the organisation's alone."""
+        return self._problems(lambda key: principal is not None and may_read(principal, *key))
+
+    def _problems(self, shown: Callable[[Key], bool]) -> tuple[Problem, ...]:
+        lower = (one for keys, found in list(self._state.problems.items()) if all(map(shown, keys)) for one in found)
+        return self._own_problems + tuple(dict.fromkeys(lower))
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Name what every decision must own up to: that a newer policy set was refused."""
+        return self._state.whole.degraded
+
+    @property
+    def status(self) -> PoliciesStatus:
+        """Tell people what is active and what is not."""
+        return PoliciesStatus(
+            revision=self.active.revision,
+            rules=len(self.active.rules),
+            loaded_at=self._loaded_at,
+            problems=self.problems,
+        )
+
+    @property
+    def base(self) -> list[Layer]:
+        """The layers that the organisation's set was made from, wide to narrow."""
+        return list(self._base)
+
+    @property
+    def lower(self) -> Mapping[Key, Layer]:
+        """The active layers below the organisation."""
+        return self._state.lower
+
+    def find(self, principal: Principal, project: str) -> InForce | None:
+        """Give the set for a caller if it stands ready; else `prepare` builds it."""
+        return self._state.find(principal, project)
+
+    async def prepare(self, principal: Principal, project: str, wait_s: float | None = PREPARE_S) -> InForce:
+        """Build the set for a caller beside the loop, while a call waits for it, but not for long.
+
+        What takes longer, as behind a reload, is there for a later call; this one is decided by the organisation's set
+        and owns up to it. People who ask what holds wait as long as it takes: `wait_s=None`.
+        """
+        found = self.find(principal, project)
+        if found is not None:
+            return found
+        building = asyncio.create_task(self._build(principal, project))
+        self._beside.add(building)
+        building.add_done_callback(self._beside.discard)
+        done, _ = await asyncio.wait({building}, timeout=wait_s)
+        return building.result() if done else InForce(self.active, ("policies",))
+
+    async def _build(self, principal: Principal, project: str) -> InForce:
+        async with self._loading:
+            state = self._state
+            keys = state.keys(principal, project)
+            found = state.find(principal, project)
+            if found is not None:
+                return found
+            built = await asyncio.to_thread(state.build, keys)
+        noting = asyncio.create_task(self._note_combinations())
+        self._beside.add(noting)
+        noting.add_done_callback(self._beside.discard)
+        return built
+
+    def reload(self) -> bool:
+        """Load what folders and uploads hold now; on any problem the last good set stays. Tell if it was accepted."""
+        before = self._state
+        try:
+            base = self._read_base()
+            problems: tuple[Problem, ...] = ()
+            fresh = before.whole.policies if base == self._base and not self._own_problems else self._load(base)
+        except PolicyProblems as refused:
+            problems, fresh = tuple(refused.problems), before.whole.policies
+            for problem in problems:
+                log.warning("policies refused, revision %s stays: %s", fresh.revision, problem)
+        except OSError as error:
+            problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
+            fresh = before.whole.policies
+        if fresh.revision == before.whole.policies.revision:
+            fresh = before.whole.policies
+        whole = InForce(fresh, ("policies",) if problems else ())
+        state = Combinations(whole, {key: self._layers[key] for key in self._layers if key != ORGANISATION}, before)
+        state.build_again()
+        self._own_problems = problems
+        self._state = state
+        if not problems:
+            self._base = base
+        if fresh is not before.whole.policies:
+            log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
+            self._loaded_at = datetime.now(UTC)
+        return not problems
+
+    def _load(self, base: list[Layer]) -> PolicySet:
+        """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is."""
+        if base[0] != self._first[0]:
+            self._first = (base[0], load(base[:1]))
+        return extend(self._first[1], base[1:])
+
+    async def load_layers(self) -> None:
+        """Read the uploaded layers again, and put them in force.
+
+        Raises:
+            DatabaseUnavailable: what was in force stays.
+        """
+        async with self._loading:
+            stored = await layers_store.active(self._database, self._organisation)
+            uploaded: dict[Key, StoredLayer] = {(one.tier, one.name): one for one in stored}
+            same = {key for key, one in uploaded.items() if key in self._uploaded and _same(one, self._uploaded[key])}
+            self._layers = {
+                key: self._layers[key] if key in same else as_layer(one.tier, one.name, one.files)
+                for key, one in uploaded.items()
+            }
+            changed = len(same) != len(uploaded) or uploaded.keys() != self._uploaded.keys()
+            self._uploaded = uploaded
+            if changed:
+                await asyncio.to_thread(self.reload)
+        await self.note_active()
+
+    async def watch(self, stop: asyncio.Event) -> None:
+        """Reload whenever a file of the folders changes, until told to stop."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        async for _ in awatch(self._shipped, self._folder, stop_event=stop, debounce=200, step=50):
+            async with self._loading:
+                await asyncio.to_thread(self.reload)
+            await self.note_active()
+
+    async def note_active(self) -> None:
+        """Keep the texts of the active revision, so that records of it can be understood later."""
+        await self._note(self.active, self._loaded_at)
+        await self._note_combinations()
+
+    async def _note_combinations(self) -> None:
+        for revision, policies in self._state.revisions().items():
+            if revision not in self._noted:
+                await self._note(policies, datetime.now(UTC))
+
+    async def _note(self, policies: PolicySet, at: datetime) -> None:
+        try:
+            await revisions_store.note(self._database, self._organisation, policies.revision, policies.parsed.files, at)
+            self._noted.add(policies.revision)
+        except DatabaseUnavailable:
+            log.warning("the database is away; the texts of revision %s are not kept", policies.revision)
+
+    def _read_base(self) -> list[Layer]:
+        base = [Layer(tier="shipped", files=policy_files.read(self._shipped))]
+        files = policy_files.read(self._folder)
+        if files:
+            base.append(Layer(tier="organisation", files=files))
+        if ORGANISATION in self._layers:
+            base.append(self._layers[ORGANISATION])
+        return base
+
+    async def history(self) -> list[Revision]:
+        """List the revisions that were active, the latest first.
+
+        Raises:
+            StoreUnavailable: the database is away.
+        """
+        try:
+            return await revisions_store.latest(self._database, self._organisation)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the revisions cannot be read now; try again") from None
+
+    async def texts(self, principal: Principal, revision: str) -> dict[str, str]:
+        """Give the texts of a revision by their sources.
+
+        Raises:
+            NotFound: it was never active here, or holds a layer that the principal may not read.
+            StoreUnavailable: the database is away.
+        """
+        try:
+            found = await revisions_store.files(self._database, self._organisation, revision)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the revisions cannot be read now; try again") from None
+        if found is None or not all(may_read(principal, *place_of(source)) for source in found):
+            raise NotFound(f"there is no policy revision `{revision}`")
+        return found
+
+
+def as_layer(tier: Tier, name: str, files: dict[str, str]) -> Layer:
+    """See uploaded texts as a layer; the organisation's are told apart from those of its folder."""
+    return Layer(tier=tier, name=UPLOADED if tier == "organisation" else name, files=files, origin="upload")
+
+
+def _same(one: StoredLayer, other: StoredLayer) -> bool:
+    return (one.version, one.activated_at) == (other.version, other.activated_at)

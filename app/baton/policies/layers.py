@@ -1,0 +1,293 @@
+"""Who may upload, activate and roll back which policy layer, and how. It compiles nothing: the engine does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from difflib import unified_diff
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.engine.call.principal import Principal
+from baton.engine.policy.diff import RuleChange, compare
+from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.rules.layers import Tier
+from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.versions import check
+from baton.people.users import Users
+from baton.policies import layers_store
+from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer
+from baton.policies.layer_rights import may_read, require_write
+from baton.policies.layers_store import LayerVersion, StoredLayer
+
+T = TypeVar("T")
+_AWAY = "the policies cannot be read or changed now; nothing was changed, try again"
+
+
+class Where(msgspec.Struct, frozen=True):
+    """A layer's place: its tier and the name of the team, project or user; "-" for the organisation."""
+
+    tier: Tier
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.tier}/{self.name}"
+
+
+class LayerDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes from one version to another: by rule, and line by line for each file. 0 is the empty layer.
+
+    `problems` says why the rules could not be compared, where a version no longer fits what lies above it.
+    """
+
+    before: int
+    after: int
+    rules: list[RuleChange]
+    text: dict[str, str]
+    problems: list[Problem]
+
+
+class PolicyLayers:
+    """The administration of uploaded layers. Each change is one transaction, audited and told to every process."""
+
+    def __init__(self, database: Database, policies: Policies, told: Changes, users: Users) -> None:
+        self._database = database
+        self._policies = policies
+        self._changes = told
+        self._users = users
+
+    async def find(self, principal: Principal) -> list[LayerVersion]:
+        """List the active layers that a principal may read."""
+        stored = await self._read(layers_store.active(self._database, principal.organisation))
+        return [one for one in stored if may_read(principal, one.tier, one.name)]
+
+    async def get(self, principal: Principal, where: Where, version: int = 0) -> StoredLayer:
+        """Give one version with its texts, the active one for 0.
+
+        Raises:
+            NotFound: there is none, or none that the principal may read.
+        """
+        found = None
+        if may_read(principal, where.tier, where.name):
+            found = await self._read(
+                layers_store.get(self._database, principal.organisation, where.tier, where.name, version)
+            )
+        if found is None:
+            what = f"version {version}" if version else "active version"
+            raise NotFound(f"layer `{where}` has no {what}")
+        return found
+
+    async def active_version(self, principal: Principal, where: Where) -> int:
+        """Give the number of the active version, 0 for none."""
+        found = await self._read(layers_store.get(self._database, principal.organisation, where.tier, where.name))
+        return found.version if found else 0
+
+    async def versions(self, principal: Principal, where: Where, *, below: int, limit: int) -> list[LayerVersion]:
+        """List the versions of a layer, newest first, those below a version; nothing of one that may not be read."""
+        if not may_read(principal, where.tier, where.name):
+            return []
+        return await self._read(
+            layers_store.versions(
+                self._database, principal.organisation, where.tier, where.name, below=below, limit=limit
+            )
+        )
+
+    async def validate(self, where: Where, files: Mapping[str, str]) -> PolicySet:
+        """Check a layer as a whole, over what is active now, and give the set that it makes.
+
+        Raises:
+            PoliciesRefused: naming every problem by file and line.
+        """
+        try:
+            return await asyncio.to_thread(self.combine, where, dict(files))
+        except PolicyProblems as refused:
+            raise refusal(refused.problems) from None
+
+    def combine(self, where: Where, files: dict[str, str]) -> PolicySet:
+        """Lay texts over the active set at their tier. Raises PolicyProblems."""
+        layer = as_layer(where.tier, where.name, files)
+        if where.tier != ORGANISATION[0]:
+            return extend(self._policies.active, [layer])
+        return load([*(one for one in self._policies.base if one.name != layer.name), layer])
+
+    async def upload(
+        self,
+        principal: Principal,
+        where: Where,
+        files: Mapping[str, str],
+        *,
+        reason: str,
+        activate: bool,
+        seen: str | None,
+    ) -> StoredLayer:
+        """Store a new version, as a draft or active at once.
+
+        Raises:
+            PoliciesRefused: the layer is not accepted.
+            PreconditionFailed: another version is active than `seen` names, or none is named.
+        """
+        self.require_write_of(principal, where)
+        await self.validate(where, files)
+        organisation, tier, name = principal.organisation, where.tier, where.name
+
+        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+            if activate:
+                check(seen, before, required=bool(before))
+            version = await layers_store.add(
+                connection, organisation, tier, name, files, by=principal.user, reason=reason
+            )
+            if activate:
+                await layers_store.activate(connection, organisation, tier, name, version)
+            return {"version": version, "active": version if activate else before}
+
+        after = await self._change(principal, where, "activate" if activate else "upload", reason, work)
+        return await self.get(principal, where, after["version"])
+
+    async def activate(
+        self, principal: Principal, where: Where, version: int, *, reason: str, seen: str | None, action: str = ""
+    ) -> StoredLayer:
+        """Make a stored version the active one, if it is still accepted.
+
+        Raises:
+            NotFound: there is no such version.
+            PoliciesRefused: it no longer fits what lies above it.
+            PreconditionFailed: another version is active than `seen` names, or none is named.
+        """
+        self.require_write_of(principal, where)
+        stored = await self.get(principal, where, version)
+        await self.validate(where, stored.files)
+
+        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+            check(seen, before, required=bool(before))
+            await layers_store.activate(connection, principal.organisation, where.tier, where.name, version)
+            return {"version": version, "active": version}
+
+        await self._change(principal, where, action or "activate", reason, work)
+        return await self.get(principal, where, version)
+
+    async def roll_back(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> StoredLayer:
+        """Make the version active that was so before the active one; doing it again goes one further back.
+
+        Raises:
+            Conflict: there is no version before.
+        """
+        self.require_write_of(principal, where)
+        version = await self._read(
+            layers_store.version_before(self._database, principal.organisation, where.tier, where.name)
+        )
+        if not version:
+            raise Conflict(
+                f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force"
+            )
+        return await self.activate(principal, where, version, reason=reason, seen=seen, action="rollback")
+
+    async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
+        """Take a layer out of force; its versions stay. One that is not active is no error."""
+        self.require_write_of(principal, where)
+
+        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+            check(seen, before, required=bool(before))
+            await layers_store.retire(connection, principal.organisation, where.tier, where.name)
+            return {"active": 0}
+
+        await self._change(principal, where, "deactivate", reason, work)
+
+    async def diff(self, principal: Principal, where: Where, before: int, after: int) -> LayerDiff:
+        """Compare two versions; 0 is the empty layer.
+
+        Raises:
+            NotFound: one of them does not exist.
+        """
+        old = (await self.get(principal, where, before)).files if before else {}
+        new = (await self.get(principal, where, after)).files if after else {}
+        text = {}
+        for path in sorted(old.keys() | new.keys()):
+            lines = unified_diff(
+                old.get(path, "").splitlines(), new.get(path, "").splitlines(), str(before), str(after), lineterm=""
+            )
+            if found := "\n".join(lines):
+                text[path] = found
+        rules: list[RuleChange] = []
+        problems: list[Problem] = []
+        try:
+            rules = await asyncio.to_thread(
+                lambda: compare(self.combine(where, dict(old)), self.combine(where, dict(new)))
+            )
+        except PolicyProblems as refused:
+            problems = list(refused.problems)
+        return LayerDiff(before=before, after=after, rules=rules, text=text, problems=problems)
+
+    def require_write_of(self, principal: Principal, where: Where) -> None:
+        """Raise Forbidden or NotFound for whom a layer is not to change."""
+        team = self._users.project_team(where.name) if where.tier == "project" else ""
+        require_write(principal, where.tier, where.name, team_of_project=team)
+
+    async def _change(
+        self,
+        principal: Principal,
+        where: Where,
+        action: str,
+        reason: str,
+        work: Callable[[AsyncConnection, int], Awaitable[dict[str, Any]]],
+    ) -> dict[str, Any]:
+        """Change a layer. Counting the change comes first: it lets one change of an organisation happen at a time."""
+        organisation = principal.organisation
+        try:
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, organisation, KIND)
+                before = await layers_store.active_version(connection, organisation, where.tier, where.name)
+                after = await work(connection, before)
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action=f"policies.{action}",
+                    kind="policies",
+                    object=str(where),
+                    before={"active": before},
+                    after=after,
+                    reason=reason,
+                )
+            await self._policies.load_layers()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._changes.announce(KIND)
+        return after
+
+    async def _read(self, reading: Awaitable[T]) -> T:
+        try:
+            return await reading
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+
+def refusal(problems: list[Problem]) -> PoliciesRefused:
+    """Say what keeps a layer from being accepted, problem by problem."""
+    count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    return PoliciesRefused(
+        f"{count}; the first: {problems[0]}", *(FieldError(f"{one.file}:{one.line}", one.text) for one in problems)
+    )
+
+
+def place(principal: Principal, tier: str, name: str, project: str) -> Where:
+    """Tell which layer is meant; a missing name is the caller's own.
+
+    Raises:
+        Invalid: the tier needs a name, or does not take one.
+    """
+    match tier:
+        case "organisation":
+            if name not in {"", "-"}:
+                raise Invalid("name", f"is `{name}`; the organisation has one layer", ["-"])
+            return Where("organisation", "-")
+        case "team":
+            return Where("team", name or principal.team)
+        case "user":
+            return Where("user", name or principal.user)
+        case "project":
+            if not (name or project):
+                raise Invalid("name", "is missing; tier `project` needs the project's name")
+            return Where("project", name or project)
+    raise Invalid("tier", f"is `{tier}`", ["organisation", "team", "project", "user"])

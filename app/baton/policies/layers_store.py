@@ -1,0 +1,158 @@
+"""The table of uploaded policy layers, every version of each. It neither checks nor combines their texts."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from sqlalchemy import JSON, Column, Table, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from baton.engine.policy.rules.layers import Tier
+from baton.kernel.base.sql import Database, UTCDateTime, storable
+
+State = Literal["draft", "active", "retired"]
+
+
+class PolicyLayerRow(SQLModel, table=True):
+    """One version of one layer; `name` is "-" for the organisation, at most one version of a layer is active."""
+
+    __tablename__ = "policy_layers"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    tier: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    version: int = Field(primary_key=True)
+    files: dict[str, str] = Field(sa_column=Column(JSON, nullable=False))
+    state: str
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    created_by: str
+    activated_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    reason: str
+
+
+_layers = PolicyLayerRow.__table__
+_DESCRIBED = tuple(column for column in _layers.c if column.name not in {"organisation", "files"})
+
+
+class LayerVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version without its texts; `activated_at` is when it last became active, None if it never was."""
+
+    tier: Tier
+    name: str
+    version: int
+    state: State
+    created_at: datetime
+    created_by: str
+    activated_at: datetime | None
+    reason: str
+
+
+class StoredLayer(LayerVersion, frozen=True, kw_only=True):
+    """A version with its texts by path."""
+
+    files: dict[str, str]
+
+
+async def active(database: Database, organisation: str) -> list[StoredLayer]:
+    """Read the active version of every layer."""
+    query = (
+        select(*_DESCRIBED, _layers.c.files)
+        .where(_layers.c.organisation == organisation, _layers.c.state == "active")
+        .order_by(_layers.c.tier, _layers.c.name)
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [_stored(row) for row in rows]
+
+
+async def get(database: Database, organisation: str, tier: str, name: str, version: int = 0) -> StoredLayer | None:
+    """Read one version, the active one for 0; None where there is none."""
+    query = select(*_DESCRIBED, _layers.c.files).where(*_of(organisation, tier, name))
+    query = query.where(_layers.c.version == version if version else _layers.c.state == "active")
+    async with database.transaction() as connection:
+        row = (await connection.execute(query)).first()
+    return None if row is None else _stored(row)
+
+
+async def versions(
+    database: Database, organisation: str, tier: str, name: str, *, below: int = 0, limit: int = 50
+) -> list[LayerVersion]:
+    """List versions, the newest first; `below` continues after the last one of the page before."""
+    query = select(*_DESCRIBED).where(*_of(organisation, tier, name)).order_by(_layers.c.version.desc()).limit(limit)
+    if below:
+        query = query.where(_layers.c.version < below)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), LayerVersion) for row in rows]
+
+
+async def active_version(connection: AsyncConnection, organisation: str, tier: str, name: str) -> int:
+    """Give the number of the active version, 0 for none."""
+    query = select(_layers.c.version).where(*_of(organisation, tier, name), _layers.c.state == "active")
+    return int((await connection.execute(query)).scalar() or 0)
+
+
+async def version_before(database: Database, organisation: str, tier: str, name: str) -> int:
+    """Give the newest version below the active one that was active before, 0 for none."""
+    async with database.transaction() as connection:
+        now = await active_version(connection, organisation, tier, name)
+        query = select(func.max(_layers.c.version)).where(
+            *_of(organisation, tier, name), _layers.c.activated_at.is_not(None)
+        )
+        if now:
+            query = query.where(_layers.c.version < now)
+        return int((await connection.execute(query)).scalar() or 0)
+
+
+async def add(
+    connection: AsyncConnection,
+    organisation: str,
+    tier: str,
+    name: str,
+    files: Mapping[str, str],
+    *,
+    by: str,
+    reason: str,
+) -> int:
+    """Store a new version as a draft and give its number. The caller's transaction must hold the change's number."""
+    query = select(func.max(_layers.c.version)).where(*_of(organisation, tier, name))
+    version = int((await connection.execute(query)).scalar() or 0) + 1
+    await connection.execute(
+        insert(_layers).values(
+            organisation=organisation,
+            tier=tier,
+            name=storable(name),
+            version=version,
+            files={storable(path): storable(text) for path, text in files.items()},
+            state="draft",
+            created_at=datetime.now(UTC),
+            created_by=storable(by),
+            activated_at=None,
+            reason=storable(reason),
+        )
+    )
+    return version
+
+
+async def retire(connection: AsyncConnection, organisation: str, tier: str, name: str) -> None:
+    """Make no version of a layer active."""
+    where = (*_of(organisation, tier, name), _layers.c.state == "active")
+    await connection.execute(update(_layers).where(*where).values(state="retired"))
+
+
+async def activate(connection: AsyncConnection, organisation: str, tier: str, name: str, version: int) -> None:
+    """Make a version the active one of its layer."""
+    await retire(connection, organisation, tier, name)
+    where = (*_of(organisation, tier, name), _layers.c.version == version)
+    await connection.execute(update(_layers).where(*where).values(state="active", activated_at=datetime.now(UTC)))
+
+
+def _of(organisation: str, tier: str, name: str) -> tuple[Any, ...]:
+    return _layers.c.organisation == organisation, _layers.c.tier == tier, _layers.c.name == storable(name)
+
+
+def _stored(row: Any) -> StoredLayer:
+    return msgspec.convert(row._asdict(), StoredLayer)

@@ -1,0 +1,99 @@
+"""Makes records of what was decided. It neither masks nor stores them: the recorder does, after the answer."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from uuid_utils import uuid7
+
+from baton.clients.event import HookEvent
+from baton.engine.call.call import ToolCall
+from baton.engine.call.edited_paths import edited_paths
+from baton.engine.call.here_documents import without_content
+from baton.engine.call.modes import Mode
+from baton.engine.call.record import Record
+from baton.kernel.base.caller import Caller
+from baton.records.pipeline.decision import Decision
+from baton.route.pipeline.stage import Route
+
+_WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
+
+
+def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "") -> Record:
+    """Make the record of a decided call; `prompt` is what is to be kept of one."""
+    principal, verdict = caller.principal, decision.verdict
+    command = call.tool_input.get("command")
+    return Record(
+        id=decision.id,
+        at=datetime.now(UTC),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        client=call.client,
+        event="PreToolUse",
+        project=call.project,
+        session_id=call.session_id,
+        agent_id=call.agent_id,
+        agent_type=call.agent_type,
+        tool=call.tool_name,
+        tool_use_id=call.tool_use_id,
+        effect=verdict.effect,
+        decision=_WORDS.get(verdict.effect, "allow"),
+        rules=verdict.hits,
+        mode_enabled=decision.mode.enabled,
+        mode_level=decision.mode.level,
+        mode_scope=decision.mode.scope,
+        revision=decision.revision,
+        elapsed_us=decision.elapsed_us,
+        degraded=decision.degraded,
+        command=_command(call.tool_name, command),
+        paths=edited_paths(call),
+        model_injected=_injected(call, decision),
+        prompt=prompt,
+        overridden=decision.overridden,
+    )
+
+
+def event_record(
+    caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: Route | None = None
+) -> Record:
+    """Make the record of an event that is no call: a start with Baton switched off, or a prompt, routed or kept."""
+    principal = caller.principal
+    return Record(
+        id=str(uuid7()) if route is None else route.id,
+        at=datetime.now(UTC),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        project=project,
+        session_id=event.session_id,
+        client=event.client,
+        event=event.name,
+        mode_enabled=mode.enabled,
+        mode_level=mode.level,
+        mode_scope=mode.scope,
+        revision=revision,
+        prompt=event.prompt if event.name == "UserPromptSubmit" else "",
+        overridden=caller.disabled,
+        elapsed_us=0 if route is None else int(sum(route.timings_ms.values()) * 1000),
+        degraded=() if route is None else tuple(route.degraded),
+        routed_to="" if route is None else route.selected_agent,
+        routed_by="" if route is None else route.tier,
+        confidence=0.0 if route is None else route.confidence,
+    )
+
+
+def _command(tool: str, command: object) -> str:
+    """Give a call's command without what it carries of files, of which nothing is kept."""
+    if isinstance(command, list):
+        command = " ".join(str(word) for word in command)
+    if not isinstance(command, str) or tool == "apply_patch":
+        return ""
+    return without_content(command)
+
+
+def _injected(call: ToolCall, decision: Decision) -> str:
+    updated = decision.verdict.updated_input or {}
+    model = updated.get("model")
+    return model if isinstance(model, str) and model != call.tool_input.get("model") else ""

@@ -1,0 +1,78 @@
+"""Counts what people must be able to see, in this process, since it started. It publishes nothing: `metrics` does.
+
+Counting costs an answer a dictionary look-up each; what is published is read from here later.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+
+from baton.records.pipeline.decision import Decision
+
+MOST_REFUSED = 1_000
+MOST_RULES = 1_000
+"""Names of rules that are counted apart, per worker; beyond them all others are one."""
+BUCKETS_MS = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
+"""Upper bounds of the histogram of decisions' times; what took longer goes into one more bucket."""
+
+_BOUNDS_US = tuple(int(bound * 1000) for bound in BUCKETS_MS)
+
+
+class Counters:
+    """In-process counts."""
+
+    def __init__(self) -> None:
+        self.decisions: Counter[tuple[str, ...]] = Counter()
+        """Decisions by deciding rule ("" for none), effect and mode (`off`, `guidance` or `strict`)."""
+        self.matches: Counter[tuple[str, ...]] = Counter()
+        """Matches of rules by rule and effect, of those that did not decide too."""
+        self.took = [0] * (len(_BOUNDS_US) + 1)
+        """Decisions by time, one count a bucket, not cumulative."""
+        self.took_us = 0
+        self.degraded: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+        self.routes: Counter[str] = Counter()
+        """Prompts by the tier that decided: explicit, node, scorer, model or none."""
+        self._rules: set[str] = set()
+        self.refused: Counter[str] = Counter()
+        """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
+        self.model_calls: Counter[tuple[str, ...]] = Counter()
+        """Calls of models and routing nodes by breaker and outcome."""
+        self.breaker_changes: Counter[tuple[str, ...]] = Counter()
+        """Changes of breakers by breaker and the phase they came to, counted by the process that made them."""
+
+    def decided(self, decision: Decision) -> None:
+        """Count a decision that was made."""
+        verdict, mode = decision.verdict, decision.mode
+        self.decisions[self._rule(verdict.rule), verdict.effect, mode.level if mode.enabled else "off"] += 1
+        for hit in verdict.hits:
+            self.matches[self._rule(hit.id), hit.effect] += 1
+        self.took[bisect_left(_BOUNDS_US, decision.elapsed_us)] += 1
+        self.took_us += decision.elapsed_us
+        if decision.degraded:
+            self.degraded.update(map(self._cause, decision.degraded))
+
+    def routed(self, tier: str, degraded: list[str]) -> None:
+        """Count a prompt that was routed, by the tier that decided."""
+        self.routes[tier] += 1
+        if degraded:
+            self.degraded.update(degraded)
+
+    def failed(self, client: str, answer: str, code: str) -> None:
+        """Count a hook call that got its client's failure answer instead of a decision."""
+        self.failures[f"{client} {answer} {code}"] += 1
+
+    def token_refused(self, who: str) -> None:
+        """Count a hook call whose token was refused; beyond a thousand names all others are one."""
+        self.refused[who if who in self.refused or len(self.refused) < MOST_REFUSED else "others"] += 1
+
+    def _cause(self, cause: str) -> str:
+        """Name a cause; an expression that failed is named by its rule."""
+        kind, colon, rule = cause.partition(":")
+        return f"{kind}:{self._rule(rule)}" if colon else cause
+
+    def _rule(self, rule: str) -> str:
+        if rule not in self._rules:
+            if len(self._rules) >= MOST_RULES:
+                return "others"
+            self._rules.add(rule)
+        return rule

@@ -1,0 +1,199 @@
+"""The table of decisions, and its queries. It does not say who may see which: `baton.records.review.decisions` does."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import JSON, Column, Index, Row, Select, Table, func, select
+from sqlmodel import Field, SQLModel
+
+from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
+from baton.people.row_scope import Whose
+
+LARGEST_BATCH = 200
+"""Rows of one statement: more would hold up the loop."""
+LARGEST_PAGE = 200
+
+
+class DecisionRow(SQLModel, table=True):
+    """One decision, as `engine.record.Record` describes it."""
+
+    __tablename__ = "decisions"
+    __table_args__ = (
+        Index("ix_decisions_user", "organisation", "user", "id"),
+        Index("ix_decisions_session", "organisation", "session_id", "id"),
+        Index("ix_decisions_at", "organisation", "at"),
+    )
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    at: datetime = Field(sa_type=UTCDateTime)
+    organisation: str
+    team: str
+    user: str
+    project: str
+    session_id: str
+    agent_id: str
+    agent_type: str
+    client: str
+    event: str
+    tool: str
+    tool_use_id: str
+    effect: str
+    decision: str
+    rules: list[dict[str, str]] = Field(sa_column=Column(JSON, nullable=False))
+    mode_enabled: bool
+    mode_level: str
+    mode_scope: str
+    revision: str
+    elapsed_us: int
+    degraded: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    command: str
+    paths: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    model_injected: str
+    role: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    prompt: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    overridden: bool
+    routed_to: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    routed_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    confidence: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})
+
+
+class DecisionRuleRow(SQLModel, table=True):
+    """One rule that matched in a decision; its purpose is to find decisions by rule."""
+
+    __tablename__ = "decision_rules"
+    __table__: ClassVar[Table]
+
+    rule: str = Field(primary_key=True)
+    decision_id: str = Field(primary_key=True)
+    effect: str
+
+
+_decisions = DecisionRow.__table__
+_rules = DecisionRuleRow.__table__
+LISTED = [column for column in _decisions.c if column.name != "prompt"]
+"""What a list of decisions holds: prompts are long, and are for whoever asks for that one decision."""
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to find; all that are set must hold. `since` is included, `until` is not."""
+
+    whose: Whose = Whose()
+    user: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    client: str = ""
+    event: str = ""
+    tool: str = ""
+    effect: str = ""
+    decision: str = ""
+    rule: str = ""
+    project: str = ""
+    overridden: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class BadCursorError(ValueError):
+    """The cursor was not made by this server."""
+
+
+async def add(database: Database, records: Sequence[Record]) -> None:
+    """Store at most 200 records in one transaction; one that is stored already is left as it is.
+
+    Raises:
+        DatabaseUnavailable: nothing was stored.
+    """
+    if len(records) > LARGEST_BATCH:
+        raise ValueError(f"{len(records)} records in one batch; at most {LARGEST_BATCH}")
+    rules = [
+        {"rule": hit.id, "decision_id": record.id, "effect": hit.effect} for record in records for hit in record.rules
+    ]
+    async with database.transaction() as connection:
+        new = insert_into(database.dialect, _decisions).on_conflict_do_nothing()
+        await connection.execute(new, [_row(record) for record in records])
+        if rules:
+            await connection.execute(insert_into(database.dialect, _rules).on_conflict_do_nothing(), rules)
+
+
+async def find(
+    database: Database, organisation: str, wanted: Filters, cursor: str = "", limit: int = 50
+) -> tuple[list[Record], str]:
+    """Find decisions, newest first, at most `limit` (200), and the cursor of the next page ("" on the last).
+
+    They come without prompts: `get` gives one with its own.
+
+    Raises:
+        BadCursorError: the cursor is not one of ours.
+        DatabaseUnavailable: the database is away.
+    """
+    limit = max(1, min(limit, LARGEST_PAGE))
+    query = _where(select(*LISTED), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
+    if cursor:
+        query = query.where(_decisions.c.id < _before(cursor))
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    more = len(rows) > limit
+    records = [_record(row) for row in rows[:limit]]
+    return records, base64.urlsafe_b64encode(UUID(records[-1].id).bytes).decode() if more else ""
+
+
+async def get(database: Database, organisation: str, decision_id: str) -> Record | None:
+    """Find one decision by its id."""
+    query = select(_decisions).where(
+        _decisions.c.id == storable(decision_id), _decisions.c.organisation == organisation
+    )
+    async with database.transaction() as connection:
+        row = (await connection.execute(query)).first()
+    return None if row is None else _record(row)
+
+
+async def counts(database: Database, organisation: str, wanted: Filters) -> dict[str, int]:
+    """Count decisions by effect."""
+    query = _where(select(_decisions.c.effect, func.count()), organisation, wanted).group_by(_decisions.c.effect)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return dict(sorted((row[0], row[1]) for row in rows))
+
+
+def _row(record: Record) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.structs.asdict(record)
+    row["rules"] = [{"id": hit.id, "effect": hit.effect} for hit in record.rules]
+    row["degraded"], row["paths"] = list(record.degraded), list(record.paths)
+    return row
+
+
+def _record(row: Row[Any]) -> Record:
+    return msgspec.convert(row._asdict(), Record)
+
+
+def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
+    query = wanted.whose.limit(query.where(_decisions.c.organisation == organisation), _decisions)
+    for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
+        longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
+        if value := getattr(wanted, name):
+            query = query.where(_decisions.c[name] == storable(value)[:longest])
+    if wanted.rule:
+        query = query.where(
+            _decisions.c.id.in_(select(_rules.c.decision_id).where(_rules.c.rule == storable(wanted.rule)))
+        )
+    if wanted.overridden is not None:
+        query = query.where(_decisions.c.overridden == wanted.overridden)
+    if wanted.since is not None:
+        query = query.where(_decisions.c.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(_decisions.c.at < wanted.until)
+    return query
+
+
+def _before(cursor: str) -> str:
+    try:
+        return str(UUID(bytes=base64.urlsafe_b64decode(cursor.encode())))
+    except (binascii.Error, ValueError) as error:
+        raise BadCursorError(f"`{cursor}` is not a cursor; take `next_cursor` of the page before") from error

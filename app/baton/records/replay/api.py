@@ -1,0 +1,125 @@
+"""`POST /policies/replay` and `GET /policies/rules`: what other policies would have decided, and how often rules spoke."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from baton.kernel.base.errors import BatonError, Invalid
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.permissions import require
+from baton.people.rate_limits import EXPENSIVE
+from baton.policies.layer_request import Tier
+from baton.policies.layers import place
+from baton.policies.layers_api import FilePath
+from baton.records.replay.rule_hits import Period
+from baton.records.replay.service import Progress, Summary
+
+router = APIRouter(tags=["policies"])
+WEEK = timedelta(days=7)
+
+
+class ReplayBody(BaseModel):
+    """Which calls, and against what: files for a layer, a stored version of it, or a revision that was active."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    since: AwareDatetime | None = Field(None, description="From when; seven days ago without it.")
+    until: AwareDatetime | None = Field(None, description="Until when; now without it.")
+    tier: Tier = "organisation"
+    name: str = Field("", max_length=500)
+    files: dict[FilePath, str] | None = Field(None, max_length=500)
+    version: int | None = Field(None, ge=1, le=2**31 - 1)
+    revision: str | None = Field(None, max_length=64)
+    limit: int = Field(10_000, ge=1, le=1_000_000)
+
+
+class RuleCountModel(BaseModel):
+    """One rule in a period; most reported first, then most hit."""
+
+    rule: str
+    decision: str
+    active: bool
+    enabled: bool
+    shadow: bool
+    hits: dict[str, int]
+    last_hit: datetime | None = None
+    users: int
+    reports: int
+    never_fired: bool
+
+
+@router.get(
+    "/policies/rules", operation_id="list_rule_counts", dependencies=[EXPENSIVE], response_model_exclude_none=True
+)
+async def list_rule_counts(
+    caller: CallerOf,
+    services: ServicesOf,
+    since: AwareDatetime | None = None,
+    until: AwareDatetime | None = None,
+    project: Annotated[str, Query(max_length=1_024)] = "",
+) -> list[RuleCountModel]:
+    """Count each rule's hits in a period (seven days), with those that never fired and those most reported."""
+    period = _period(since, until)
+    found = await services.rule_counts.find(caller.principal, project or caller.project, period)
+    return [RuleCountModel.model_validate(one, from_attributes=True) for one in found]
+
+
+_EXAMPLE = '{"progress":{"read":500,"total":1200}}\n'
+
+
+@router.post(
+    "/policies/replay",
+    operation_id="replay_policies",
+    dependencies=[EXPENSIVE],
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": (
+                "One JSON object a line: `progress` lines while it runs, then one `summary`; `problem` if it broke off."
+            ),
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        }
+    },
+)
+async def replay_policies(caller: CallerOf, services: ServicesOf, body: ReplayBody) -> StreamingResponse:
+    """Ask other policies about past calls: what would change, by rule and by user. Nothing is recorded."""
+    principal = caller.principal
+    require(principal, "policies.replay")
+    period = _period(body.since, body.until)
+    where = place(principal, body.tier, body.name, caller.project)
+    if sum(one is not None for one in (body.files, body.version, body.revision)) != 1:
+        raise Invalid("files", "is missing, or not alone; give one of them", ["files", "version", "revision"])
+    if body.revision is not None:
+        candidate = await services.replay.of_revision(await services.policies.texts(principal, body.revision))
+    else:
+        files = body.files
+        if files is None:
+            files = (await services.policy_layers.get(principal, where, body.version or 0)).files
+        candidate = await services.replay.candidate(where, dict(files))
+    lines = _lines(services.replay.run(principal, candidate, period, body.limit))
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+async def _lines(found: AsyncIterator[Progress | Summary]) -> AsyncIterator[bytes]:
+    try:
+        async for one in found:
+            kind = "progress" if isinstance(one, Progress) else "summary"
+            yield msgspec.json.encode({kind: one}) + b"\n"
+    except BatonError as error:
+        yield msgspec.json.encode({"problem": error.problem()}) + b"\n"
+
+
+def _period(since: datetime | None, until: datetime | None) -> Period:
+    try:
+        end = (until or datetime.now(UTC)).astimezone(UTC)
+        start = (since or end - WEEK).astimezone(UTC)
+    except OverflowError:
+        raise Invalid("since", "or `until` lies outside of the years 1 to 9999") from None
+    if start >= end:
+        raise Invalid("since", "must be before `until`")
+    return Period(since=start, until=end)

@@ -1,0 +1,73 @@
+"""How often each rule spoke, which never did, and which are reported most. It changes no rule."""
+
+from datetime import datetime
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.people.reach import whose
+from baton.policies.in_force import Policies
+from baton.records.replay import rule_hits
+from baton.records.replay.rule_hits import Period
+
+
+class RuleCount(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule in a period. `hits` are by effect; `last_hit` is None for a rule that never fired in it.
+
+    `active` is False for a rule that fired and is no longer in the set that holds for the caller.
+    """
+
+    rule: str
+    decision: str
+    active: bool
+    enabled: bool
+    shadow: bool
+    hits: dict[str, int]
+    last_hit: datetime | None
+    users: int
+    reports: int
+    never_fired: bool
+
+
+class RuleCounts(msgspec.Struct, frozen=True):
+    """Counts the hits of a principal's reach."""
+
+    database: Database
+    policies: Policies
+
+    async def find(self, principal: Principal, project: str, period: Period) -> list[RuleCount]:
+        """Count every rule that holds for a caller or has fired: most reported first, then most hit.
+
+        Raises:
+            StoreUnavailable: the database is away.
+        """
+        theirs, organisation = whose(principal, "decisions.read"), principal.organisation
+        try:
+            hits = await rule_hits.hits(self.database, organisation, theirs, period)
+            users = await rule_hits.users(self.database, organisation, theirs, period)
+            reports = await rule_hits.reports(self.database, organisation, theirs, period)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the decisions cannot be counted now; try again") from None
+        in_force = await self.policies.prepare(principal, project, wait_s=None)
+        rules = {rule.id: rule for rule in in_force.policies.rules}
+        counted = []
+        for rule_id in rules.keys() | {one.rule for one in hits}:
+            rule = rules.get(rule_id)
+            own = [one for one in hits if one.rule == rule_id]
+            counted.append(
+                RuleCount(
+                    rule=rule_id,
+                    decision=rule.decision if rule else "",
+                    active=rule is not None,
+                    enabled=rule is not None and rule.enabled,
+                    shadow=rule is not None and rule.shadow,
+                    hits={one.effect: one.count for one in own},
+                    last_hit=max((one.last for one in own), default=None),
+                    users=users.get(rule_id, 0),
+                    reports=reports.get(rule_id, 0),
+                    never_fired=not own,
+                )
+            )
+        return sorted(counted, key=lambda one: (-one.reports, -sum(one.hits.values()), one.rule))

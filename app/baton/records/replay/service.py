@@ -1,0 +1,234 @@
+"""Past decisions against other policies: what would change, by rule and by user. It changes and records nothing.
+
+Calls are put together from what is kept of them; what cannot be, or does not come out as it did, is counted apart.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.load import PolicyProblems, PolicySet, extend, load
+from baton.engine.policy.replay import Replayer, principal_of
+from baton.engine.policy.rules.layers import Layer
+from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.people.reach import whose
+from baton.policies.combinations import Combinations, InForce, Key
+from baton.policies.in_force import ORGANISATION, Policies, as_layer
+from baton.policies.layer_rights import place_of
+from baton.policies.layers import Where, refusal
+from baton.records.replay import rule_hits
+from baton.records.replay.rule_hits import Period
+
+PAGE = 25
+"""Records that are read at a time; more would hold up the loop."""
+SLICE_S = 0.002
+"""Longest that a slice of work holds on before the loop has its turn for as long, in seconds."""
+EXAMPLES = 5
+"""Decisions that are named for each change."""
+
+
+class Change(msgspec.Struct, kw_only=True):
+    """Calls that would be decided otherwise in the same way: `before` and `after` are effects with their rules."""
+
+    before: str
+    after: str
+    rule: str
+    count: int = 0
+    users: dict[str, int] = {}
+    examples: list[str] = []
+
+
+class Summary(msgspec.Struct, kw_only=True):
+    """What a replay found. Every call read is replayed, or counted in `not_replayed` by its reason.
+
+    `by_tool_alone` were replayed without their input, of which nothing had been kept. `truncated` tells that the
+    period holds more calls than were asked for; the oldest were taken.
+    """
+
+    read: int = 0
+    replayed: int = 0
+    changed: int = 0
+    by_tool_alone: int = 0
+    not_replayed: dict[str, int] = {}
+    changes: list[Change] = []
+    by_rule: dict[str, int] = {}
+    by_user: dict[str, int] = {}
+    present_revision: str = ""
+    candidate_revision: str = ""
+    truncated: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a replay is: calls read, of how many."""
+
+    read: int
+    total: int
+
+
+class Replay:
+    """Replays the calls that a principal may see."""
+
+    def __init__(self, database: Database, policies: Policies) -> None:
+        self._database = database
+        self._policies = policies
+
+    async def candidate(self, where: Where, files: dict[str, str]) -> Combinations:
+        """Build the state in which a layer had these files, and all others were as they are.
+
+        Raises:
+            PoliciesRefused: naming every problem by file and line.
+        """
+        base, lower, active = self._policies.base, dict(self._policies.lower), self._policies.active
+        layer = as_layer(where.tier, where.name, files)
+
+        def build() -> Combinations:
+            if where.tier == ORGANISATION[0]:
+                return Combinations(InForce(load([*(one for one in base if one.name != layer.name), layer])), lower)
+            extend(active, [layer])
+            return Combinations(InForce(active), lower | {(where.tier, where.name): layer})
+
+        return await self._built(build)
+
+    async def of_revision(self, texts: dict[str, str]) -> Combinations:
+        """Build the state in which the layers of a revision were as its texts say, and all others as they are."""
+        layers, lower = _layers(texts), self._policies.lower
+        narrow: dict[Key, Layer] = {(one.tier, one.name): one for one in layers if one.narrow}
+
+        def build() -> Combinations:
+            whole = load([one for one in layers if not one.narrow])
+            extend(whole, list(narrow.values()))
+            return Combinations(InForce(whole), {**lower, **narrow})
+
+        return await self._built(build)
+
+    async def _built(self, build: Callable[[], Combinations]) -> Combinations:
+        try:
+            return await asyncio.to_thread(build)
+        except PolicyProblems as refused:
+            raise refusal(refused.problems) from None
+
+    async def run(
+        self, principal: Principal, candidate: Combinations, period: Period, limit: int
+    ) -> AsyncIterator[Progress | Summary]:
+        """Replay at most `limit` calls, oldest first: tell how far it is, and in the end what was found.
+
+        Raises:
+            Forbidden: the role may not replay.
+            StoreUnavailable: the database is away.
+        """
+        theirs, organisation = whose(principal, "policies.replay"), principal.organisation
+        run = _Run(Combinations(InForce(self._policies.active), self._policies.lower), candidate)
+        after = ""
+        try:
+            total = await rule_hits.count_calls(self._database, organisation, theirs, period)
+            run.summary.truncated = total > limit
+            total = min(total, limit)
+            yield Progress(0, total)
+            while run.summary.read < total:
+                most = min(PAGE, total - run.summary.read)
+                records: Sequence[Record] = await rule_hits.calls(
+                    self._database, organisation, theirs, period, after=after, limit=most
+                )
+                if not records:
+                    break
+                after = records[-1].id
+                while records:
+                    records = await asyncio.to_thread(run.work, records)
+                    await asyncio.sleep(SLICE_S)
+                yield Progress(run.summary.read, total)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the decisions cannot be read now; try again") from None
+        yield run.finish()
+
+
+class _Run:
+    """One replay under way."""
+
+    def __init__(self, present: Combinations, candidate: Combinations) -> None:
+        self._present = present
+        self._candidate = candidate
+        self._replayer = Replayer()
+        self._changes: dict[tuple[str, str, str], Change] = {}
+        self._missing: Counter[str] = Counter()
+        self._rules: Counter[str] = Counter()
+        self._users: Counter[str] = Counter()
+        self.summary = Summary(
+            present_revision=present.whole.policies.revision, candidate_revision=candidate.whole.policies.revision
+        )
+
+    def work(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Replay for a slice's time, and give the records that are left."""
+        end = time.perf_counter() + SLICE_S
+        for done, record in enumerate(records, 1):
+            self._replay(record)
+            if time.perf_counter() > end:
+                return records[done:]
+        return ()
+
+    def _replay(self, record: Record) -> None:
+        self.summary.read += 1
+        who = principal_of(record)
+        present, candidate = (_for(state, who, record.project) for state in (self._present, self._candidate))
+        facts = self._replayer.facts(present, record)
+        if isinstance(facts, str):
+            self._missing[facts] += 1
+            return
+        before = evaluate(present, facts)
+        if record.revision == present.revision and before.effect != record.effect:
+            self._missing["what was kept is not enough: the same rules decide it otherwise"] += 1
+            return
+        self.summary.replayed += 1
+        self.summary.by_tool_alone += not facts.call.tool_input
+        after = evaluate(candidate, facts)
+        if (before.effect, before.rule) != (after.effect, after.rule):
+            self._note(record, facts, (before.effect, before.rule), (after.effect, after.rule))
+
+    def _note(self, record: Record, facts: Facts, before: tuple[str, str], after: tuple[str, str]) -> None:
+        rule = after[1] or before[1]
+        said = (_said(*before), _said(*after), rule)
+        change = self._changes.get(said)
+        if change is None:
+            change = self._changes[said] = Change(before=said[0], after=said[1], rule=rule, users={}, examples=[])
+        change.count += 1
+        user = facts.principal.user
+        change.users[user] = change.users.get(user, 0) + 1
+        if len(change.examples) < EXAMPLES:
+            change.examples.append(record.id)
+        self.summary.changed += 1
+        self._users[user] += 1
+        self._rules.update({before[1], after[1]} - {""})
+
+    def finish(self) -> Summary:
+        """Give what was found, the most frequent first."""
+        self.summary.not_replayed = dict(self._missing.most_common())
+        self.summary.by_rule = dict(self._rules.most_common())
+        self.summary.by_user = dict(self._users.most_common())
+        self.summary.changes = sorted(self._changes.values(), key=lambda one: (-one.count, one.rule))
+        return self.summary
+
+
+def _for(state: Combinations, principal: Principal, project: str) -> PolicySet:
+    found = state.find(principal, project) or state.build(state.keys(principal, project))
+    return found.policies
+
+
+def _said(effect: str, rule: str) -> str:
+    return f"{effect} by {rule}" if rule else effect
+
+
+def _layers(texts: dict[str, str]) -> list[Layer]:
+    """Take the texts of a revision apart again into its layers."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for source, text in texts.items():
+        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
+    return [
+        msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
+    ]

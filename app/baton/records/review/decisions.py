@@ -1,0 +1,64 @@
+"""Who may see which recorded decisions. It does not decide calls and holds no query: `baton.records.pipeline.store` does."""
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.people.permissions import covers
+from baton.people.reach import whose
+from baton.records.pipeline import store
+from baton.records.pipeline.store import BadCursorError
+from baton.records.pipeline.store import Filters as DecisionFilter
+
+__all__ = ["DecisionFilter", "Decisions"]
+
+_AWAY = "the decisions cannot be read now; try again"
+
+
+class Decisions:
+    """A principal's view of the records: their own, or all for who may see all."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(
+        self, principal: Principal, wanted: DecisionFilter, cursor: str, limit: int
+    ) -> tuple[list[Record], str]:
+        """Find decisions, newest first, and the cursor of the next page ("" on the last).
+
+        Raises:
+            Invalid: the cursor is not one of ours.
+            StoreUnavailable: the database is away.
+        """
+        wanted = msgspec.structs.replace(wanted, whose=whose(principal, "decisions.read"))
+        try:
+            return await store.find(self._database, principal.organisation, wanted, cursor, limit)
+        except BadCursorError as error:
+            raise Invalid("cursor", str(error)) from None
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+    async def get(self, principal: Principal, decision_id: str) -> Record:
+        """Find one decision; another's is as if it were not there.
+
+        Raises:
+            NotFound: there is none with that id that the principal may see.
+            StoreUnavailable: the database is away.
+        """
+        try:
+            record = await store.get(self._database, principal.organisation, decision_id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if record is None or not covers(principal, "decisions.read", user=record.user, team=record.team):
+            raise NotFound(f"there is no decision `{decision_id}`; one that was just made may take a second to appear")
+        return record
+
+    async def counts(self, principal: Principal) -> dict[str, int]:
+        """Count the decided calls that a principal may see, by effect; nothing while the database is away."""
+        wanted = DecisionFilter(whose=whose(principal, "decisions.read"), event="PreToolUse")
+        try:
+            return await store.counts(self._database, principal.organisation, wanted)
+        except DatabaseUnavailable:
+            return {}

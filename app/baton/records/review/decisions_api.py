@@ -1,0 +1,61 @@
+"""`GET /decisions`: what was decided, newest first. It shows a caller their own records, and all to who may see all."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+
+from baton.kernel.http.bodies_to_split import DecisionModel, DecisionPage
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import EXPENSIVE
+from baton.records.review.decisions import DecisionFilter
+
+router = APIRouter(tags=["decisions"])
+Text = Annotated[str, Query(max_length=4_096)]
+Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
+
+
+@router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+async def list_decisions(
+    caller: CallerOf,
+    services: ServicesOf,
+    user: Text = "",
+    session_id: Text = "",
+    agent_id: Text = "",
+    client: Text = "",
+    event: Text = "",
+    tool: Text = "",
+    effect: Effect = "",
+    decision: Literal["", "allow", "ask", "block"] = "",
+    rule: Text = "",
+    project: Text = "",
+    overridden: bool | None = None,
+    since: AwareDatetime | None = None,
+    until: AwareDatetime | None = None,
+    cursor: Text = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> DecisionPage:
+    """List recorded decisions; all filters given must hold. `cursor` is the `next_cursor` of the page before."""
+    wanted = DecisionFilter(
+        user=user,
+        session_id=session_id,
+        agent_id=agent_id,
+        client=client,
+        event=event,
+        tool=tool,
+        effect=effect,
+        decision=decision,
+        rule=rule,
+        project=project,
+        overridden=overridden,
+        since=since,
+        until=until,
+    )
+    records, next_cursor = await services.decisions.find(caller.principal, wanted, cursor, limit)
+    return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
+
+
+@router.get("/decisions/{decision_id}", operation_id="get_decision", response_model_exclude_none=True)
+async def get_decision(caller: CallerOf, services: ServicesOf, decision_id: str) -> DecisionModel:
+    """Show one recorded decision; another developer's is not found."""
+    return DecisionModel.of(await services.decisions.get(caller.principal, decision_id))

@@ -1,0 +1,92 @@
+"""What delegation comes to, by session, user, team or day. It counts calls, not money: prices differ by contract."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from baton.engine.agents.rosters import MODELS
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Invalid, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.people.reach import whose
+from baton.policies.in_force import Policies
+from baton.records.review import delegation_share_store as store
+from baton.records.review.delegation_share_store import After, By, Group, Wanted
+
+__all__ = ["After", "Analytics", "By", "DelegationFilter", "Group", "cheaper", "share"]
+
+TIERS = ("haiku", "sonnet", "opus", "fable")
+"""The models of agent calls, from the cheapest tier to the dearest."""
+SPAWNING = frozenset(
+    {"spawn_agent", "collaborationspawn_agent", "delegate_to_agent", "task"}
+    | {f"mcp__baton__{name}" for name in ("agent_spawn", "delegate_run", "graph_spawn")}
+    | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
+)
+"""Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
+USUAL = timedelta(days=7)
+LONGEST = timedelta(days=366)
+
+
+class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which calls to sum up; all that are set must hold. Without `since`, the seven days before `until` or now."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user: str = ""
+    team: str = ""
+    project: str = ""
+    session_id: str = ""
+    client: str = ""
+
+
+class Analytics:
+    """A principal's view of the sums: their own, their team's, or the organisation's."""
+
+    def __init__(self, database: Database, policies: Policies) -> None:
+        self._database = database
+        self._policies = policies
+
+    async def delegation(
+        self, principal: Principal, wanted: DelegationFilter, by: By, *, after: After, limit: int
+    ) -> list[Group]:
+        """Sum up calls by group, the group of the newest call first.
+
+        Raises:
+            Forbidden: the role may not.
+            Invalid: the period is longer than 366 days.
+            StoreUnavailable: the database is away or takes too long.
+        """
+        theirs = whose(principal, "analytics.read")
+        until = wanted.until or datetime.now(UTC)
+        since = wanted.since or until - USUAL
+        if until - since > LONGEST:
+            raise Invalid("since", f"is more than {LONGEST.days} days before the end of the period")
+        asked = msgspec.structs.asdict(wanted) | {"since": since}
+        try:
+            return await store.delegation(
+                self._database,
+                principal.organisation,
+                theirs,
+                Wanted(**asked),
+                by,
+                agent_tools=self._policies.active.agent_tools | SPAWNING,
+                after=after,
+                limit=limit,
+            )
+        except DatabaseUnavailable:
+            raise StoreUnavailable("delegation cannot be summed up now; try a shorter period, or later") from None
+
+
+def share(group: Group) -> float:
+    """Give the delegated share of the calls that were made, from 0 to 1; 0 where none was."""
+    made = group.delegated + group.direct
+    return round(group.delegated / made, 4) if made else 0.0
+
+
+def cheaper(group: Group, parent: str) -> int:
+    """Count the agent calls that injection put on a cheaper tier than the model of who called."""
+    below = TIERS[: TIERS.index(parent)]
+    return sum(count for model, count in group.injected.items() if model in below)
+
+
+assert set(TIERS) == MODELS  # noqa: S101 - a model without a tier would be counted nowhere

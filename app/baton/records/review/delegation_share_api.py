@@ -1,0 +1,101 @@
+"""`GET /analytics/delegation`: what agents delegated, did themselves, and were refused. It sums up calls, not money."""
+
+from datetime import datetime
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import AwareDatetime, BaseModel
+
+from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import EXPENSIVE
+from baton.records.review.delegation_share import After, DelegationFilter, Group, cheaper, share
+
+router = APIRouter(tags=["analytics"])
+Model = Literal["haiku", "sonnet", "opus", "fable"]
+
+
+class DelegationModel(BaseModel):
+    """One group: a session of a user, a user, a team or a day (UTC).
+
+    `calls` is `delegated` (by sub-agents, and the calls that started them) + `direct` (by the main thread itself) +
+    `blocked`; `share_delegated` is of those that were not blocked. `cheaper` counts the agent calls that got a model
+    of a cheaper tier than the parent's, out of `injected` by model.
+    """
+
+    session_id: str | None = None
+    user: str | None = None
+    team: str | None = None
+    day: str | None = None
+    project: str | None = None
+    first_at: datetime
+    last_at: datetime
+    calls: int
+    delegated: int
+    direct: int
+    blocked: int
+    asked: int
+    overridden: int
+    guided: int
+    spawned: int
+    share_delegated: float
+    injected: dict[str, int]
+    cheaper: int
+
+    @classmethod
+    def of(cls, group: Group, parent: str) -> "DelegationModel":
+        """Show a group as the API does."""
+        named = {name: getattr(group, name) or None for name in ("session_id", "user", "team", "day", "project")}
+        counts = {
+            name: getattr(group, name)
+            for name in (
+                "first_at", "last_at", "calls", "delegated", "direct", "blocked", "asked", "overridden", "guided",
+                "spawned", "injected",
+            )
+        }  # fmt: skip
+        return cls(**named, **counts, share_delegated=share(group), cheaper=cheaper(group, parent))
+
+
+class DelegationPage(BaseModel):
+    """A page of groups, that of the newest call first; `next_cursor` is absent on the last one."""
+
+    by: Literal["session", "user", "team", "day"]
+    parent: Model
+    items: list[DelegationModel]
+    next_cursor: str | None = None
+
+
+@router.get(
+    "/analytics/delegation",
+    operation_id="get_delegation",
+    response_model_exclude_none=True,
+    dependencies=[EXPENSIVE],
+)
+async def get_delegation(
+    caller: CallerOf,
+    services: ServicesOf,
+    by: Literal["session", "user", "team", "day"] = "day",
+    parent: Model = "opus",
+    user: Text = "",
+    team: Text = "",
+    project: Text = "",
+    session_id: Text = "",
+    client: Text = "",
+    since: AwareDatetime | None = None,
+    until: AwareDatetime | None = None,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> DelegationPage:
+    """Sum up calls by session, user, team or day; without `since`, those of the last seven days.
+
+    `parent` is the model that agent calls without one would have inherited; `cheaper` is counted against it.
+    """
+    wanted = DelegationFilter(
+        since=since, until=until, user=user, team=team, project=project, session_id=session_id, client=client
+    )
+    place = After(*after(cursor, 2))
+    found = await services.analytics.delegation(caller.principal, wanted, by, after=place, limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
+    return DelegationPage(
+        by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor
+    )

@@ -1,0 +1,154 @@
+"""Sums up decisions by session, user, team or day, in SQL. It does not say whose: its caller does."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal, select
+from sqlalchemy.sql.functions import Function
+
+from baton.engine.agents.rosters import MODELS
+from baton.kernel.base.sql import Database, storable
+from baton.people.row_scope import Whose
+from baton.records.pipeline.store import DecisionRow
+
+By = Literal["session", "user", "team", "day"]
+_d = DecisionRow.__table__
+_SOFTENED = '%"effect":"guidance"%'
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to sum up; all that are set must hold. `since` is included, `until` is not."""
+
+    since: datetime
+    until: datetime | None = None
+    user: str = ""
+    team: str = ""
+    project: str = ""
+    session_id: str = ""
+    client: str = ""
+
+
+class After(msgspec.Struct, frozen=True):
+    """Where a page begins: below the `last_id` of the page before, among decisions up to the first page's newest.
+
+    A group that goes on while it is paged through would otherwise move ahead of the cursor and be on no page.
+    """
+
+    last_id: str = ""
+    newest: str = ""
+
+
+FIRST = After()
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """What the calls of one session, user, team or day came to.
+
+    `calls` = `delegated` + `direct` + `blocked`: what sub-agents did and the calls that started them, what the main
+    thread did itself, and what was refused. `asked`, `overridden` and `guided` count calls that are among them too;
+    `injected` counts calls by the model that was put in. `last_id` is the group's newest decision.
+    """
+
+    last_id: str
+    user: str = ""
+    team: str = ""
+    session_id: str = ""
+    day: str = ""
+    project: str = ""
+    client: str = ""
+    first_at: datetime
+    last_at: datetime
+    calls: int
+    delegated: int
+    direct: int
+    blocked: int
+    asked: int
+    overridden: int
+    guided: int
+    spawned: int
+    injected: dict[str, int]
+
+
+async def delegation(
+    database: Database,
+    organisation: str,
+    whose: Whose,
+    wanted: Wanted,
+    by: By,
+    *,
+    agent_tools: Iterable[str],
+    after: After = FIRST,
+    limit: int = 50,
+) -> list[Group]:
+    """Sum up calls by group, the group of the newest call first."""
+    keys = _keys(by, database.dialect)
+    query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, whose, wanted)
+    query = query.group_by(*keys.values()).order_by(func.max(_d.c.id).desc()).limit(limit)
+    if after.newest:
+        query = query.where(_d.c.id <= after.newest).having(func.max(_d.c.id) < after.last_id)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [_group(row._asdict()) for row in rows]
+
+
+def _keys(by: By, dialect: str) -> dict[str, ColumnElement[Any]]:
+    match by:
+        case "session":
+            return {"session_id": _d.c.session_id, "user": _d.c.user}
+        case "user":
+            return {"user": _d.c.user}
+        case "team":
+            return {"team": _d.c.team}
+        case "day":
+            moment: ColumnElement[Any] = _d.c.at if dialect == "sqlite" else func.timezone("UTC", _d.c.at)
+            return {"day": cast(func.date(moment), String).label("day")}
+
+
+def _sums(agent_tools: list[str]) -> list[ColumnElement[Any]]:
+    spawns = _d.c.tool.in_(agent_tools)
+    passed = _d.c.decision != "block"
+    delegates = spawns | (_d.c.agent_id != "")
+    return [
+        func.max(_d.c.id).label("last_id"),
+        func.max(_d.c.project).label("last_project"),
+        func.max(_d.c.client).label("last_client"),
+        func.max(_d.c.team).label("last_team"),
+        func.min(_d.c.at).label("first_at"),
+        func.max(_d.c.at).label("last_at"),
+        func.count().label("calls"),
+        _count(passed & delegates).label("delegated"),
+        _count(passed & ~delegates).label("direct"),
+        _count(~passed).label("blocked"),
+        _count(_d.c.decision == "ask").label("asked"),
+        _count(_d.c.overridden).label("overridden"),
+        _count(cast(_d.c.rules, String).like(_SOFTENED)).label("guided"),
+        _count(passed & spawns).label("spawned"),
+        *(_count(passed & (_d.c.model_injected == model)).label(f"injected_{model}") for model in sorted(MODELS)),
+    ]
+
+
+def _count(condition: ColumnElement[bool]) -> Function[int]:
+    return func.sum(case((condition, literal(1)), else_=literal(0)))
+
+
+def _where(query: Select[Any], organisation: str, whose: Whose, wanted: Wanted) -> Select[Any]:
+    query = whose.limit(query, _d).where(
+        _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.at >= wanted.since
+    )
+    if wanted.until is not None:
+        query = query.where(_d.c.at < wanted.until)
+    for name in ("user", "team", "project", "session_id", "client"):
+        if value := getattr(wanted, name):
+            query = query.where(_d.c[name] == storable(value))
+    return query
+
+
+def _group(row: dict[str, Any]) -> Group:
+    row["injected"] = {model: n for model in sorted(MODELS) if (n := int(row.pop(f"injected_{model}")))}
+    for name in ("project", "client", "team"):
+        last = row.pop(f"last_{name}")
+        if "session_id" in row:
+            row[name] = last
+    return msgspec.convert(row, Group, strict=False)

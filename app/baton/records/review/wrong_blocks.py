@@ -1,0 +1,151 @@
+"""Reports of wrong blocks: made by developers, answered by leads. It changes no policy."""
+
+from datetime import UTC, datetime
+
+import msgspec
+from uuid_utils import uuid7
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store
+from baton.kernel.changes.versions import check
+from baton.people.permissions import covers, require
+from baton.people.reach import whose
+from baton.records.review import wrong_blocks_store as store
+from baton.records.review.decisions import Decisions
+from baton.records.review.wrong_blocks_store import Report, State
+
+_AWAY = "reports cannot be read or changed now; nothing was changed, try again"
+_RANK = {"deny": 4, "ask": 3, "rewrite": 2, "guidance": 1}
+
+
+class ReportFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which reports to find; all that are set must hold."""
+
+    rule: str = ""
+    state: str = ""
+    user: str = ""
+
+
+class Reports:
+    """The reports of the organisation."""
+
+    def __init__(self, database: Database, decisions: Decisions) -> None:
+        self._database = database
+        self._decisions = decisions
+
+    async def make(self, principal: Principal, decision_id: str, comment: str) -> Report:
+        """Report a decision as wrong, with the rule that decided it.
+
+        Raises:
+            Conflict: the principal has reported this decision before.
+            Forbidden: the role may not.
+            NotFound: there is no such decision that the principal may see.
+            StoreUnavailable: the database is away; nothing was stored.
+        """
+        require(principal, "reports.write")
+        decision = await self._decisions.get(principal, decision_id)
+        if not covers(principal, "reports.write", user=decision.user, team=decision.team):
+            raise NotFound(f"there is no decision `{decision_id}`")
+        report = Report(
+            id=str(uuid7()),
+            team=decision.team,
+            decision_id=decision.id,
+            rule=_deciding(decision),
+            user=principal.user,
+            comment=comment,
+            at=datetime.now(UTC),
+        )
+        try:
+            added = await store.add(self._database, principal.organisation, report)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if not added:
+            raise Conflict(f"you have reported decision `{decision_id}` already; `baton reports` shows the answer")
+        return report
+
+    async def find(self, principal: Principal, wanted: ReportFilter, *, before_id: str, limit: int) -> list[Report]:
+        """Find reports, newest first; `before_id` continues after the last one of the page before.
+
+        Raises:
+            Forbidden: the role may not.
+            StoreUnavailable: the database is away.
+        """
+        theirs = whose(principal, "reports.read")
+        try:
+            return await store.find(
+                self._database,
+                principal.organisation,
+                theirs,
+                **msgspec.structs.asdict(wanted),
+                before_id=before_id,
+                limit=limit,
+            )
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+    async def get(self, principal: Principal, report_id: str) -> Report:
+        """Find one report.
+
+        Raises:
+            NotFound: there is none that the principal may see.
+            StoreUnavailable: the database is away.
+        """
+        try:
+            found = await store.get(self._database, principal.organisation, whose(principal, "reports.read"), report_id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if found is None:
+            raise NotFound(f"there is no report `{report_id}`")
+        return found
+
+    async def resolve(
+        self, principal: Principal, report_id: str, *, state: State, answer: str, version: str | None
+    ) -> Report:
+        """Answer a report.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is none that the principal may answer.
+            PreconditionFailed: somebody else has answered it since `version`.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "reports.resolve")
+        before = await self.get(principal, report_id)
+        check(version, before.version)
+        after = msgspec.structs.replace(
+            before,
+            state=state,
+            answer=answer,
+            resolved_by="" if state == "open" else principal.user,
+            resolved_at=None if state == "open" else datetime.now(UTC),
+            version=before.version + 1,
+        )
+        try:
+            async with self._database.transaction() as connection:
+                replaced = await store.replace(connection, principal.organisation, after)
+                if replaced:
+                    await audit_store.add(
+                        connection,
+                        principal,
+                        action="report.resolve",
+                        kind="report",
+                        object=report_id,
+                        before={"state": before.state, "answer": before.answer},
+                        after={"state": after.state, "answer": after.answer},
+                        reason=answer,
+                    )
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if not replaced:
+            check(version, (await self.get(principal, report_id)).version)
+            raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
+        return after
+
+
+def _deciding(decision: Record) -> str:
+    """Name the rule that decided: the first of the strongest effect."""
+    hits = sorted(decision.rules, key=lambda hit: -_RANK.get(hit.effect, 0))
+    return hits[0].id if hits else ""

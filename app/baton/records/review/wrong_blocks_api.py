@@ -1,0 +1,119 @@
+"""`/reports`: a developer's word that a decision was wrong, and a lead's answer. It changes no policy."""
+
+from datetime import datetime
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN, EXPENSIVE
+from baton.records.review.wrong_blocks import ReportFilter
+
+router = APIRouter(tags=["reports"])
+State = Literal["open", "accepted", "declined"]
+
+
+class ReportBody(BaseModel):
+    """A decision that was wrong, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decision_id: str = Field(max_length=200)
+    comment: str = Field("", max_length=4_000)
+
+
+class AnswerBody(BaseModel):
+    """A lead's answer to a report."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: State
+    answer: str = Field("", max_length=4_000)
+
+
+class ReportModel(BaseModel):
+    """A report. `rule` is the rule that decided, where one had matched; `version` is its `ETag`."""
+
+    id: str
+    team: str
+    decision_id: str
+    rule: str
+    user: str
+    comment: str
+    at: datetime
+    state: State
+    answer: str
+    resolved_by: str
+    resolved_at: datetime | None = None
+    version: int
+
+
+class ReportPage(BaseModel):
+    """A page of reports, newest first; `next_cursor` is absent on the last one."""
+
+    items: list[ReportModel]
+    next_cursor: str | None = None
+
+
+@router.post(
+    "/reports",
+    operation_id="make_report",
+    status_code=201,
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def make_report(caller: CallerOf, services: ServicesOf, body: ReportBody, response: Response) -> ReportModel:
+    """Report a decision as wrong; the leads of its team see it with the rule that decided."""
+    report = await services.reports.make(caller.principal, body.decision_id, body.comment)
+    response.headers["ETag"] = etag(report.version)
+    return ReportModel.model_validate(report, from_attributes=True)
+
+
+@router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+async def list_reports(
+    caller: CallerOf,
+    services: ServicesOf,
+    rule: Text = "",
+    state: Literal["", "open", "accepted", "declined"] = "",
+    user: Text = "",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> ReportPage:
+    """List reports: a developer's own, a lead's team's, an admin's all."""
+    (before_id,) = after(cursor)
+    wanted = ReportFilter(rule=rule, state=state, user=user)
+    found = await services.reports.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda report: (report.id,))
+    return ReportPage(
+        items=[ReportModel.model_validate(report, from_attributes=True) for report in items], next_cursor=next_cursor
+    )
+
+
+@router.get("/reports/{report_id}", operation_id="get_report", response_model_exclude_none=True)
+async def get_report(caller: CallerOf, services: ServicesOf, report_id: str, response: Response) -> ReportModel:
+    """Show one report."""
+    report = await services.reports.get(caller.principal, report_id)
+    response.headers["ETag"] = etag(report.version)
+    return ReportModel.model_validate(report, from_attributes=True)
+
+
+@router.put(
+    "/reports/{report_id}", operation_id="answer_report", response_model_exclude_none=True, dependencies=[ADMIN]
+)
+async def answer_report(
+    caller: CallerOf,
+    services: ServicesOf,
+    report_id: str,
+    body: AnswerBody,
+    response: Response,
+    if_match: IfMatch = None,
+) -> ReportModel:
+    """Accept or decline a report, or open it again. `If-Match` must name its present version."""
+    report = await services.reports.resolve(
+        caller.principal, report_id, state=body.state, answer=body.answer, version=version_in(if_match)
+    )
+    response.headers["ETag"] = etag(report.version)
+    return ReportModel.model_validate(report, from_attributes=True)

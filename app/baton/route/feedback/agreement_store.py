@@ -1,0 +1,31 @@
+"""Counts how often people called a tier's choices right. It keeps no table of its own: feedback and decisions have both."""
+
+from datetime import datetime
+
+from sqlalchemy import case, func, select
+
+from baton.kernel.base.sql import Database
+from baton.records.pipeline.store import DecisionRow
+from baton.route.feedback.store import RouteFeedbackRow
+from baton.route.llm.agreement import Agreement
+
+_decisions = DecisionRow.__table__
+_feedback = RouteFeedbackRow.__table__
+
+
+async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:
+    """Count the feedback since a moment on routes that this tier decided. Raises DatabaseUnavailable."""
+    right = case((_feedback.c.right_agent == _feedback.c.selected, 1), else_=0)
+    query = (
+        select(func.count(), func.coalesce(func.sum(right), 0))
+        .select_from(_feedback.join(_decisions, _decisions.c.id == _feedback.c.route_id))
+        .where(
+            _feedback.c.organisation == organisation,
+            _feedback.c.at >= since,
+            _decisions.c.organisation == organisation,
+            _decisions.c.routed_by == tier,
+        )
+    )
+    async with database.transaction() as connection:
+        judged, agreed = (await connection.execute(query)).one()
+    return Agreement(judged=int(judged), right=int(agreed))

@@ -1,0 +1,117 @@
+"""`POST /route/{id}/feedback`, and the weights that a team's feedback leads to. It scores no prompt."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN, EXPENSIVE
+from baton.route.feedback.fits_store import Fit
+
+router = APIRouter(tags=["routing"])
+
+Team = Annotated[str, Query(max_length=200, description="The team; your own without it.")]
+RouteId = Annotated[str, Path(min_length=1, max_length=100)]
+
+
+class RouteFeedbackBody(BaseModel):
+    """What would have been right: an agent, or "" (null is as good) for none of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent: str | None = Field(max_length=200)
+
+
+class RouteFeedbackModel(BaseModel):
+    """Feedback as it is kept; the prompt is no part of it."""
+
+    route_id: str
+    agent: str
+    selected_agent: str
+    at: datetime
+
+
+class JudgedModel(BaseModel):
+    """How weights do: shares from 0 to 1, and the mean log loss of the confidence (less is better)."""
+
+    top_1: float
+    false_routes: float
+    log_loss: float
+
+
+class RouteFitModel(BaseModel):
+    """Weights fitted to a team's feedback, judged before and after on feedback that the fit had not seen."""
+
+    team: str
+    version: int
+    active: bool
+    samples: int
+    before: JudgedModel
+    after: JudgedModel
+    weights: dict[str, float]
+    created_at: datetime
+    created_by: str
+
+    @classmethod
+    def of(cls, fit: Fit) -> "RouteFitModel":
+        """Show a stored fit."""
+        return cls(
+            team=fit.team,
+            version=fit.version,
+            active=fit.active,
+            weights=fit.weights,
+            created_at=fit.created_at,
+            created_by=fit.created_by,
+            **fit.report,
+        )
+
+
+class RouteFitList(BaseModel):
+    """A team's fits, the newest first; where none is active, the defaults are in force."""
+
+    items: list[RouteFitModel]
+
+
+class ActivateFitBody(BaseModel):
+    """Why a fit is put in force; it is kept in the audit log."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field("", max_length=1_000)
+
+
+@router.post("/route/{route_id}/feedback", operation_id="give_route_feedback", dependencies=[ADMIN])
+async def give_route_feedback(
+    caller: CallerOf, services: ServicesOf, route_id: RouteId, body: RouteFeedbackBody
+) -> RouteFeedbackModel:
+    """Say what would have been right for a prompt of the last two days; a later word takes the place of an earlier."""
+    kept = await services.routing.feedback.give(caller.principal, route_id, body.agent or "")
+    return RouteFeedbackModel(route_id=kept.route_id, agent=kept.right_agent, selected_agent=kept.selected, at=kept.at)
+
+
+@router.get("/routing/fits", operation_id="list_route_fits")
+async def list_route_fits(caller: CallerOf, services: ServicesOf, team: Team = "") -> RouteFitList:
+    """List the weights that were fitted to a team's feedback."""
+    found = await services.routing.feedback.fits(caller.principal, team)
+    return RouteFitList(items=[RouteFitModel.of(one) for one in found])
+
+
+@router.post("/routing/fits", operation_id="fit_routes", dependencies=[EXPENSIVE])
+async def fit_routes(caller: CallerOf, services: ServicesOf, team: Team = "") -> RouteFitModel:
+    """Fit weights to a team's feedback and report what they are worth; they are in force once they are activated."""
+    return RouteFitModel.of(await services.routing.feedback.fit(caller.principal, team))
+
+
+@router.post("/routing/fits/{version}/activate", operation_id="activate_route_fit", dependencies=[ADMIN])
+async def activate_route_fit(
+    caller: CallerOf,
+    services: ServicesOf,
+    version: Annotated[int, Path(ge=0, le=2**31 - 1)],
+    body: ActivateFitBody,
+    team: Team = "",
+) -> RouteFitList:
+    """Put a fit in force for its team, on every server; version 0 stands for the defaults."""
+    await services.routing.feedback.activate(caller.principal, team, version, body.reason)
+    return await list_route_fits(caller, services, team)

@@ -1,0 +1,181 @@
+"""What people say of routes, and the weights of each team that follow from it. It scores no prompt."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.engine.routing.features import DEFAULT, NAMES, Weights
+from baton.engine.routing.fit import LEAST, Sample, refit
+from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.redis.client import RedisUnavailable
+from baton.people.permissions import covers, require
+from baton.route.feedback import fits_store
+from baton.route.feedback import store as route_feedback
+from baton.route.feedback.fits_store import Fit
+from baton.route.feedback.store import Feedback
+from baton.route.feedback.traces import RouteTraces
+
+T = TypeVar("T")
+KIND = "routing_fits"
+MOST_FEEDBACK = 5_000
+"""Words of feedback that a fit looks at, the newest."""
+_AWAY = "feedback on routes cannot be read or changed now; nothing was changed, try again"
+
+
+class RouteFeedback:
+    """Feedback by route, fits by team; the active fit of each team is in memory."""
+
+    def __init__(
+        self, database: Database, changes: Changes, traces: RouteTraces, *, organisation: str, threshold: float
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._traces = traces
+        self._organisation = organisation
+        self.threshold = threshold
+        self._active: dict[str, Weights] = {}
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read the active fits. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            fits = await fits_store.active(self._database, self._organisation)
+            self._active = {fit.team: msgspec.convert(fit.weights, Weights) for fit in fits}
+
+    def weights(self, principal: Principal) -> Weights:
+        """Give the weights that a caller's prompts are scored with."""
+        return self._active.get(principal.team, DEFAULT)
+
+    async def give(self, principal: Principal, route_id: str, agent: str) -> Feedback:
+        """Keep what would have been right: an agent, or "" for none. A later word takes the earlier one's place.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is no such route of the caller's, or it is longer ago than feedback is taken for.
+            StoreUnavailable: Redis or the database is away; nothing was stored.
+        """
+        require(principal, "routes.feedback")
+        try:
+            trace = await self._traces.get(principal.organisation, route_id)
+        except RedisUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        if trace is None or not covers(principal, "routes.feedback", user=trace.user, team=trace.team):
+            raise NotFound(f"there is no route `{route_id}` of the last two days")
+        feedback = Feedback(
+            route_id=route_id,
+            user=principal.user,
+            team=trace.team,
+            at=datetime.now(UTC),
+            selected=trace.selected,
+            right_agent=agent,
+            agents=trace.agents,
+            features=trace.features,
+        )
+        await self._read(route_feedback.put(self._database, principal.organisation, feedback))
+        return feedback
+
+    async def fits(self, principal: Principal, team: str) -> list[Fit]:
+        """List a team's fits, the newest first.
+
+        Raises:
+            NotFound: it is another's team.
+        """
+        team = self._team(principal, "routes.fits", team)
+        return await self._read(fits_store.of_team(self._database, principal.organisation, team))
+
+    async def fit(self, principal: Principal, team: str) -> Fit:
+        """Fit a team's weights to its feedback, beside the loop, and store them; they are not in force yet.
+
+        Raises:
+            Conflict: there is too little feedback.
+            NotFound: it is another's team.
+            StoreUnavailable: the database is away; nothing was stored.
+        """
+        team = self._team(principal, "routes.fit", team)
+        organisation = principal.organisation
+        found = await self._read(route_feedback.of_team(self._database, organisation, team, MOST_FEEDBACK))
+        if len(found) < LEAST:
+            raise Conflict(f"team `{team}` has {len(found)} words of feedback; a fit needs at least {LEAST}")
+        samples = [_sample(one) for one in found]
+        done = await asyncio.to_thread(refit, samples, self._active.get(team, DEFAULT), self.threshold)
+        report = {
+            "samples": done.samples,
+            "before": msgspec.structs.asdict(done.before),
+            "after": msgspec.structs.asdict(done.after),
+        }
+        try:
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, organisation, KIND)
+                weights = msgspec.structs.asdict(done.weights)
+                version = await fits_store.add(
+                    connection, organisation, team, weights=weights, report=report, by=principal.user
+                )
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="routing.fit",
+                    kind="routing",
+                    object=team,
+                    after={"version": version, "samples": done.samples},
+                )
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        return (await self.fits(principal, team))[0]
+
+    async def activate(self, principal: Principal, team: str, version: int, reason: str = "") -> None:
+        """Put a fit in force for its team, on all servers; 0 puts the defaults in force again.
+
+        Raises:
+            NotFound: there is no such fit, or it is another's team.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        team = self._team(principal, "routes.fit", team)
+        organisation = principal.organisation
+        try:
+            async with self._database.transaction() as connection:
+                await numbers.raise_number(connection, organisation, KIND)
+                before, found = await fits_store.activate(connection, organisation, team, version)
+                if not found:
+                    raise NotFound(f"team `{team}` has no fit {version}")
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="routing.activate",
+                    kind="routing",
+                    object=team,
+                    before={"active": before},
+                    after={"active": version},
+                    reason=reason,
+                )
+            await self.load()
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._changes.announce(KIND)
+
+    def _team(self, principal: Principal, action: str, team: str) -> str:
+        team = team or principal.team
+        if require(principal, action) != "organisation" and team != principal.team:
+            raise NotFound(f"there is no team `{team}`")
+        return team
+
+    async def _read(self, reading: Awaitable[T]) -> T:
+        try:
+            return await reading
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+
+def _sample(feedback: Feedback) -> Sample:
+    """Give a word of feedback to the fit; what was kept before there was a feature has 0 for it."""
+    agents = feedback.agents
+    known = feedback.right_agent == "" or feedback.right_agent in agents
+    right = agents.index(feedback.right_agent) if feedback.right_agent in agents else -1
+    features = [[*row, *[0.0] * (len(NAMES) - len(row))] for row in feedback.features]
+    return Sample(features, right, known)

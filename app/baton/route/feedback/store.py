@@ -1,0 +1,69 @@
+"""The table of what people said of routes, and its queries. It keeps no prompt: only what the scorer saw of one."""
+
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+from sqlalchemy import JSON, Column, Index, Table, select
+from sqlmodel import Field, SQLModel
+
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+
+
+class RouteFeedbackRow(SQLModel, table=True):
+    """One person's word on one route. `agents` and `features` are what the scorer saw, the best first."""
+
+    __tablename__ = "route_feedback"
+    __table_args__ = (Index("ix_route_feedback_team", "organisation", "team", "at"),)
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    route_id: str = Field(primary_key=True)
+    user: str = Field(primary_key=True)
+    team: str
+    at: datetime = Field(sa_type=UTCDateTime)
+    selected: str
+    right_agent: str
+    agents: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    features: list[list[float]] = Field(sa_column=Column(JSON, nullable=False))
+
+
+_feedback = RouteFeedbackRow.__table__
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+    """One word on one route; `right_agent` is "" for none of the agents."""
+
+    route_id: str
+    user: str
+    team: str
+    at: datetime
+    selected: str
+    right_agent: str
+    agents: list[str]
+    features: list[list[float]]
+
+
+async def put(database: Database, organisation: str, feedback: Feedback) -> None:
+    """Store a word; a later one of the same person on the same route takes its place."""
+    insert = insert_into(database.dialect, _feedback).values(row_of(feedback) | {"organisation": organisation})
+    async with database.transaction() as connection:
+        await connection.execute(
+            insert.on_conflict_do_update(
+                index_elements=["organisation", "route_id", "user"],
+                set_={"right_agent": insert.excluded.right_agent, "at": insert.excluded.at},
+            )
+        )
+
+
+async def of_team(database: Database, organisation: str, team: str, limit: int) -> list[Feedback]:
+    """Read a team's newest feedback, at most so many."""
+    query = (
+        select(*(column for column in _feedback.c if column.name != "organisation"))
+        .where(_feedback.c.organisation == organisation, _feedback.c.team == storable(team))
+        .order_by(_feedback.c.at.desc(), _feedback.c.route_id)
+        .limit(limit)
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), Feedback) for row in rows]

@@ -1,0 +1,102 @@
+"""`/breakers`: whether the services that routing asks are asked now, and people's word on that. It asks no service."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN
+from baton.route.llm.breaker import BreakerSeen
+
+router = APIRouter(prefix="/breakers", tags=["breakers"])
+
+
+class BreakerModel(BaseModel):
+    """A breaker, with what it has counted since its last change."""
+
+    name: str
+    allows: bool
+    """Whether the service is asked now."""
+    state: Literal["closed", "open", "half_open"]
+    held: Literal["", "open", "closed"]
+    """What a person has set; empty leaves it to the counts."""
+    since: datetime | None = None
+    open_until: datetime | None = None
+    """When it is probed next."""
+    cause: str
+    calls: int
+    slow: int
+    failed: int
+    slow_ms: float
+    """A call that takes longer counts as slow, in milliseconds."""
+    local: bool
+    """True while Redis is away: this server alone knows it so."""
+    judged: int
+    """Choices of the last three days that people have judged; from twenty on, fewer than 60 % right hold it back."""
+    right: int
+    """Of these, the choices that people called right."""
+
+    @classmethod
+    def of(cls, seen: BreakerSeen) -> "BreakerModel":
+        """Show a breaker as the API does."""
+        state = seen.state
+        return cls(
+            name=seen.name,
+            allows=seen.allows,
+            state=seen.held or state.phase,
+            held=seen.held,
+            since=_moment(state.since),
+            open_until=_moment(state.until) if state.phase == "open" else None,
+            cause=state.cause,
+            calls=seen.calls,
+            slow=seen.slow,
+            failed=seen.failed,
+            slow_ms=seen.limits.slow_ms,
+            local=seen.local,
+            judged=seen.agreement.judged,
+            right=seen.agreement.right,
+        )
+
+
+class BreakersModel(BaseModel):
+    """All breakers; none where routing asks no service."""
+
+    items: list[BreakerModel]
+
+
+class BreakerBody(BaseModel):
+    """Why, for the audit log."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field("", max_length=1_000)
+
+
+@router.get("", operation_id="list_breakers", response_model_exclude_none=True)
+async def list_breakers(caller: CallerOf, services: ServicesOf) -> BreakersModel:
+    """List the breakers of the model, the routing node and the local models that are configured."""
+    return BreakersModel(items=[BreakerModel.of(one) for one in services.breakers.find(caller.principal)])
+
+
+@router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def open_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Hold a breaker open: its service is not asked until it is closed or reset."""
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "open", body.reason))
+
+
+@router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def close_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "close", body.reason))
+
+
+@router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
+async def reset_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+    """Close a breaker, forget what it counted, and leave it to its counts again."""
+    return BreakerModel.of(await services.breakers.set(caller.principal, name, "reset", body.reason))
+
+
+def _moment(seconds: float) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None

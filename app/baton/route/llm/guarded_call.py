@@ -1,0 +1,44 @@
+"""One call of a model or a node behind its breaker: timed, counted, and never raising. It does not know what is asked."""
+
+import logging
+import time
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from baton.route.llm.breaker import Breaker
+from baton.route.llm.client import ModelFailed
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+async def guarded(breaker: Breaker, work: Awaitable[Answer]) -> Answer | None:
+    """Await a call and count it; None when it failed. A call that its caller gives up is not counted."""
+    started = time.perf_counter()
+    try:
+        answer = await work
+    except ModelFailed as error:
+        breaker.count(_ms_since(started), error.kind, timed_out=error.kind == "timeout", failed=True)
+        log.debug("`%s` gave no answer: %s", breaker.name, error)
+        return None
+    except Exception:
+        breaker.count(_ms_since(started), "broken", failed=True)
+        log.exception("`%s` could not be asked", breaker.name)
+        return None
+    breaker.count(_ms_since(started), "answered")
+    return answer
+
+
+async def timed(work: Awaitable[object]) -> float | None:
+    """Await a probe; gives the milliseconds that it took, None when it failed."""
+    started = time.perf_counter()
+    try:
+        await work
+    except ModelFailed:
+        return None
+    return _ms_since(started)
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

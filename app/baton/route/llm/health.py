@@ -1,0 +1,56 @@
+"""Whether a model's service is there, kept fresh in the background so that no prompt waits for the question. It asks no model."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+import msgspec
+
+from baton.kernel.base.pause import pause
+from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 5.0
+"""How often the service is looked at, in seconds."""
+TIMEOUT_S = 2.0
+
+
+class ModelSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last look found; `up` is None before the first."""
+
+    url: str
+    model: str
+    up: bool | None = None
+    detail: str = ""
+    checked_at: datetime | None = None
+
+
+class ModelHealth:
+    """The health of one service, as this process sees it."""
+
+    def __init__(self, client: ModelClient, endpoint: Endpoint) -> None:
+        self._client = client
+        self._endpoint = endpoint
+        self.seen = ModelSeen(url=endpoint.shown, model=endpoint.model)
+
+    async def check(self) -> None:
+        """Look now; a change is logged once."""
+        detail = ""
+        try:
+            await self._client.alive(self._endpoint, TIMEOUT_S)
+        except ModelFailed as error:
+            detail = str(error)
+        up = not detail
+        if up != self.seen.up:
+            log.log(
+                logging.INFO if up else logging.WARNING,
+                "the model at %s is %s", self._endpoint.shown, "there" if up else f"not there: {detail}",
+            )  # fmt: skip
+        self.seen = msgspec.structs.replace(self.seen, up=up, detail=detail, checked_at=datetime.now(UTC))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look every few seconds until told to stop."""
+        while not stop.is_set():
+            await self.check()
+            await pause(stop, PERIOD_S)

@@ -1,0 +1,23 @@
+"""The first stage: which prompts are not for routing at all, and which ask for automated work. It chooses no agent."""
+
+from baton.engine.routing.skipped import passes
+from baton.engine.routing.workflow import detect
+from baton.route.pipeline.stage import Prompt, Route, StageName, Workflow
+
+_SUBAGENT = "an agent wrote this prompt for its sub-agent"
+
+
+class Detect:
+    """Looks at the prompt's words only."""
+
+    name: StageName = "detect"
+    budget_s = 0.005
+
+    async def run(self, prompt: Prompt, route: Route) -> None:
+        """Say whether the prompt passes, and what workflow it asks for."""
+        passed = _SUBAGENT if prompt.agent_id else passes(prompt.text)
+        if passed:
+            route.passed = route.reason = passed
+            return
+        kind = detect(prompt.text)
+        route.workflow = Workflow(detected=bool(kind), type=kind)

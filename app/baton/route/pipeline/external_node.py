@@ -1,0 +1,85 @@
+"""Asks an external routing node by its URL. Its answer counts only where it names one of the agents that it was asked about.
+
+The node is posted `{"prompt", "session_id", "project", "roster", "agents": [{"name", "description"}]}` and answers
+`{"selected_agent": name or "", "confidence": 0 to 1}`; the prompt comes without its secrets.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from baton.engine.routing.candidates import Candidate
+from baton.engine.text.masking import mask
+from baton.route.llm.breaker import Breaker
+from baton.route.llm.client import ModelClient, ModelFailed
+from baton.route.llm.guarded_call import guarded, timed
+from baton.route.pipeline.stage import Choice, Prompt
+
+NAME = "node"
+"""Its breaker's."""
+_SAMPLE = ({"name": "tester", "description": "writes and repairs tests"},)
+
+
+class _Answer(msgspec.Struct):
+    selected_agent: str
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+
+
+_answer = msgspec.json.Decoder(_Answer)
+
+
+class NodeClient:
+    """Speaks to one node."""
+
+    def __init__(self, client: ModelClient, url: str, key: str, timeout_s: float) -> None:
+        self._client = client
+        self._url = url
+        self._key = key
+        self._timeout_s = timeout_s
+
+    async def ask(self, body: dict[str, Any]) -> Choice:
+        """Have it choose.
+
+        Raises:
+            ModelFailed: there is no answer, or it names nothing that was asked about.
+        """
+        found = await self._client.post(self._url, body, self._key, self._timeout_s)
+        try:
+            answer = _answer.decode(found)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise ModelFailed("garbage", "its answer is none of a routing node") from None
+        if answer.selected_agent and all(answer.selected_agent != agent["name"] for agent in body["agents"]):
+            raise ModelFailed("garbage", "it names an agent that it was not asked about")
+        return Choice(agent=answer.selected_agent, confidence=answer.confidence)
+
+    async def probe(self) -> float | None:
+        """Ask about a sample; gives the milliseconds that it took, None when it failed."""
+        body = {
+            "prompt": "Write tests for the parser",
+            "session_id": "",
+            "project": "",
+            "roster": "",
+            "agents": _SAMPLE,
+        }
+        return await timed(self.ask(body))
+
+
+class ExternalNode:
+    """The second voice of routing, where an operator has one."""
+
+    def __init__(self, node: NodeClient, breaker: Breaker) -> None:
+        self._node = node
+        self._breaker = breaker
+
+    async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
+        """Choose one of the candidates or none of them; None when the node has nothing to say."""
+        if not candidates or not self._breaker.allows:
+            return None
+        body = {
+            "prompt": mask(prompt.text),
+            "session_id": prompt.session_id,
+            "project": prompt.project,
+            "roster": prompt.roster,
+            "agents": [{"name": one.name, "description": one.description} for one in candidates],
+        }
+        return await guarded(self._breaker, self._node.ask(body))

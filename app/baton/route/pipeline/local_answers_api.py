@@ -1,0 +1,60 @@
+"""`/delegation`: the gates of local delegation, each alone. It calls no model and delegates nothing."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.people.dependencies import CallerOf, ServicesOf
+
+router = APIRouter(prefix="/delegation", tags=["delegation"])
+
+_ANSWER = "def test_parse_reads_a_number():\n    assert parse('1') == 1\n    assert parse('0') == 0\n    assert parse('') is None\n"
+_Prompt = Field(max_length=1_000_000, examples=["Write docstrings for the functions in app/parse.py"])
+
+
+class ClassifyBody(BaseModel):
+    """A prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    prompt: str = _Prompt
+
+
+class ClassificationModel(BaseModel):
+    """What a prompt wants, and whether a local model may answer it."""
+
+    intent: Literal["document", "test", "research", "implement", "debug", "refactor", "run", "unknown"]
+    confidence: float = Field(ge=0, le=1)
+    delegatable: bool
+    reason: str
+
+
+class QualityBody(BaseModel):
+    """A local model's answer to a prompt of this intent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    intent: Literal["document", "test", "research"] = Field(examples=["test"])
+    answer: str = Field(max_length=1_000_000, examples=[_ANSWER])
+
+
+class QualityModel(BaseModel):
+    """Whether the answer is good enough, and why not."""
+
+    passed: bool
+    reason: str
+
+
+@router.post("/classify", operation_id="classify_prompt")
+async def classify_prompt(caller: CallerOf, services: ServicesOf, body: ClassifyBody) -> ClassificationModel:
+    """Tell what a prompt wants, and whether a local model would be asked to answer it."""
+    found = services.models.delegation.classify(caller.principal, body.prompt)
+    return ClassificationModel.model_validate(found, from_attributes=True)
+
+
+@router.post("/quality-gate", operation_id="judge_answer")
+async def judge_answer(caller: CallerOf, services: ServicesOf, body: QualityBody) -> QualityModel:
+    """Judge an answer by its length, by a refusal at its beginning, and by what an answer of its intent must hold."""
+    found = services.models.delegation.judge(caller.principal, body.intent, body.answer)
+    return QualityModel.model_validate(found, from_attributes=True)

@@ -1,0 +1,91 @@
+"""Asks a model for one of the scorer's candidates when the scorer is unsure. It cannot name anything else, nor raise."""
+
+import asyncio
+
+from baton.engine.routing.candidates import Candidate
+from baton.engine.routing.model_choice import messages, names, read, response_format, unsure
+from baton.route.llm.breaker import Breaker
+from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
+from baton.route.llm.guarded_call import guarded, timed
+from baton.route.llm.health import ModelHealth
+from baton.route.pipeline.stage import Choice, Prompt
+
+NAME = "model"
+"""Its breaker's."""
+MAX_TOKENS = 64
+"""Enough for any name."""
+_UNKNOWN_FORMAT = frozenset({400, 415, 422})
+"""How services answer that don't know `response_format`."""
+_SAMPLE = (
+    Candidate(name="documenter", score=0.3, why="", description="writes documentation and docstrings"),
+    Candidate(name="tester", score=0.3, why="", description="writes and repairs tests"),
+)
+"""What a probe asks about: as long a question as a real one is short."""
+
+
+class Asker:
+    """Puts the question to one endpoint, constrained by a schema as long as the endpoint takes that."""
+
+    def __init__(self, client: ModelClient, endpoint: Endpoint, timeout_s: float) -> None:
+        self._client = client
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._constrained = True
+
+    async def ask(self, prompt: str, candidates: tuple[Candidate, ...]) -> str:
+        """Give the name that was chosen, "" for none of them.
+
+        Raises:
+            ModelFailed: there is no answer, or it names nothing that was asked about.
+        """
+        allowed = names(candidates)
+        question = messages(prompt, [one for one in candidates if one.name in allowed])
+        until = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            text = await self._answer(question, allowed, until)
+        except ModelFailed as error:
+            if error.status not in _UNKNOWN_FORMAT or not self._constrained:
+                raise
+            self._constrained = False
+            try:
+                text = await self._answer(question, allowed, until)
+            except ModelFailed:
+                self._constrained = True
+                raise
+        said = read(text, allowed)
+        if said is None:
+            raise ModelFailed("garbage", "it names none of the candidates")
+        return said
+
+    async def probe(self) -> float | None:
+        """Ask about a sample; gives the milliseconds that it took, None when it failed."""
+        return await timed(self.ask("Write tests for the parser", _SAMPLE))
+
+    async def _answer(self, question: list[dict[str, str]], allowed: tuple[str, ...], until: float) -> str:
+        reply = await self._client.chat(
+            self._endpoint,
+            question,
+            timeout_s=until - asyncio.get_running_loop().time(),
+            max_tokens=MAX_TOKENS,
+            response_format=response_format(allowed) if self._constrained else None,
+        )
+        return reply.text
+
+
+class ModelTier:
+    """The third voice of routing."""
+
+    def __init__(self, asker: Asker, endpoint: Endpoint, health: ModelHealth, breaker: Breaker) -> None:
+        self._asker = asker
+        self._endpoint = endpoint
+        self._health = health
+        self._breaker = breaker
+
+    async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
+        """Choose one of the candidates or none of them; None when the model has nothing to say."""
+        if not unsure(candidates) or not names(candidates):
+            return None
+        if not self._health.seen.up or not self._breaker.allows:
+            return None
+        said = await guarded(self._breaker, self._asker.ask(prompt.text, candidates))
+        return None if said is None else Choice(agent=said, model=self._endpoint.model)

@@ -1,0 +1,112 @@
+"""Builds from the settings what routing may ask: the node, the model, the local models, each behind its breaker."""
+
+import asyncio
+
+from baton.engine.routing.local_answers import Intent
+from baton.kernel.base.settings import Settings
+from baton.route.llm.breaker import Breaker
+from baton.route.llm.breaker_rules import Limits
+from baton.route.llm.breakers import Breakers
+from baton.route.llm.client import Endpoint, ModelClient
+from baton.route.llm.health import ModelHealth, ModelSeen
+from baton.route.pipeline.external_node import NAME as NODE
+from baton.route.pipeline.external_node import ExternalNode, NodeClient
+from baton.route.pipeline.local_answers import LocalDelegation, LocalModel, Terms, probe
+from baton.route.pipeline.model_choice import NAME as MODEL
+from baton.route.pipeline.model_choice import Asker, ModelTier
+
+LOCAL = "local"
+"""The breaker of the local models, with the intent's name where each has its own."""
+
+
+class Models:
+    """What is switched on and configured; `node` and `model` are None where they are not."""
+
+    def __init__(self, settings: Settings, breakers: Breakers) -> None:
+        self._client = ModelClient()
+        self._breakers = breakers
+        self._limits = Limits(
+            slow_ms=settings.breaker_slow_ms,
+            window=settings.breaker_window,
+            least=settings.breaker_least,
+            open_s=settings.breaker_open_s,
+            wilson=settings.breaker_wilson,
+        )
+        self._health: ModelHealth | None = None
+        self.model = self._model(settings)
+        self.node = self._node(settings)
+        self.delegation = self._delegation(settings)
+
+    @property
+    def seen(self) -> ModelSeen | None:
+        """The model's health; None where routing asks none."""
+        return self._health.seen if self._health else None
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._client.close()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keep the model's health fresh until told to stop."""
+        if self._health is not None:
+            await self._health.run(stop)
+
+    def _model(self, settings: Settings) -> ModelTier | None:
+        if not settings.llm_routing_on:
+            return None
+        endpoint = _endpoint(settings)
+        asker = Asker(self._client, endpoint, settings.llm_routing_timeout_s)
+        self._health = ModelHealth(self._client, endpoint)
+        return ModelTier(asker, endpoint, self._health, self._breakers.make(MODEL, self._limits, asker.probe))
+
+    def _node(self, settings: Settings) -> ExternalNode | None:
+        if not settings.routing_node_on:
+            return None
+        key = settings.routing_node_key.get_secret_value()
+        node = NodeClient(self._client, settings.routing_node_url, key, settings.llm_routing_timeout_s)
+        return ExternalNode(node, self._breakers.make(NODE, self._limits, node.probe))
+
+    def _delegation(self, settings: Settings) -> LocalDelegation:
+        terms = Terms(
+            on=settings.local_delegation_on,
+            threshold=settings.local_delegation_confidence,
+            timeout_s=settings.local_delegation_timeout_s,
+            prices=settings.local_delegation_prices,
+            tokens=dict[Intent, int](settings.local_delegation_tokens.items()),
+            bypass=settings.local_delegation_as == "answer",
+        )
+        return LocalDelegation(self._client, terms, self._local(settings) if terms.on else {})
+
+    def _local(self, settings: Settings) -> dict[Intent, LocalModel]:
+        timeout_s = settings.local_delegation_timeout_s
+        if settings.local_delegation_endpoints:
+            return {
+                intent: self._local_model(
+                    f"{LOCAL}-{intent}",
+                    Endpoint(url=one.url, model=one.model, key=one.key.get_secret_value()),
+                    timeout_s,
+                )
+                for intent, one in settings.local_delegation_endpoints.items()
+            }
+        if not settings.model_url:
+            return {}
+        one = self._local_model(LOCAL, _endpoint(settings), timeout_s)
+        return {"document": one, "test": one, "research": one}
+
+    def _local_model(self, name: str, endpoint: Endpoint, timeout_s: float) -> LocalModel:
+        """Give a model whose calls count as slow only when they time out."""
+        limits = Limits(
+            slow_ms=timeout_s * 1000,
+            window=self._limits.window,
+            least=self._limits.least,
+            open_s=self._limits.open_s,
+            wilson=self._limits.wilson,
+        )
+        return LocalModel(endpoint, self._guard(name, limits, endpoint, timeout_s))
+
+    def _guard(self, name: str, limits: Limits, endpoint: Endpoint, timeout_s: float) -> Breaker:
+        return self._breakers.make(name, limits, lambda: probe(self._client, endpoint, timeout_s))
+
+
+def _endpoint(settings: Settings) -> Endpoint:
+    return Endpoint(url=settings.model_url, model=settings.model_name, key=settings.model_key.get_secret_value())

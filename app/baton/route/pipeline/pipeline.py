@@ -1,0 +1,100 @@
+"""Routes a prompt: runs the stages in their order, each within its budget, and keeps what came of it. It scores nothing.
+
+A stage that is late or breaks is absent and named in `degraded`; the others never wait for it longer than its budget.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from uuid_utils import uuid7
+
+from baton.clients.event import HookEvent
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import BatonError
+from baton.people.permissions import require
+from baton.records.pipeline.counters import Counters
+from baton.route.feedback.traces import RouteTraces, StoredTrace
+from baton.route.pipeline.stage import Prompt, Route, Stage
+from baton.sessions.service import Sessions
+
+log = logging.getLogger(__name__)
+
+WHOLE_S = 12.0
+"""Longest that a prompt's routing may take, in seconds: the hooks wait for 14."""
+
+
+class Routing:
+    """The pipeline: groups of stages one after the other, the stages of a group at the same time."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Stage]],
+        *,
+        sessions: Sessions,
+        traces: RouteTraces,
+        counters: Counters,
+        warm: Callable[[Principal, str], None] | None = None,
+    ) -> None:
+        self._groups = groups
+        self._sessions = sessions
+        self._traces = traces
+        self._counters = counters
+        self._warm = warm
+
+    def expect(self, principal: Principal, project: str) -> None:
+        """Prepare for a caller's prompts in the background: a session of theirs has started."""
+        if self._warm is not None:
+            self._warm(principal, project)
+
+    async def route(self, caller: Caller, event: HookEvent, prompt: Prompt) -> Route:
+        """Route a prompt and keep the outcome; the prompt itself only where the team keeps prompts.
+
+        Raises:
+            BatonError: what the caller asks for cannot be: an unknown roster, one that is no roster.
+            Forbidden: the role may not.
+        """
+        require(caller.principal, "routes.make")
+        route = await self.answer(prompt)
+        self._keep(prompt, route)
+        self._sessions.prompted(caller, event, None if route.passed else route)
+        self._counters.routed(route.tier, route.degraded)
+        return route
+
+    async def answer(self, prompt: Prompt) -> Route:
+        """Run the stages."""
+        route = Route(id=str(uuid7()))
+        until = time.monotonic() + WHOLE_S
+        for group in self._groups:
+            if len(group) == 1:
+                await _run(group[0], prompt, route, until)
+            else:
+                await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
+        return route
+
+    def _keep(self, prompt: Prompt, route: Route) -> None:
+        if route.trace is None:
+            return
+        principal = prompt.principal
+        trace = StoredTrace(
+            principal.user, principal.team, route.selected_agent, route.trace.agents, route.trace.features
+        )
+        self._traces.keep(principal.organisation, route.id, trace)
+
+
+async def _run(stage: Stage, prompt: Prompt, route: Route, until: float) -> None:
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(max(0.0, min(stage.budget_s, until - time.monotonic()))):
+            await stage.run(prompt, route)
+    except TimeoutError:
+        route.degraded.append(stage.name)
+        log.warning("routing's stage `%s` took longer than %.3f s", stage.name, stage.budget_s)
+    except BatonError:
+        raise
+    except Exception:
+        route.degraded.append(stage.name)
+        log.exception("routing's stage `%s` failed", stage.name)
+    route.timings_ms[stage.name] = round((time.perf_counter() - started) * 1000, 3)

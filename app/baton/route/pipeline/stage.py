@@ -1,0 +1,124 @@
+"""What a stage of routing reads and fills, and what every stage is. It runs none: `baton.route.pipeline.pipeline` does."""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.engine.routing.candidates import Candidate, Tier
+
+
+class Inline(msgspec.Struct, frozen=True):
+    """A roster that came with the prompt: its JSON as it was sent, and a name for that content."""
+
+    raw: bytes
+    digest: str
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """One prompt on its way: who sent it, from where, and the name of the roster that was asked for ("" for none).
+
+    `text` is the prompt as the client sent it: any length, any characters, secrets included.
+    """
+
+    text: str
+    principal: Principal
+    client: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    """The sub-agent that it was written for, "" where a person wrote to the agent itself."""
+    project: str = ""
+    roster: str = ""
+    inline: Inline | None = None
+
+
+class Workflow(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the prompt asks for automated work of several steps or agents, and the word that says so."""
+
+    detected: bool = False
+    type: str = ""
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the context, whole or absent. The lowest `priority` goes first when there is no room for all."""
+
+    heading: str
+    text: str
+    priority: int
+
+
+class Delegated(msgspec.Struct, frozen=True, kw_only=True):
+    """What a local model answered in the agent's place. `savings` is in US dollars, `text` is ready to be shown."""
+
+    model: str
+    intent: str
+    confidence: float
+    savings: float
+    reason: str
+    text: str
+    bypass: bool = False
+    """True where the answer itself goes to the person, and the agent is not asked."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node or a model chose among the candidates; `agent` is "" for none of them.
+
+    `confidence` is its own word for how sure it is, from 0 to 1, or None where it says nothing.
+    """
+
+    agent: str
+    confidence: float | None = None
+    model: str = ""
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scorer saw, the best agents first, in case that somebody says what would have been right."""
+
+    agents: list[str]
+    features: list[list[float]]
+
+
+class Chooser(Protocol):
+    """Chooses one of the scorer's candidates, or none of them."""
+
+    async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
+        """Choose. None: it has nothing to say, because it is off, away, too slow or talks nonsense; it never raises."""
+        ...
+
+
+class Route(msgspec.Struct, kw_only=True):
+    """The answer as the stages fill it; each writes its own part, once that is whole.
+
+    `passed` says why the prompt is not routed at all (a slash command, a machine's own prompt), "" where it is.
+    `degraded` names what was absent, `timings_ms` is in milliseconds by the stage's name.
+    """
+
+    id: str
+    passed: str = ""
+    selected_agent: str = ""
+    reason: str = ""
+    confidence: float = 0.0
+    candidates: tuple[Candidate, ...] = ()
+    tier: Tier = "none"
+    workflow: Workflow = Workflow()
+    sections: list[Section] = []
+    delegated: Delegated | None = None
+    additional_context: str = ""
+    timings_ms: dict[str, float] = {}
+    degraded: list[str] = []
+    trace: Trace | None = None
+
+
+StageName = Literal["detect", "enrich", "select", "patterns", "advisories", "delegate", "assemble"]
+
+
+class Stage(Protocol):
+    """One step. A stage that is cancelled at its deadline, or raises, must leave the route as it found it."""
+
+    name: StageName
+    budget_s: float
+    """Longest that it may take, in seconds."""
+
+    async def run(self, prompt: Prompt, route: Route) -> None:
+        """Fill this stage's part of the route."""
+        ...

@@ -1,0 +1,53 @@
+"""Every router of FastAPI's endpoints, in one list. The endpoints of agents are not among them: `baton.main` mounts those."""
+
+from fastapi import APIRouter
+
+from baton import job_routes
+from baton.modes import api as mode
+from baton.modes import list_api
+from baton.operate import health_api, metrics_api, retention_api
+from baton.people import teams_api, tokens_api, users_api
+from baton.policies import api as policies
+from baton.policies import layers_api
+from baton.records.replay import api as replay
+from baton.records.review import audit_api, decisions_api, delegation_share_api, wrong_blocks_api
+from baton.route.feedback import api as route_feedback
+from baton.route.llm import breakers_api
+from baton.route.pipeline import local_answers_api
+from baton.route.rosters import api as rosters
+from baton.route.rosters import push_api
+from baton.sessions import inspection_api
+from baton.sessions.overrides import api as overrides
+from baton.spawn import api as spawn
+from baton.spawn.graphs import api as graphs
+
+ROUTERS: tuple[APIRouter, ...] = tuple(
+    module.router
+    for module in (
+        health_api,
+        metrics_api,
+        mode,
+        decisions_api,
+        policies,
+        layers_api,
+        replay,
+        rosters,
+        push_api,
+        route_feedback,
+        tokens_api,
+        users_api,
+        teams_api,
+        list_api,
+        audit_api,
+        wrong_blocks_api,
+        overrides,
+        inspection_api,
+        retention_api,
+        delegation_share_api,
+        breakers_api,
+        local_answers_api,
+        job_routes,
+        spawn,
+        graphs,
+    )
+)

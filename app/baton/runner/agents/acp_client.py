@@ -1,0 +1,78 @@
+"""What an agent may ask of us over ACP: permissions, and files of its workspace. Terminals are not offered."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acp import RequestError
+from acp.schema import (
+    AllowedOutcome,
+    DeniedOutcome,
+    PermissionOption,
+    ReadTextFileResponse,
+    RequestPermissionResponse,
+    ToolCallUpdate,
+    WriteTextFileResponse,
+)
+
+from baton.runner import files
+from baton.runner.permissions import Permissions, tool_input, tool_name
+
+_TITLE = 1_000
+
+
+class AcpClient:
+    """The client's side of one connection; `take` gets each update as the JSON it came as."""
+
+    def __init__(self, root: Path, permissions: Permissions, take: Callable[[dict[str, Any]], None]) -> None:
+        self._root = root
+        self._permissions = permissions
+        self._take = take
+        self._tools: dict[str, str] = {}
+        self.cancelled = False
+
+    async def session_update(self, update: Any, **_: Any) -> None:
+        """Pass an update on; must not wait, or updates overtake each other."""
+        shown = update.model_dump(mode="json", by_alias=True, exclude_none=True)
+        claude = (shown.get("_meta") or {}).get("claudeCode")
+        if isinstance(claude, dict) and claude.get("toolName") and shown.get("toolCallId"):
+            self._tools[shown["toolCallId"]] = str(claude["toolName"])
+        self._take(shown)
+
+    async def request_permission(
+        self, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
+    ) -> RequestPermissionResponse:
+        """Answer with the option that stands for the answer, for this once where there is such a one."""
+        request = {
+            "title": (tool_call.title or "")[:_TITLE],
+            "kind": tool_call.kind or "other",
+            "tool_name": tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, "")),
+            "tool_input": tool_input(tool_call.raw_input),
+            "options": [{"id": option.option_id, "name": option.name, "kind": option.kind} for option in options],
+        }
+        edited = tool_call.locations or [] if tool_call.kind in {"edit", "delete", "move", "read"} else []
+        allow = await self._permissions.allowed(request, [place.path for place in edited])
+        wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
+        for kind in wanted:
+            for option in options:
+                if option.kind == kind and not self.cancelled:
+                    outcome = AllowedOutcome(outcome="selected", option_id=option.option_id)
+                    return RequestPermissionResponse(outcome=outcome)
+        return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+
+    async def read_text_file(
+        self, path: str, line: int | None = None, limit: int | None = None, **_: Any
+    ) -> ReadTextFileResponse:
+        """Read a file of the workspace."""
+        try:
+            return ReadTextFileResponse(content=files.read(self._root, path, first=line or 1, lines=limit))
+        except (files.Outside, OSError) as error:
+            raise RequestError.invalid_params({"details": str(error)}) from None
+
+    async def write_text_file(self, path: str, content: str, **_: Any) -> WriteTextFileResponse:
+        """Write a file of the workspace."""
+        try:
+            files.write(self._root, path, content)
+        except (files.Outside, OSError) as error:
+            raise RequestError.invalid_params({"details": str(error)}) from None
+        return WriteTextFileResponse()

@@ -1,0 +1,147 @@
+"""Drives `claude -p`, where the ACP adapter is not installed. It cannot ask: what Claude would ask is refused.
+
+Its stream of JSON lines becomes updates in ACP's shape.
+"""
+
+from typing import Any
+
+import msgspec
+
+from baton.runner.agents.driving import AgentError, Task, Tell
+from baton.runner.agents.process import Tree
+from baton.runner.agents.updates import chunk, fitting
+from baton.runner.config import Provider
+from baton.runner.permissions import Permissions
+
+_FLAGS = ("-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
+
+
+class ClaudePrint:
+    """One run of `claude -p`; the prompt goes in by standard input, the thinking budget by the environment."""
+
+    def __init__(self, provider: Provider, task: Task, _permissions: Permissions, tell: Tell) -> None:
+        self._provider = provider
+        self._task = task
+        self._tell = tell
+        self.usage: dict[str, float] = {}
+        self._cancelled = False
+        self._tree: Tree | None = None
+
+    def command(self) -> list[str]:
+        """Give the command line: model, mode, system prompt and the session to go on with, each where asked for."""
+        task = self._task
+        more = {
+            "--model": task.model,
+            "--permission-mode": self._provider.mode,
+            "--append-system-prompt": task.system_prompt,
+            "--resume": task.agent_session,
+            "--mcp-config": _tools(task),
+            "--allowedTools": f"mcp__{task.tools.name}" if task.tools else "",
+        }
+        return [
+            *self._provider.command,
+            *_FLAGS,
+            *(part for flag, value in more.items() if value for part in (flag, value)),
+        ]
+
+    async def work(self, tree: Tree) -> str:
+        """Write the prompt, read the stream to its end."""
+        self._tree = tree
+        tree.stdin.write(self._task.prompt.encode())
+        await tree.stdin.drain()
+        tree.stdin.close()
+        result: dict[str, Any] | None = None
+        async for line in tree.stdout:
+            event = _parsed(line)
+            self._take(event)
+            if event.get("type") == "result":
+                result = event
+        if result is None:
+            if self._cancelled:
+                return "cancelled"
+            raise ConnectionError("it ended without a result")
+        self.usage = _usage(result)
+        if result.get("is_error") and not self._cancelled:
+            raise AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
+        return "cancelled" if self._cancelled else "end_turn"
+
+    async def cancel(self) -> None:
+        """Do what Ctrl-C does."""
+        self._cancelled = True
+        if self._tree:
+            self._tree.interrupt()
+
+    async def close(self) -> None:
+        """Nothing is held besides the pipes."""
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "system" and event.get("subtype") == "init":
+            self._tell("agent.session", {"id": str(event.get("session_id", ""))})
+        for update in _updates(event):
+            for one in fitting(update):
+                self._tell("session.update", {"update": one})
+
+
+def _tools(task: Task) -> str:
+    """Give the agent's tools as `claude` takes them; what is secret comes by the environment, which others cannot read."""
+    if task.tools is None:
+        return ""
+    server = task.tools
+    session = {name: value for name, value in server.env.items() if name == "BATON_SESSION"}
+    servers = {server.name: {"command": server.command, "args": server.args, "env": session}}
+    return msgspec.json.encode({"mcpServers": servers}).decode()
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        event = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Give an object, an empty one for anything else: other lines have texts under the same names."""
+    return value if isinstance(value, dict) else {}
+
+
+def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Turn a line into updates: text as it is generated, tool calls and their results; none for a sub-agent's text."""
+    delta = _object(_object(event.get("event")).get("delta"))
+    if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
+        text = delta.get("text") if delta.get("type") == "text_delta" else None
+        return [chunk(text)] if text else []
+    content = _object(event.get("message")).get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if event.get("type") == "assistant":
+        return [_call(block) for block in blocks if block.get("type") == "tool_use"]
+    if event.get("type") == "user":
+        return [_result(block) for block in blocks if block.get("type") == "tool_result"]
+    return []
+
+
+def _call(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "sessionUpdate": "tool_call", "toolCallId": block.get("id", ""), "title": block.get("name", ""),
+        "status": "in_progress", "rawInput": block.get("input"),
+        "_meta": {"claudeCode": {"toolName": block.get("name", "")}},
+    }  # fmt: skip
+
+
+def _result(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "sessionUpdate": "tool_call_update", "toolCallId": block.get("tool_use_id", ""),
+        "status": "failed" if block.get("is_error") else "completed", "rawOutput": block.get("content"),
+    }  # fmt: skip
+
+
+def _usage(result: dict[str, Any]) -> dict[str, float]:
+    told = _object(result.get("usage"))
+    read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    usage: dict[str, float] = {
+        "input_tokens": sum(int(told.get(name) or 0) for name in read),
+        "output_tokens": int(told.get("output_tokens") or 0),
+    }
+    if isinstance(result.get("total_cost_usd"), int | float):
+        usage["cost_usd"] = float(result["total_cost_usd"])
+    return usage

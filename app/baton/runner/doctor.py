@@ -1,0 +1,84 @@
+"""Looks whether this machine can run jobs: programs, folders, and a trivial prompt to each agent. It mends nothing."""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from baton.runner.agents.driving import AgentError, Task
+from baton.runner.agents.process import Tree
+from baton.runner.agents.updates import text_of
+from baton.runner.config import Provider, RunnerConfig, environment, program
+from baton.runner.job import DRIVERS
+from baton.runner.permissions import Permissions
+from baton.runner.wire import Answered
+
+PROMPT = "Answer with the single word: ready"
+LIMIT_S = 90.0
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at: whether it works, what was found, what mends it."""
+
+    ok: bool
+    what: str
+    fix: str = ""
+
+
+async def examine(config: RunnerConfig, env: Mapping[str, str]) -> list[Finding]:
+    """Look at everything that the file names."""
+    findings = [Finding(ok=True, what=f"workspace `{alias}` is {config.folder(alias)}") for alias in config.workspaces]
+    if not config.workspaces:
+        findings.append(Finding(ok=False, what="no workspace is configured", fix="name one in `runner.yaml`"))
+    if not config.providers:
+        findings.append(Finding(ok=False, what="no provider is configured", fix="switch one on in `runner.yaml`"))
+    if shutil.which("git", path=env.get("PATH")) is None:
+        findings.append(Finding(ok=False, what="git is not installed; jobs with a worktree need it", fix="install git"))
+    return [*findings, *[await _provider(name, one, env) for name, one in config.providers.items()]]
+
+
+async def _provider(name: str, provider: Provider, env: Mapping[str, str]) -> Finding:
+    if program(provider, env) is None:
+        missing = f"`{name}`: `{provider.command[0]}` is not installed"
+        return Finding(ok=False, what=missing, fix=f"install it, or take `{name}` out of `runner.yaml`")
+    with tempfile.TemporaryDirectory(prefix="baton-doctor-") as folder:
+        try:
+            said = await _prompted(provider, Path(folder), env)
+        except TimeoutError:
+            return Finding(ok=False, what=f"`{name}`: no answer within {LIMIT_S:.0f} s", fix=_by_hand(provider))
+        except (AgentError, OSError) as error:
+            return Finding(ok=False, what=f"`{name}`: {error}", fix=_by_hand(provider))
+    return Finding(ok=True, what=f"`{name}` answers: {said.strip()[:60] or '(nothing)'}")
+
+
+async def _prompted(provider: Provider, folder: Path, env: Mapping[str, str]) -> str:
+    said: list[str] = []
+
+    def tell(_kind: str, body: dict[str, Any]) -> None:
+        said.append(text_of(body.get("update") or {}))
+
+    async def refuse(_request: dict[str, Any]) -> Answered:
+        return Answered(answer="deny")
+
+    task = Task(prompt=PROMPT, folder=folder)
+    driver = DRIVERS[provider.driver](provider, task, Permissions(folder, refuse), tell)
+    tree = await Tree.start(driver.command(), cwd=folder, env=environment(env, provider))
+    try:
+        await asyncio.wait_for(driver.work(tree), LIMIT_S)
+    except ConnectionError as error:
+        await tree.exited()
+        raise AgentError("agent_died", tree.last_words or str(error)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            await driver.close()
+        await tree.end()
+    return "".join(said)
+
+
+def _by_hand(provider: Provider) -> str:
+    return f"start `{' '.join(provider.command)}` by hand, and log in where it asks for it"

@@ -1,0 +1,240 @@
+"""One attempt of one job, from its lease to the end that the server has. It leases nothing and reads no configuration."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from baton.runner.agents.acp_driver import AcpDriver
+from baton.runner.agents.claude_print import ClaudePrint
+from baton.runner.agents.driving import AgentError, Driver, Task
+from baton.runner.agents.process import Tree
+from baton.runner.agents.tools import tool_server
+from baton.runner.agents.updates import output_of, text_of
+from baton.runner.config import Provider, RunnerConfig, environment
+from baton.runner.outbox import Outbox, waits
+from baton.runner.permissions import Permissions
+from baton.runner.spool import Spool
+from baton.runner.wire import Answered, Ended, Lease, LeaseLost, NotLetIn, Refused, Server, ServerAway
+from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
+
+DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
+Stop = Literal["cancel", "lost", "stopped", "refused"]
+
+
+class Job:
+    """A job that runs here. `note` says in a few words what it is at, `ended` how it ended."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        config: RunnerConfig,
+        server: Server,
+        worktrees: Worktrees,
+        spools: Path,
+        env: Mapping[str, str],
+    ) -> None:
+        self.lease = lease
+        self.events = 0
+        self.note = "starting"
+        self.started = time.monotonic()
+        self.ended: Ended | None = None
+        self._config = config
+        self._server = server
+        self._worktrees = worktrees
+        self._env = env
+        self._spools = spools
+        self._permissions: Permissions | None = None
+        self._early: list[tuple[str, bool]] = []
+        self._output: list[str] = []
+        self._usage: dict[str, float] = {}
+        self._stop: Stop | None = None
+        self._stopping = asyncio.Event()
+        self._why = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Tell whether the job is another's by now."""
+        return self._stop == "lost"
+
+    def stop(self, how: Stop, why: str = "") -> None:
+        """Cancel the job, or drop it where it is lost; the first cause counts, save that what is lost is lost."""
+        if self._stop is None or how == "lost":
+            self._stop, self._why = how, why
+            self._stopping.set()
+
+    def answer(self, permission: str, *, allow: bool) -> None:
+        """Take a person's word on a permission."""
+        if self._permissions:
+            self._permissions.answer(permission, allow=allow)
+        else:
+            self._early.append((permission, allow))
+
+    async def run(self) -> None:
+        """Run the agent and bring everything to the server; nothing of the agent is left when this is back."""
+        lease = self.lease
+        spool = await asyncio.to_thread(Spool, self._spools, lease.job, lease.attempt, lease.token)
+        outbox = Outbox(
+            self._server, spool, lease.job, lease.attempt, lease.token, lambda: self.stop("cancel", "the server asked")
+        )
+        sending = asyncio.create_task(outbox.run())
+        sending.add_done_callback(self._sent)
+        try:
+            self.ended = await self._ended(outbox)
+            outbox.end(self.ended)
+            self.note = "telling the server"
+            await sending
+        except (LeaseLost, Refused):
+            await self._offer(self.ended)
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    def _sent(self, sending: "asyncio.Task[None]") -> None:
+        if not sending.cancelled() and isinstance(error := sending.exception(), LeaseLost | Refused):
+            self.stop("lost" if isinstance(error, LeaseLost) else "refused", str(error))
+
+    async def _offer(self, ended: Ended | None) -> None:
+        """Bring the end alone: the server keeps that of a lost attempt, too."""
+        if ended:
+            with contextlib.suppress(LeaseLost, Refused, ServerAway):
+                lease = {"attempt": self.lease.attempt, "token": self.lease.token}
+                await self._server.post(self.lease.job, {**lease, "events": [], "finish": ended})
+
+    async def _ended(self, outbox: Outbox) -> Ended:
+        tree: Worktree | None = None
+        try:
+            provider, folder = self._checked()
+            if self.lease.isolation == "worktree":
+                self.note = "making a worktree"
+                tree = await self._worktrees.make(folder, f"{self.lease.job}.{self.lease.attempt}")
+                folder = tree.folder
+            ended = self._told(await self._work(provider, folder, outbox))
+        except AgentError as error:
+            ended = self._failed(error.code, str(error))
+        except NoWorktree as error:
+            ended = self._failed("no_worktree", str(error))
+        except OSError as error:
+            ended = self._failed("cannot_start", str(error))
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a job without an end
+            ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
+        if tree:
+            with contextlib.suppress(NoWorktree):
+                diff, truncated = await self._worktrees.difference(tree)
+                outbox.put("workspace.diff", {"diff": diff, "truncated": truncated})
+            await self._worktrees.done(tree)
+        return ended
+
+    def _checked(self) -> tuple[Provider, Path]:
+        lease, config = self.lease, self._config
+        provider, folder = config.providers.get(lease.provider), config.folder(lease.workspace)
+        if provider is None:
+            raise AgentError("unknown_provider", f"this runner has no provider `{lease.provider}`")
+        if folder is None:
+            raise AgentError("unknown_workspace", f"this runner has no workspace `{lease.workspace}`")
+        if lease.model and provider.models and lease.model not in provider.models:
+            allowed = ", ".join(f"`{model}`" for model in provider.models)
+            raise AgentError(
+                "model_not_allowed", f"`{lease.provider}` may not use `{lease.model}` here; allowed: {allowed}"
+            )
+        return provider, folder
+
+    async def _work(self, provider: Provider, folder: Path, outbox: Outbox) -> str:
+        lease = self.lease
+        self._permissions = Permissions(folder, self._ask)
+        for permission, allow in self._early:
+            self._permissions.answer(permission, allow=allow)
+        task = Task(
+            prompt=lease.prompt,
+            folder=folder,
+            system_prompt=lease.system_prompt or "",
+            model=lease.model or "",
+            agent_session=lease.agent_session or "",
+            thinking_budget=lease.thinking_budget or 0,
+            tools=tool_server(lease, self._env) if lease.agent_type else None,
+        )
+
+        def tell(kind: str, body: dict[str, object]) -> None:
+            self.events += 1
+            update = body.get("update")
+            if isinstance(update, dict):
+                self._output.append(text_of(update))
+                self.note = str(update.get("title") or "") or ("answering" if text_of(update) else self.note)
+            outbox.put(kind, body)
+
+        driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
+        env = environment(self._env, provider, task.thinking_budget) | {"BATON_JOB": lease.job}
+        self.note = f"starting {provider.command[0]}"
+        tree = await Tree.start(driver.command(), cwd=folder, env=env)
+        working = asyncio.create_task(driver.work(tree))
+        try:
+            limit = min(lease.timeout_s, provider.max_timeout_s)
+            await self._until_end(working, driver, limit)
+        finally:
+            with contextlib.suppress(OSError):
+                await driver.close()
+            await tree.end()
+            self._usage = driver.usage
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+        if self._stop:
+            return "cancelled"
+        if working.cancelled():
+            raise AgentError("timeout", f"it had not ended after {limit:g} s")
+        if isinstance(working.exception(), ConnectionError):
+            code = tree.process.returncode
+            raise AgentError("agent_died", f"the agent ended with {code}: {tree.last_words or working.exception()}")
+        return working.result()
+
+    async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float) -> None:
+        """Wait for the work's end, a stop, or the time's end; then give the agent a while to heed the cancel."""
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({working, stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if working.done() or self._stop == "lost":
+                return
+            timed_out = not stopping.done()
+            self.note = "cancelling"
+            await driver.cancel()
+            await asyncio.wait({working}, timeout=self._config.cancel_grace_s)
+            if timed_out and not self._stop:
+                raise AgentError("timeout", f"it had not ended after {limit:g} s")
+        finally:
+            stopping.cancel()
+
+    async def _ask(self, request: dict[str, object]) -> Answered:
+        lease = self.lease
+        body = {"attempt": lease.attempt, "token": lease.token, "request": request}
+        pauses, self.note = waits(), f"asking: {request['title']}"
+        while True:
+            try:
+                return await self._server.ask(lease.job, body)
+            except (ServerAway, NotLetIn):
+                await anext(pauses)
+            except LeaseLost as error:
+                self.stop("lost", str(error))
+                return Answered(answer="deny", reason=str(error))
+            except Refused as error:
+                return Answered(answer="deny", reason=str(error))
+
+    def _told(self, stopped: str) -> Ended:
+        output = output_of(self._output)
+        if self._stop == "refused":
+            return self._failed("events_refused", self._why)
+        if self._stop:
+            error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
+            return Ended(state="cancelled", output=output, usage=self._usage, error=error)
+        if stopped == "end_turn":
+            return Ended(state="completed", output=output, usage=self._usage)
+        if stopped == "cancelled":
+            return Ended(state="cancelled", output=output, usage=self._usage)
+        return self._failed(stopped, f"the agent stopped early: {stopped}")
+
+    def _failed(self, code: str, detail: str) -> Ended:
+        output = output_of(self._output)
+        if self._stop and self._stop != "refused":
+            return Ended(state="cancelled", output=output, usage=self._usage)
+        error = {"code": code, "detail": detail[:4_000]}
+        return Ended(state="failed", output=output, usage=self._usage, error=error)

@@ -1,0 +1,225 @@
+"""The runner: leases jobs by one long poll, runs them, heeds commands, drains. How a job runs is `job.py`'s."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from baton.runner import config as configuration
+from baton.runner.config import RunnerConfig
+from baton.runner.home import Home
+from baton.runner.job import Job
+from baton.runner.outbox import replay, waits
+from baton.runner.progress import Progress
+from baton.runner.spool import left
+from baton.runner.wire import WAIT_S, Command, Lease, Link, Polled, Refused, Server, ServerAway
+from baton.runner.worktrees import Worktrees
+
+VERSION = version("baton")
+FULL_WAIT_S = 1
+"""Longest poll while no slot is free, in seconds: so long a slot that gets free may stay so."""
+_LAST_S = 10.0
+"""How long the ends of jobs may take to reach the server when the runner stops, in seconds."""
+
+
+class Runner:
+    """One runner of one person. `drain` lets running jobs end; a second time it cancels them."""
+
+    def __init__(
+        self, config: RunnerConfig, link: Link, home: Home, env: Mapping[str, str], progress: Progress
+    ) -> None:
+        self._config = config
+        self._home = home
+        self._env = env
+        self._progress = progress
+        self._server = Server(link, home.runner_id)
+        self._worktrees = Worktrees(home.worktrees, keep=config.worktrees.keep, days=config.worktrees.days)
+        self._boot = secrets.token_hex(8)
+        self._jobs: dict[tuple[str, int], Job] = {}
+        self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._acked: list[str] = []
+        self._draining, self._hurrying = asyncio.Event(), asyncio.Event()
+        self._heard = False
+
+    def drain(self) -> None:
+        """Lease nothing more; called again, cancel what runs."""
+        (self._hurrying if self._draining.is_set() else self._draining).set()
+
+    async def run(self) -> None:
+        """Serve until drained.
+
+        Raises:
+            Refused: when the server refuses the first poll: a wrong token, or a server that has no runners.
+        """
+        helpers = [asyncio.create_task(self._tick())]
+        serving = asyncio.create_task(self._serve())
+        asked = asyncio.create_task(self._draining.wait())
+        try:
+            await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+            await self._let_end()
+        finally:
+            for task in (*helpers, serving, asked, *self._running.values()):
+                task.cancel()
+            await asyncio.gather(*helpers, serving, asked, *self._running.values(), return_exceptions=True)
+            await self._goodbye()
+            await self._server.close()
+
+    async def _serve(self) -> None:
+        await self._worktrees.tidy()
+        for path, kept in left(self._home.spools):
+            if kept is not None:
+                self._progress.say(f"{kept.job[:12]} of an earlier run: sending what it said")
+                self._progress.say(f"{kept.job[:12]} of an earlier run {await replay(self._server, kept)}")
+            path.unlink(missing_ok=True)
+        pauses, trouble = waits(), ""
+        while True:
+            try:
+                polled = await self._poll()
+            except (ServerAway, Refused) as error:
+                if isinstance(error, Refused) and not self._heard:
+                    raise
+                if str(error) != trouble:
+                    trouble = str(error)
+                    self._progress.say(f"{trouble}; trying again")
+                await anext(pauses)
+                continue
+            pauses, trouble = waits(), ""
+            if polled:
+                self._take(polled)
+
+    async def _poll(self) -> Polled | None:
+        """Poll once; None where a drain began meanwhile.
+
+        Only then is a poll given up: one that still waits at the server would take its list of jobs for the newest, and
+        have what was leased since run again.
+        """
+        slots, acked = self._slots(), list(self._acked)
+        polling = asyncio.create_task(self._server.poll(self._body(slots, self._wait_s(slots))))
+        waiting = {polling} if self._draining.is_set() else {polling, asyncio.create_task(self._draining.wait())}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if not polling.done():
+                return None
+            polled = polling.result()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+        self._acked = [one for one in self._acked if one not in acked]
+        if not self._heard:
+            self._heard = True
+            self._progress.say(f"runner {self._home.runner_id} serves {self._server.url}: {self._summary()}")
+        return polled
+
+    def _wait_s(self, slots: int) -> int:
+        """Tell how long to wait for news: not at all at first, as the person wants to see that the server answers."""
+        return 0 if not self._heard else WAIT_S if slots else FULL_WAIT_S
+
+    def _slots(self) -> int:
+        return 0 if self._draining.is_set() else max(self._config.slots - len(self._running), 0)
+
+    def _providers(self) -> list[str]:
+        return [name for name, one in self._config.providers.items() if configuration.program(one, self._env)]
+
+    def _summary(self) -> str:
+        return (
+            f"{', '.join(self._providers()) or 'no provider'} in {', '.join(self._config.workspaces) or 'no workspace'}"
+        )
+
+    def _body(self, slots: int, wait_s: int) -> dict[str, Any]:
+        held = [job.lease for job in self._jobs.values() if not job.is_lost]
+        return {
+            "boot_id": self._boot,
+            "name": self._config.name or self._home.host,
+            "version": VERSION,
+            "slots": slots,
+            "wait_s": wait_s,
+            "shared": self._config.share,
+            "providers": self._providers(),
+            "workspaces": list(self._config.workspaces),
+            "active": [{"job": one.job, "attempt": one.attempt, "token": one.token} for one in held],
+            "acked_commands": list(self._acked),
+        }
+
+    def _take(self, polled: Polled) -> None:
+        for lease in polled.jobs:
+            self._begin(lease)
+        for command in polled.commands:
+            self._obey(command)
+            if command.id not in self._acked:
+                self._acked.append(command.id)
+        for (name, _), job in self._jobs.items():
+            if name in polled.lost:
+                job.stop("lost", "the server gave it up")
+
+    def _begin(self, lease: Lease) -> None:
+        if not lease.workspace:
+            lease = msgspec.structs.replace(lease, workspace=next(iter(self._config.workspaces), ""))
+        key = (lease.job, lease.attempt)
+        if key in self._jobs:
+            return
+        job = Job(lease, self._config, self._server, self._worktrees, self._home.spools, self._env)
+        self._jobs[key] = job
+        self._running[key] = asyncio.create_task(self._run(key, job))
+
+    async def _run(self, key: tuple[str, int], job: Job) -> None:
+        lease = job.lease
+        self._progress.say(f"{lease.job[:12]} begins: {lease.provider} in {lease.workspace}")
+        try:
+            await job.run()
+            self._progress.say(f"{lease.job[:12]} {_outcome(job)} after {int(time.monotonic() - job.started)} s")
+        except OSError as error:  # the disk is full, the spool cannot be written
+            self._progress.say(f"{lease.job[:12]} was given up: {error}")
+        finally:
+            del self._jobs[key], self._running[key]
+
+    def _obey(self, command: Command) -> None:
+        for (name, attempt), job in self._jobs.items():
+            if name != command.job or (command.attempt and command.attempt != attempt):
+                continue
+            if command.kind == "permission":
+                allow = command.body.get("answer") == "allow"
+                job.answer(str(command.body.get("permission", "")), allow=allow)
+            elif command.kind == "cancel":
+                job.stop("cancel", "the server asked")
+
+    async def _let_end(self) -> None:
+        """Wait for the running jobs, then cancel them, then give their ends a while to arrive."""
+        if self._running:
+            self._progress.say(f"stopping: {len(self._running)} jobs may end within {self._config.drain_s:g} s")
+        hurrying = asyncio.create_task(self._hurrying.wait())
+        end = time.monotonic() + self._config.drain_s
+        while self._running and not hurrying.done() and (rest := end - time.monotonic()) > 0:
+            await asyncio.wait({*self._running.values(), hurrying}, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+        hurrying.cancel()
+        for job in self._jobs.values():
+            job.stop("stopped")
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=self._config.cancel_grace_s + _LAST_S)
+
+    async def _goodbye(self) -> None:
+        """Say that nothing runs here any more, so that nobody waits for a lease to run out."""
+        if self._heard:
+            with contextlib.suppress(ServerAway, Refused, TimeoutError):
+                await asyncio.wait_for(self._server.poll(self._body(0, 0)), 2)
+
+    async def _tick(self) -> None:
+        while True:
+            self._progress.show(self._jobs.values())
+            await asyncio.sleep(1)
+
+
+def _outcome(job: Job) -> str:
+    if job.is_lost:
+        return "is another's by now"
+    if job.ended is None:
+        return "ended"
+    error = job.ended.error
+    return f"{job.ended.state} ({error['code']}: {error['detail']})" if error else job.ended.state

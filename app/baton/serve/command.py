@@ -1,0 +1,95 @@
+"""`baton serve`: the server in the foreground, until Ctrl-C. It configures nothing: `baton.kernel.base.settings` reads that."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+
+import typer
+
+from baton.kernel.base.settings import Settings, unknown_variables
+from baton.serve.server_settings import server_settings
+
+BACKLOG = 2_048
+
+
+def serve() -> None:
+    """Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override) until Ctrl-C."""
+    settings = _settings()
+    for problem in unknown_variables(os.environ):
+        print(f"baton: {problem}", file=sys.stderr)
+    listener = _listen(settings)
+    from baton.kernel.base import logs  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
+    from baton.kernel.http.server import run  # noqa: PLC0415
+    from baton.main import create_app  # noqa: PLC0415
+    from baton.serve.workers import supervise  # noqa: PLC0415
+
+    logs.configure(settings.log_level, settings.log_format)
+    port = listener.getsockname()[1]
+    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
+    note = settings.home / "server.json"
+
+    def tell() -> None:
+        note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+        print(
+            f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project.",
+            flush=True,
+        )
+
+    if settings.workers > 1:
+        status = asyncio.run(supervise(settings, listener, tell))
+        note.unlink(missing_ok=True)
+        raise typer.Exit(status)
+    try:
+        started = run(settings, create_app(settings, on_ready=tell), listener)
+    except KeyboardInterrupt:
+        print("Baton has stopped; every record is kept.")
+        started = True
+    if not started:
+        raise typer.Exit(1)
+    note.unlink(missing_ok=True)
+
+
+def _settings() -> Settings:
+    settings = server_settings()
+    refusal = _refusal(settings)
+    if refusal:
+        print(f"baton: {refusal}", file=sys.stderr)
+        raise typer.Exit(2)
+    return settings
+
+
+def _refusal(settings: Settings) -> str:
+    """Say why the server must not run with these settings, and what mends it."""
+    if settings.auth_on:
+        return ""
+    if not settings.on_loopback:
+        return (
+            f"`BATON_HOST` is `{settings.host}`, but with `BATON_AUTH=off` the server answers anybody who reaches it;"
+            " leave `BATON_AUTH` out (a first admin token is shown at the start, BATON_ALLOWED_HOSTS names the hosts"
+            " that clients use), or bind to `127.0.0.1`, `::1` or `localhost`"
+        )
+    if settings.database_url:
+        return (
+            "`BATON_AUTH` is `off`, but `BATON_DATABASE_URL` names a shared database; leave one of the two out: without"
+            " tokens the server takes everybody's word for who they are"
+        )
+    return ""
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        print(
+            f"baton: cannot listen on {settings.host}:{settings.port}: {(error.strerror or str(error)).lower()}."
+            " Set PORT to another one, or `baton status` shows whether a Baton runs there already.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1) from None
+    listener.listen(BACKLOG)
+    return listener

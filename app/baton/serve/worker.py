@@ -1,0 +1,56 @@
+"""One of several processes that answer: `python -m baton.serve.worker`, an order on stdin. `baton.serve.workers` starts it.
+
+It leaves once its standard input ends.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+import msgspec
+
+from baton.kernel.base.logs import configure
+from baton.kernel.base.settings import Settings
+from baton.kernel.http.server import run
+from baton.main import create_app
+
+READY = b"ready\n"
+"""What it says once it takes calls."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What it shares with the others: Redis's address, and the listening socket by its descriptor."""
+
+    redis_url: str
+    listener: int
+
+
+def main() -> None:
+    """Take the order and serve; settings come from the environment, as the supervisor's do."""
+    line = sys.stdin.buffer.readline()
+    if not line:  # the supervisor is gone already
+        return
+    order = msgspec.json.decode(line, type=Order)
+    settings = Settings()
+    configure(settings.log_level, settings.log_format)
+
+    def ready() -> None:
+        loop, stdin = asyncio.get_running_loop(), sys.stdin.fileno()
+
+        def leave() -> None:
+            loop.remove_reader(stdin)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        loop.add_reader(stdin, leave)
+        sys.stdout.buffer.write(READY)
+        sys.stdout.buffer.flush()
+
+    app = create_app(settings, on_ready=ready, redis_url=order.redis_url)
+    if not run(settings, app, socket.socket(fileno=order.listener)):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

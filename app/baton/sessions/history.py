@@ -1,0 +1,224 @@
+"""What a session has done so far, in Redis: look-ups, retries, background tasks, recent edits. It judges nothing."""
+
+import asyncio
+import json
+import time
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.edited_paths import edited_paths
+from baton.engine.call.principal import Principal
+from baton.kernel.base.call_rate import UNLIMITED, CallRate, rate_key
+from baton.kernel.base.sql import storable
+from baton.kernel.redis.client import Redis, Script
+from baton.records.pipeline.stream import ANSWER_S
+
+KEPT = 50
+"""Tool names kept per session and agent."""
+LONGEST_NAME = 256
+"""Characters of a tool's name that are kept."""
+RETRY_S = ANSWER_S
+"""How long a tool_use_id is remembered, in seconds."""
+EDIT_S = 600
+"""How long an edit counts as recent, in seconds."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Prior(msgspec.Struct, frozen=True, kw_only=True):
+    """What stood before a call.
+
+    `prior` holds the tool names of this session and agent, oldest first. `decision_id` is the first one that this
+    call was given; with `retry` it came before, and `answer` is what it got then, where that was kept.
+    `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
+    session's project and root as noted at its start, "" where unknown. `wait_ms` is how long the user has to wait
+    before they may make calls again; such a call is not appended.
+    """
+
+    prior: tuple[str, ...]
+    decision_id: str
+    answer: bytes | None = None
+    retry: bool = False
+    background_running: int = 0
+    other_editor: str = ""
+    place: tuple[str, str] = ("", "")
+    wait_ms: int = 0
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """What Redis holds of a session: tool names by agent, oldest first (`main`, or a digest for a sub-agent)."""
+
+    calls: dict[str, list[str]] = {}
+    background_running: int = 0
+    project: str = ""
+    root: str = ""
+
+
+def digest(*parts: str) -> bytes:
+    """Name what belongs to these parts, whatever characters and lengths they have: 32 hexadecimal digits."""
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return blake2b(text.encode(), digest_size=16).hexdigest().encode()
+
+
+class History:
+    """Each session's recent past. Every key carries organisation, user and session, and has a lifetime.
+
+    All methods raise `RedisUnavailable`. Answers are kept by whoever records the call, under `answer_key`.
+    """
+
+    def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
+        self._redis = redis
+        self._ttl_s = ttl_s
+        self._begin = Script.read(
+            Path(__file__).with_name("history.lua"),
+            most=KEPT,
+            lifetime_s=ttl_s,
+            retry_s=RETRY_S,
+            interval_ms=rate.interval,
+            tolerance_ms=rate.tolerance,
+        )
+
+    async def begin(
+        self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"", *, editors: bool = True
+    ) -> Prior:
+        """Read what stood before the call and append the call, in one trip; a retry appends nothing.
+
+        `name` is what `name_of_call` gives for the call, for a caller that has it already. Without `editors` nobody
+        is looked for who has edited the call's file, and `other_editor` is "".
+        """
+        session = _session(principal, call.session_id)
+        keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
+        if call.tool_use_id:
+            name = name or name_of_call(call)
+            keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
+        keys.append(rate_key(principal.organisation, principal.user))
+        tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
+        agent = digest(call.agent_id) if call.agent_id else b"main"
+        # Queued ahead of the script: all leave in one write.
+        edits = self._ask_for_editors(principal, call) if editors else []
+        begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id))
+        names, first_id, answer, retry, background, project, root, wait_ms = begun
+        return Prior(
+            prior=tuple(names.decode().split("\n")[:-1]),
+            decision_id=first_id.decode(),
+            answer=answer,
+            retry=bool(retry),
+            background_running=background,
+            other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
+            place=((project or b"").decode(), (root or b"").decode()),
+            wait_ms=wait_ms,
+        )
+
+    def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:
+        keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]
+        return [self._redis.submit(b"HGETALL", key) for key in keys]
+
+    async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
+        """Note the session's project and root, for calls that do not say them."""
+        key = b"baton:place:" + _session(principal, session_id)
+        await self._redis.pipeline([(b"HSET", key, "project", project, "root", root), (b"EXPIRE", key, self._ttl_s)])
+
+    async def started(self, principal: Principal, session_id: str, task: str) -> None:
+        """Note that a background task of the session runs; noting it twice counts once."""
+        key = b"baton:background:" + _session(principal, session_id)
+        await self._redis.pipeline([(b"SADD", key, digest(task)), (b"EXPIRE", key, self._ttl_s)])
+
+    async def ended(self, principal: Principal, session_id: str, task: str) -> None:
+        """Note that a background task of the session ended."""
+        await self._redis.call(b"SREM", b"baton:background:" + _session(principal, session_id), digest(task))
+
+    async def note_edit(self, principal: Principal, project: str, path: str, session_id: str) -> None:
+        """Note that the session has edited a file of the project, for ten minutes."""
+        session = _session(principal, session_id)
+        edits, edited = _edits_key(principal, project, path), b"baton:edited:" + session
+        await self._redis.pipeline(
+            [
+                (b"HSET", edits, session, f"{time.time():.3f} {session_id[:LONGEST_NAME]}"),
+                (b"EXPIRE", edits, EDIT_S),
+                (b"SADD", edited, edits),
+                (b"EXPIRE", edited, EDIT_S),
+            ],
+        )
+
+    async def look(self, principal: Principal, session_id: str) -> Past:
+        """Read what is known of a session, and leave it as it is."""
+        session = _session(principal, session_id)
+        flat, background, place = await self._redis.pipeline(
+            [
+                (b"HGETALL", b"baton:calls:" + session),
+                (b"SCARD", b"baton:background:" + session),
+                (b"HMGET", b"baton:place:" + session, "project", "root"),
+            ]
+        )
+        return Past(
+            calls={
+                agent.decode(): names.decode().split("\n")[:-1]
+                for agent, names in zip(flat[::2], flat[1::2], strict=True)
+            },
+            background_running=background,
+            project=(place[0] or b"").decode(),
+            root=(place[1] or b"").decode(),
+        )
+
+    async def reset(self, principal: Principal, session_id: str) -> None:
+        """Forget the session's calls, all agents' (its context was cleared or compacted)."""
+        await self._redis.call(b"DEL", b"baton:calls:" + _session(principal, session_id))
+
+    async def end(self, principal: Principal, session_id: str) -> None:
+        """Forget the session: its calls, its background tasks, and that it edits anything."""
+        session = _session(principal, session_id)
+        edited = b"baton:edited:" + session
+        edits = await self._redis.call(b"SMEMBERS", edited)
+        await self._redis.pipeline(
+            [
+                (b"DEL", edited, *(b"baton:%b:%b" % (kind, session) for kind in (b"calls", b"background", b"place"))),
+                *((b"HDEL", key, session) for key in edits),
+            ],
+        )
+
+
+def answer_key(principal: Principal, call: ToolCall, name: bytes) -> bytes:
+    """Give the key that `begin` looks for a call's answer under; `name` is what `name_of_call` gives for it."""
+    return _answer_key(_session(principal, call.session_id), name)
+
+
+def name_of_call(call: ToolCall) -> bytes:
+    """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
+    try:
+        content = _encode((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input))
+    except UnicodeEncodeError:  # half a surrogate pair
+        content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input)).encode()
+    return blake2b(content, digest_size=16).hexdigest().encode()
+
+
+def _session(principal: Principal, session_id: str) -> bytes:
+    """Name a session of one user of one organisation, as a hash tag: its keys lie together in a cluster."""
+    return _tag(principal.organisation, principal.user, session_id)
+
+
+@lru_cache(maxsize=4_096)
+def _tag(organisation: str, user: str, session_id: str) -> bytes:
+    return b"{%b}" % digest(organisation, user, session_id)
+
+
+def _answer_key(session: bytes, name: bytes) -> bytes:
+    return b"baton:answer:%b:%b" % (session, name)
+
+
+def _edits_key(principal: Principal, project: str, path: str) -> bytes:
+    return b"baton:edits:{%b}" % digest(principal.organisation, project, path)
+
+
+def _other_editor(replies: list[list[bytes]], session: bytes) -> str:
+    """Find the latest recent edit by another session; Redis gives each file's editors as a flat list."""
+    latest, editor = time.time() - EDIT_S, ""
+    for flat in replies:
+        for member, note in zip(flat[::2], flat[1::2], strict=True):
+            at, _, session_id = note.partition(b" ")
+            if member != session and float(at) > latest:
+                latest, editor = float(at), session_id.decode()
+    return editor

@@ -1,0 +1,109 @@
+"""`/sessions`: what sessions there were, one in full, its look-ups reset. It decides no call."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import AwareDatetime, BaseModel
+
+from baton.kernel.http.bodies_to_split import ModeModel
+from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.rate_limits import ADMIN, EXPENSIVE
+from baton.records.review.delegation_share_store import After, Group
+from baton.sessions.inspection import SessionFilter
+from baton.sessions.overrides.api import OverrideModel
+
+router = APIRouter(tags=["sessions"])
+SessionId = Annotated[str, Path(max_length=1_024)]
+
+
+class SessionModel(BaseModel):
+    """A session as its recorded calls show it."""
+
+    session_id: str
+    user: str
+    team: str
+    client: str
+    project: str
+    first_at: datetime
+    last_at: datetime
+    calls: int
+    blocked: int
+    asked: int
+    overridden: int
+
+    @classmethod
+    def of(cls, group: Group) -> "SessionModel":
+        """Show a session as the API does."""
+        return cls.model_validate(group, from_attributes=True)
+
+
+class SessionPage(BaseModel):
+    """A page of sessions, that of the newest call first; `next_cursor` is absent on the last one."""
+
+    items: list[SessionModel]
+    next_cursor: str | None = None
+
+
+class PastModel(BaseModel):
+    """What rules about a session's past go by: tool names by agent, oldest first, and background tasks."""
+
+    calls: dict[str, list[str]]
+    background_running: int
+    project: str
+    root: str
+
+
+class InspectedModel(SessionModel):
+    """A session in full; `past` is absent while Redis is away."""
+
+    mode: ModeModel
+    past: PastModel | None = None
+    overrides: list[OverrideModel]
+
+
+@router.get("/sessions", operation_id="list_sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+async def list_sessions(
+    caller: CallerOf,
+    services: ServicesOf,
+    user: Text = "",
+    team: Text = "",
+    project: Text = "",
+    client: Text = "",
+    since: AwareDatetime | None = None,
+    until: AwareDatetime | None = None,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> SessionPage:
+    """List sessions by their recorded calls; without `since`, those of the last seven days."""
+    place = After(*after(cursor, 2))
+    wanted = SessionFilter(user=user, team=team, project=project, client=client, since=since, until=until)
+    found = await services.session_admin.find(caller.principal, wanted, after=place, limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
+    return SessionPage(items=[SessionModel.of(group) for group in items], next_cursor=next_cursor)
+
+
+@router.get("/sessions/{session_id}", operation_id="get_session", response_model_exclude_none=True)
+async def get_session(caller: CallerOf, services: ServicesOf, session_id: SessionId, user: Text = "") -> InspectedModel:
+    """Show one session: its mode with the chain of settings, its look-ups, background tasks, place and overrides."""
+    found = await services.session_admin.inspect(caller.principal, session_id, user)
+    return InspectedModel(
+        **SessionModel.of(found.seen).model_dump(),
+        mode=ModeModel.of(found.mode),
+        past=None if found.past is None else PastModel.model_validate(found.past, from_attributes=True),
+        overrides=[OverrideModel.model_validate(one, from_attributes=True) for one in found.overrides],
+    )
+
+
+@router.post("/sessions/{session_id}/reset", operation_id="reset_session", status_code=204, dependencies=[ADMIN])
+async def reset_session(
+    caller: CallerOf,
+    services: ServicesOf,
+    session_id: SessionId,
+    user: Text = "",
+    reason: Annotated[str, Query(max_length=1_000)] = "",
+) -> Response:
+    """Forget a session's look-ups, so that its next one counts as the first; its decisions stay."""
+    await services.session_admin.reset(caller.principal, session_id, user, reason)
+    return Response(status_code=204)

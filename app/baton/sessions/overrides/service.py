@@ -1,0 +1,205 @@
+"""Rules lifted for one session for a while: made, listed, ended; looked up in memory. It judges no call."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+
+import msgspec
+from uuid_utils import uuid7
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import EVERY
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.modes.service import Modes
+from baton.people.permissions import covers, require
+from baton.people.reach import whose
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.records.review.delegation_share_store import Group, Wanted, delegation
+from baton.sessions.overrides import store
+from baton.sessions.overrides.store import Override
+
+KIND = "overrides"
+LONGEST_MINUTES = 480
+_AWAY = "overrides cannot be changed now; nothing was changed, try again"
+_NONE: frozenset[str] = frozenset()
+_RECENT = timedelta(days=7)
+
+
+class Overrides:
+    """All overrides of the organisation that have not ended."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        users: Users,
+        policies: Policies,
+        modes: Modes,
+        *,
+        organisation: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._users = users
+        self._policies = policies
+        self._modes = modes
+        self._organisation = organisation
+        self._now = now
+        self._known: dict[str, Override] = {}
+        self._by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
+        changes.on(KIND, self.load)
+
+    async def load(self) -> None:
+        """Read what has not ended from SQL. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
+
+    def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
+        """Name the rules that have no effect on a session now."""
+        if not self._by_session:
+            return _NONE
+        found = self._by_session.get((principal.user, session_id))
+        if found is None:
+            return _NONE
+        now = self._now()
+        return frozenset(one.rule for one in found if one.expires_at > now)
+
+    def find(self, principal: Principal, *, session_id: str = "", user: str = "") -> list[Override]:
+        """List the overrides that a principal may see, the newest first. Raises Forbidden."""
+        require(principal, "overrides.read")
+        now = self._now()
+        return [
+            one
+            for one in sorted(self._known.values(), key=lambda one: one.id, reverse=True)
+            if one.expires_at > now
+            and session_id in {"", one.session_id}
+            and user in {"", one.user}
+            and self._covers(principal, "overrides.read", one.user)
+        ]
+
+    async def make(
+        self, principal: Principal, *, session_id: str, user: str, rule: str, reason: str, minutes: int
+    ) -> Override:
+        """Lift a rule for a session; without `user` it is whoever's calls of that session are recorded.
+
+        Raises:
+            Forbidden: the role may not, or not for this rule.
+            Invalid: there is no such rule, or the user must be named.
+            NotFound: the session is nobody's whom the principal may do this for.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "overrides.write")
+        try:
+            seen = await self._seen(principal, session_id)
+            user = user or _user_of(seen, session_id)
+            if not self._covers(principal, "overrides.write", user):
+                raise NotFound(f"there is no session `{session_id}` of `{user}`")
+            await self._check_rule(principal, user, next((one for one in seen if one.user == user), None), rule)
+            now = self._now()
+            override = Override(
+                id=str(uuid7()),
+                session_id=session_id,
+                user=user,
+                rule=rule,
+                reason=reason,
+                created_by=principal.user,
+                created_at=now,
+                expires_at=now + timedelta(minutes=minutes),
+            )
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
+                await store.add(connection, self._organisation, override)
+                await audit_store.add(
+                    connection,
+                    principal,
+                    action="override.make",
+                    kind="override",
+                    object=override.id,
+                    after=msgspec.to_builtins(override),
+                    reason=reason,
+                )
+                await numbers.raise_number(connection, self._organisation, KIND)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._keep(self._known | {override.id: override})
+        self._changes.announce(KIND)
+        return override
+
+    async def end(self, principal: Principal, override_id: str, reason: str = "") -> None:
+        """End an override before its time.
+
+        Raises:
+            Forbidden: the role may not.
+            NotFound: there is none that the principal may end.
+            StoreUnavailable: the database is away; nothing was changed.
+        """
+        require(principal, "overrides.write")
+        override = self._known.get(override_id)
+        if override is None or not self._covers(principal, "overrides.write", override.user):
+            raise NotFound(f"there is no override `{override_id}`")
+        try:
+            async with self._changes.turn(KIND), self._database.transaction() as connection:
+                if await store.remove(connection, self._organisation, override_id):
+                    await audit_store.add(
+                        connection,
+                        principal,
+                        action="override.end",
+                        kind="override",
+                        object=override_id,
+                        before=msgspec.to_builtins(override),
+                        reason=reason,
+                    )
+                await numbers.raise_number(connection, self._organisation, KIND)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        self._keep({key: one for key, one in self._known.items() if key != override_id})
+        self._changes.announce(KIND)
+
+    async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
+        """Refuse a rule that is none in the session's set, and one that this principal may not lift there."""
+        if rule == EVERY:
+            if self._modes.locked and principal.role != "admin":
+                raise Forbidden(f"the organisation locked the mode's level; only an `admin` may lift `{EVERY}`")
+            return
+        team = self._users.team_of(user) or (seen.team if seen else "")
+        whom = Principal(organisation=principal.organisation, team=team, user=user)
+        active = (await self._policies.prepare(whom, seen.project if seen else "", wait_s=None)).policies
+        found = next((one for one in active.rules if one.id == rule), None)
+        if found is None:
+            near = get_close_matches(rule, [one.id for one in active.rules], n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else f"; `{EVERY}` is every rule that the mode switches"
+            raise Invalid("rule", f"is `{rule}`, which no rule of `{user}` is called{hint}")
+        if rule in active.config.locked:
+            raise Forbidden(f"rule `{rule}` is locked by the organisation; no override lifts it")
+        if not found.modes and principal.role != "admin":
+            raise Forbidden(f"rule `{rule}` is a guardrail, which only an `admin` may lift")
+
+    async def _seen(self, principal: Principal, session_id: str) -> list[Group]:
+        """Give what is recorded of a session that the principal may see, by user."""
+        recent = Wanted(since=self._now() - _RECENT, session_id=session_id)
+        return await delegation(
+            self._database, self._organisation, whose(principal, "overrides.write"), recent, "session", agent_tools=()
+        )
+
+    def _covers(self, principal: Principal, action: str, user: str) -> bool:
+        return covers(principal, action, user=user, team=self._users.team_of(user))
+
+    def _keep(self, known: dict[str, Override]) -> None:
+        by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
+        for one in known.values():
+            key = (one.user, one.session_id)
+            by_session[key] = (*by_session.get(key, ()), one)
+        self._known, self._by_session = known, by_session
+
+
+def _user_of(seen: list[Group], session_id: str) -> str:
+    users = {group.user for group in seen}
+    if len(users) == 1:
+        return users.pop()
+    if users:
+        raise Invalid("user", f"is missing; several run a session `{session_id}`", sorted(users))
+    raise Invalid("user", f"is missing; no call of a session `{session_id}` that you may see is recorded")

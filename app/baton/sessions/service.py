@@ -1,0 +1,227 @@
+"""The life of an agent's session: its start, its tool calls' ends, its end. It does not decide calls."""
+
+import asyncio
+from collections import OrderedDict
+
+import msgspec
+
+from baton.clients.event import HookEvent
+from baton.delegate.runners.exemption import DelegatedSessions
+from baton.engine.call.call import ToolCall
+from baton.engine.call.edited_paths import edited_paths
+from baton.engine.call.modes import Mode
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.sql import storable
+from baton.kernel.redis.client import RedisUnavailable
+from baton.modes.briefing import directives
+from baton.modes.service import Modes
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.records.pipeline.building import event_record
+from baton.records.pipeline.recorder import Recorder
+from baton.route.pipeline.stage import Route
+from baton.sessions.history import History
+
+REMEMBERED = 20_000
+"""Sessions whose project a process remembers for calls that do not say it."""
+MODE_BUDGET_S = 1.0
+"""Longest that a starting session waits for the database to switch the mode, in seconds."""
+
+_FORGETTING_SOURCES = {"clear", "compact"}
+_EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
+_STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
+_TASK_NAMES = ("shell_id", "task_id", "bash_id")
+_Key = tuple[str, str, str]
+
+
+class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a starting session is told: the mode, the directives while it is on, a word to the person."""
+
+    mode: Mode
+    context: str = ""
+    notice: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+class Sessions:
+    """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
+
+    def __init__(
+        self,
+        *,
+        modes: Modes,
+        history: History,
+        recorder: Recorder,
+        policies: Policies,
+        users: Users,
+        delegated: DelegatedSessions,
+    ) -> None:
+        self._modes = modes
+        self._history = history
+        self._recorder = recorder
+        self._policies = policies
+        self._users = users
+        self._delegated = delegated
+        self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
+
+    async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
+        """Begin (or go on with) a session: note its project, let work items and jobs switch the mode, direct it."""
+        project = caller.project or caller.root or event.cwd
+        degraded: list[str] = []
+        try:
+            await self._remember(caller.principal, event.session_id, project, caller.root or event.cwd)
+            if event.source in _FORGETTING_SOURCES:
+                await self._history.reset(caller.principal, event.session_id)
+        except RedisUnavailable:
+            degraded.append("history")
+        if caller.work_items is not None and not caller.disabled:
+            degraded += await self._follow(caller.principal, project, caller.work_items)
+        if caller.job and not caller.disabled:
+            degraded += await self._let_work(caller.principal, caller.job, event.session_id)
+        mode = self._modes.effective(caller.principal, project, event.session_id)
+        if caller.disabled:
+            revision = self._policies.active.revision
+            self._recorder.put(event_record(caller, event, project, mode, revision))
+            notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
+            return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
+        return SessionStarted(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
+
+    async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Forget a session's state; its decisions stay. Tell what was unavailable."""
+        self._places.pop(_key(caller.principal, event.session_id), None)
+        try:
+            await self._history.end(caller.principal, event.session_id)
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    async def tool_used(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Note what a finished call changed: edited files, background tasks. Tell what was unavailable."""
+        principal, session_id = caller.principal, event.session_id
+        if not session_id:
+            return ()
+        call = self.settle(self.place(principal, as_call(caller, event)))
+        try:
+            for path in edited_paths(call) if event.tool_name in _EDITING_TOOLS else ():
+                await self._history.note_edit(principal, call.project, path, session_id)
+            task = _background_task(event)
+            if task:
+                await self._history.started(principal, session_id, task)
+            if event.tool_name in _STOPPING_TOOLS:
+                for name in _TASK_NAMES:
+                    if isinstance(event.tool_input.get(name), str):
+                        await self._history.ended(principal, session_id, storable(event.tool_input[name]))
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    def prompted(self, caller: Caller, event: HookEvent, route: Route | None = None) -> None:
+        """Record where a prompt was led, and the prompt itself if the team keeps prompts; nothing if Baton is off."""
+        principal = caller.principal
+        kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
+        if caller.disabled or not (kept or route):
+            return
+        call = self.settle(self.place(principal, as_call(caller, event)))
+        mode = self._modes.effective(principal, call.project, event.session_id)
+        if not kept:
+            event = msgspec.structs.replace(event, prompt="")
+        self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
+
+    async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        """Note that a background agent has ended. Tell what was unavailable."""
+        try:
+            await self._history.ended(caller.principal, event.session_id, event.agent_id)
+        except RedisUnavailable:
+            return ("history",)
+        return ()
+
+    async def _follow(self, principal: Principal, project: str, work_items: int) -> list[str]:
+        try:
+            async with asyncio.timeout(MODE_BUDGET_S):
+                return await self._modes.follow_work_items(principal, project, work_items)
+        except TimeoutError:
+            return ["mode"]
+
+    async def _let_work(self, principal: Principal, job_id: str, session_id: str) -> list[str]:
+        try:
+            async with asyncio.timeout(MODE_BUDGET_S):
+                await self._delegated.began(principal, job_id, session_id)
+        except (TimeoutError, StoreUnavailable):
+            return ["mode"]
+        return []
+
+    def handed(self, principal: Principal, project: str, session_id: str) -> str:
+        """Say whose agent a session is that does delegated work, "" of a session of a person's."""
+        decided = self._modes.effective(principal, project, session_id).chain[-1:]
+        return decided[0].reason if decided and decided[0].delegated else ""
+
+    def place(self, principal: Principal, call: ToolCall) -> ToolCall:
+        """Fill in the project and root that a call does not say, from what its session's start said."""
+        if call.project and call.project_root:
+            return call
+        place = self._places.get(_key(principal, call.session_id))
+        return call if place is None else _placed(call, *place)
+
+    def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
+        """Take over what Redis knows of a session: another process may have seen it start, or start anew elsewhere."""
+        if not place[0] or place == self._places.get(_key(principal, call.session_id)):
+            return call
+        self._keep(principal, call.session_id, place)
+        return _placed(call, *place)
+
+    @staticmethod
+    def settle(call: ToolCall) -> ToolCall:
+        """Take the root or the session's folder for the project of a call that nobody has named one for."""
+        if call.project:
+            return call
+        return msgspec.structs.replace(call, project=call.project_root or call.cwd)
+
+    async def _remember(self, principal: Principal, session_id: str, project: str, root: str) -> None:
+        self._keep(principal, session_id, (project, root))
+        await self._history.note_place(principal, session_id, project, root)
+
+    def _keep(self, principal: Principal, session_id: str, place: tuple[str, str]) -> None:
+        self._places[_key(principal, session_id)] = place
+        if len(self._places) > REMEMBERED:
+            self._places.popitem(last=False)
+
+
+def _placed(call: ToolCall, project: str, root: str) -> ToolCall:
+    return msgspec.structs.replace(call, project=call.project or project, project_root=call.project_root or root)
+
+
+def _key(principal: Principal, session_id: str) -> _Key:
+    return (principal.organisation, principal.user, session_id)
+
+
+def as_call(caller: Caller, event: HookEvent) -> ToolCall:
+    """See a hook event about a tool as a call."""
+    return ToolCall(
+        client=event.client,
+        session_id=event.session_id,
+        tool_name=event.tool_name,
+        tool_input=event.tool_input,
+        tool_use_id=event.tool_use_id,
+        agent_id=event.agent_id,
+        agent_type=event.agent_type,
+        cwd=event.cwd,
+        project=caller.project,
+        project_root=caller.root,
+        permission_mode=event.permission_mode,
+    )
+
+
+def _background_task(event: HookEvent) -> str:
+    """Name the task that this call left running in the background, or "".
+
+    Claude Code runs agents in the background unless told otherwise; only its response says so.
+    """
+    response = event.tool_response if isinstance(event.tool_response, dict) else {}
+    if event.tool_input.get("run_in_background") is not True and response.get("status") != "async_launched":
+        return ""
+    for name in ("agentId", "agent_id", "backgroundTaskId", "shellId", "bash_id"):
+        if isinstance(response.get(name), str):
+            return storable(response[name])
+    return event.tool_use_id

@@ -1,7 +1,0 @@
-"""The clients that Baton speaks to natively. A new one is a file here and a line in `CLIENTS`."""
-
-from app.clients import claude_code, codex
-from app.clients.base import Client
-
-CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex)}
-"""By the name in `/hooks/{client}`. gemini-cli, copilot-cli and cursor have no file yet."""

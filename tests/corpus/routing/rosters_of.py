@@ -1,0 +1,36 @@
+"""The rosters and prompts of the accuracy tests, as the router sees them."""
+
+import csv
+from pathlib import Path
+
+from baton.engine.policy.load import layered, load
+from baton.engine.routing.agent_files import read
+from baton.policies import folders
+from baton.route.rosters.in_force import policy_agents
+
+HERE = Path(__file__).parent
+
+
+def rosters():
+    """Give each roster's agents by its name."""
+    shipped = load(layered(folders.read(folders.shipped()))).rosters.by_id
+    own = {
+        folder.name: [read(path.name, path.read_text()) for path in sorted(folder.iterdir())]
+        for folder in (HERE / "rosters").iterdir()
+    }
+    return own | {name: policy_agents(shipped[name]) for name in ("ultrapower", "stravinsky", "claude-code")}
+
+
+def labelled():
+    """Give (roster, agent, prompt) triples."""
+    return _rows("prompts.tsv")
+
+
+def negatives():
+    """Give (kind, prompt) pairs: `far` ones have nothing to do with software, `near` ones need no agent."""
+    return _rows("negatives.tsv")
+
+
+def _rows(name):
+    with (HERE / name).open(newline="") as file:
+        return [tuple(row) for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]

@@ -1,0 +1,51 @@
+"""What a session's start prepares; what else a hook's event leads to is proved over HTTP."""
+
+import pytest
+
+from baton.clients.event import HookEvent
+from baton.decide.hooks import Hooks
+from baton.engine.call.modes import Mode
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.records.pipeline.counters import Counters
+from baton.route.pipeline.pipeline import Routing
+from baton.sessions.service import Sessions, SessionStarted
+
+START = HookEvent(
+    client="claude-code", name="SessionStart", native_name="SessionStart", session_id="s", cwd="/home/ada/shop"
+)
+
+
+class Starts:
+    """Sessions that only start."""
+
+    settle = staticmethod(Sessions.settle)
+
+    async def start(self, caller, event):
+        return SessionStarted(mode=Mode())
+
+    def place(self, principal, call):
+        return call
+
+
+@pytest.mark.parametrize(
+    ("who", "route_prompts", "prepared"),
+    [
+        (Caller(principal=Principal(user="ada")), True, [("ada", "/home/ada/shop")]),
+        (Caller(principal=Principal(user="ada"), disabled=True), True, []),
+        (Caller(principal=Principal(user="ada")), False, []),
+        (Caller(principal=Principal(user="ada", role="auditor")), True, []),
+    ],
+)
+async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_routed(who, route_prompts, prepared):
+    told = []
+    routing = Routing(
+        (),
+        sessions=None,
+        traces=None,
+        counters=Counters(),
+        warm=lambda principal, project: told.append((principal.user, project)),
+    )
+    hooks = Hooks(pre_tool_use=None, sessions=Starts(), routing=routing, route_prompts=route_prompts)
+    await hooks.handle(who, START)
+    assert told == prepared

@@ -1,0 +1,81 @@
+"""Jobs that wait for others: what goes on, what is skipped, what a hook adds to the transaction of an end."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from baton.delegate.jobs.new_job import NewJob
+from baton.kernel.base.errors import Invalid
+from tests.support.delegating import ADA, BOB, Runner
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+ACK = "✓ Delegated to codex. Task: list files"
+
+
+async def test_a_chain_waits_and_goes_on(world):
+    runner = Runner(world)
+    first = await world.delegate(prompt="one")
+    second = await world.delegate(prompt="two", depends_on=(first.id,))
+    third = await world.delegate(prompt="three", depends_on=(first.id, second.id))
+    assert [await world.state(job) for job in (first, second, third)] == ["queued", "blocked", "blocked"]
+    for job in (first, second, third):
+        lease = await runner.lease(slots=3)
+        assert lease.job.id == job.id
+        await runner.tell(lease, finish="completed")
+    assert (await world.delegate(prompt="four", depends_on=(first.id,))).state == "queued"
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
+    runner = Runner(world)
+    first = await world.delegate()
+    second = await world.delegate(depends_on=(first.id,))
+    third = await world.delegate(depends_on=(second.id,), session_id="t")
+    await runner.tell(await runner.lease(), finish=end)
+    assert [await world.state(job) for job in (second, third)] == ["skipped", "skipped"]
+    assert (await world.get(second)).error_code == "dependency_failed"
+    assert (await world.delegate(depends_on=(third.id,))).state == "skipped"
+    assert await world.mode() == "default_mode"
+
+
+async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
+    first = await world.delegate()
+    second = await world.delegate(depends_on=(first.id,))
+    await world.change(first, state="completed")
+    await world.sweeper.sweep()
+    assert await world.state(second) == "queued"
+
+
+async def test_another_s_job_is_no_dependency(world):
+    job = await world.delegate(BOB)
+    with pytest.raises(Invalid, match="no job of yours"):
+        await world.delegate(depends_on=(job.id,))
+
+
+async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
+    made, runner = [], Runner(world, slots=2)
+
+    async def hook(connection, job):
+        if not made:
+            made.append(job.state)
+            new = NewJob(prompt="next", session_id="s")
+            made.append(await world.jobs.submit(ADA, new, connection=connection))
+
+    world.jobs.on_end(hook)
+    await world.delegate()
+    await runner.tell(await runner.lease(), finish="completed")
+    assert made[0] == "completed"
+    assert await world.mode() == "codex"
+    await runner.tell(await runner.lease(), finish="completed")
+    assert (await world.state(made[1]), await world.mode()) == ("completed", "default_mode")
+
+
+async def test_a_job_made_in_somebody_s_transaction_is_gone_with_it(world, database):
+    async with database.transaction() as connection:
+        await world.jobs.submit(ADA, NewJob(prompt="x"), connection=connection)
+        await connection.rollback()
+    assert await world.found() == []
+    async with database.transaction() as connection:
+        job = await world.jobs.submit(ADA, NewJob(prompt="x"), connection=connection)
+    await world.jobs.announce(job)
+    assert (await Runner(world).lease()).job.session_id == job.id

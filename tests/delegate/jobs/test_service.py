@@ -1,0 +1,271 @@
+"""Every state of a job and every step between two; who may take it; what the session is told."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from baton.delegate.jobs.new_job import LONGEST_PROMPT
+from baton.delegate.runners.progress import Told
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Conflict, Forbidden, Invalid, LeaseLost, NotFound
+from baton.kernel.changes import audit_store
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, told
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+ACK = "✓ Delegated to codex. Task: list files"
+
+
+async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
+    runner, job = Runner(world), await world.delegate(description="look")
+    assert (job.state, await world.mode()) == ("queued", "codex")
+    lease = await runner.lease()
+    assert await world.state(job) == "leased"
+    assert (await runner.tell(lease, "Found ", "2 files")).accepted == 2
+    assert await world.state(job) == "running"
+    usage = Usage(input_tokens=10, output_tokens=2, cost_usd=0.5)
+    await runner.tell(lease, ".", first=3, finish="completed", usage=usage)
+    events = await world.events(job)
+    assert [told(event) for event in events] == [
+        "call codex.run", "mode codex", ACK, "queued", "leased", "running", "Found ", "2 files", ".",
+        "tool_call_update completed", "mode default_mode", "completed",
+    ]  # fmt: skip
+    assert [event.no for event in events] == [event.session_no for event in events] == list(range(1, 13))
+    assert await world.jobs.output(ADA, job.id) == "Found 2 files."
+    ended = await world.get(job)
+    assert (ended.input_tokens, ended.output_tokens, ended.cost_usd, ended.ended_at is None) == (10, 2, 0.5, False)
+    assert await world.mode() == "default_mode"
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
+    runner, job = Runner(world), await world.delegate(provider="claude-code")
+    await runner.tell(await runner.lease(), "hello", finish="completed")
+    tags = [
+        (told(event), event.body["source"], event.body["provider"], event.body["_meta"]["provider"])
+        for event in await world.events(job)
+        if event.type == "session.update"
+    ]
+    mine, theirs = "fm_orchestrator", "delegated_agent"
+    assert tags == [
+        ("call claude_code.run", mine, "claude_code", "foundation_models"),
+        ("mode claude_code", mine, "claude_code", "foundation_models"),
+        ("✓ Delegated to claude_code. Task: list files", mine, "claude_code", "foundation_models"),
+        ("hello", theirs, "claude_code", "claude_code"),
+        ("tool_call_update completed", mine, "claude_code", "foundation_models"),
+        ("mode default_mode", mine, "claude_code", "foundation_models"),
+    ]
+    ack = (await world.events(job))[2].body["update"]
+    assert ack["_meta"] == {"source": "fm_orchestrator", "provider": "foundation_models"}
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"prompt": ""}, "user_prompt", "blank"),
+        ({"prompt": " \n"}, "user_prompt", "blank"),
+        ({"prompt": "x" * (LONGEST_PROMPT + 1)}, "user_prompt", "at most"),
+        ({"provider": "claude"}, "provider", "did you mean `claude_code`.*allowed: `codex`"),
+        ({"provider": "Codex!"}, "provider", "allowed: `codex`, `claude_code`, `opencode`, `gemini`"),
+        ({"approval": "maybe"}, "approval", "`none`, `ask`"),
+        ({"isolation": "jail"}, "isolation", "`in_place`, `worktree`"),
+        ({"depends_on": ("job_none",)}, "depends_on", "no job of yours"),
+        ({"graph_id": "graph_none"}, "graph", "no task graph of yours"),
+        ({"timeout_s": 0}, "timeout_s", "from 1"),
+        ({"max_attempts": 2}, "max_attempts", "worktree"),
+        ({"workspace": "shp"}, "workspace", "allowed: `shop`"),
+    ],
+)
+async def test_what_is_wrong_is_named_and_nothing_is_made(world, fields, field, words):
+    await Runner(world).poll()
+    with pytest.raises(Invalid, match=words) as refused:
+        await world.delegate(**fields)
+    assert refused.value.errors[0].field == field
+    assert await world.found() == []
+    assert await world.session_events() == []
+
+
+async def test_a_workspace_that_nobody_can_judge_is_taken_as_it_is(world):
+    assert (await world.delegate(workspace="shop")).state == "queued"
+
+
+async def test_an_idempotency_key_makes_one_job(world):
+    job = await world.delegate(key="k")
+    assert (await world.delegate(key="k")).id == job.id
+    assert (await world.delegate(key="other")).id != job.id
+    assert (await world.delegate(BOB, key="k")).id != job.id
+    with pytest.raises(Conflict, match="`k` was used for another task"):
+        await world.delegate(key="k", prompt="something else")
+    assert len(await world.found()) == 2
+
+
+async def test_a_job_that_asks_waits_for_approval(world):
+    runner, job = Runner(world), await world.delegate(approval="ask")
+    assert (await runner.poll()).jobs == []
+    assert [told(event) for event in await world.events(job)] == ["pending_approval"]
+    for who, error in ((BOB, NotFound), (BEA, NotFound)):
+        with pytest.raises(error):
+            await world.control.approve(who, job.id)
+    assert (await world.control.approve(ADA, job.id)).state == "queued"
+    with pytest.raises(Conflict, match="`queued`"):
+        await world.control.approve(ADA, job.id)
+    assert (await runner.lease()).job.id == job.id
+
+
+async def test_who_did_what_to_a_job_is_in_the_audit_log(world):
+    job = await world.delegate(approval="ask")
+    await world.control.approve(LEAD, job.id)
+    await world.control.cancel(ADA, job.id)
+    await world.control.cancel(ADA, job.id)
+    await world.control.retry(ADMIN, job.id)
+    entries = await audit_store.find(world.database, "default", kind="job", object=job.id)
+    assert [(entry.actor, entry.action, entry.before["state"], entry.after["state"]) for entry in entries] == [
+        ("root", "job.retry", "cancelled", "queued"),
+        ("ada", "job.cancel", "queued", "cancelled"),
+        ("lea", "job.approve", "pending_approval", "queued"),
+    ]
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_a_runner_s_token_does_not_approve(world):
+    job = await world.delegate(approval="ask")
+    who = Principal(user="ada", team="red", role="runner")
+    await world.control.cancel(who, job.id)
+    assert (await world.control.retry(who, job.id)).state == "pending_approval"
+    with pytest.raises(Forbidden):
+        await world.control.approve(who, job.id)
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize("approval", ["none", "ask"])
+async def test_what_no_runner_has_is_cancelled_at_once(world, approval):
+    job = await world.delegate(approval=approval)
+    assert (await world.control.cancel(ADA, job.id)).state == "cancelled"
+    assert (await world.control.cancel(ADA, job.id)).state == "cancelled"
+    assert (await Runner(world).poll()).jobs == []
+    assert told((await world.events(job))[-1]) == "cancelled"
+    if approval == "none":
+        assert await world.mode() == "default_mode"
+
+
+async def test_a_running_job_is_cancelled_by_its_runner(world):
+    runner, job = Runner(world), await world.delegate()
+    lease = await runner.lease()
+    await runner.tell(lease, "a")
+    assert (await world.control.cancel(ADA, job.id)).state == "running"
+    (command,) = (await runner.poll()).commands
+    assert (command.kind, command.job, command.attempt) == ("cancel", job.id, 1)
+    assert (await runner.poll()).commands == [command]
+    assert (await runner.poll(acked=(command.id,))).commands == []
+    assert (await runner.tell(lease, "b", first=2)).cancel
+    assert await world.mode() == "codex"
+    await runner.tell(lease, finish="cancelled")
+    assert (await world.state(job), await world.mode()) == ("cancelled", "default_mode")
+
+
+async def test_a_cancel_that_the_runner_ignores_ends_by_itself(world):
+    runner, job = Runner(world), await world.delegate()
+    lease = await runner.lease()
+    await runner.tell(lease, "a")
+    await world.control.cancel(ADA, job.id)
+    await world.sweeper.sweep()
+    assert await world.state(job) == "running"
+    await world.change(job, cancel_at=PAST)
+    await world.sweeper.sweep()
+    ended = await world.get(job)
+    assert (ended.state, ended.error_code, await world.mode()) == ("cancelled", "cancel_unconfirmed", "default_mode")
+    with pytest.raises(LeaseLost):
+        await runner.tell(lease, finish="completed")
+    assert (await world.get(job)).late_result["state"] == "completed"
+    assert (await runner.poll()).lost == [job.id]
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+async def test_what_has_ended_is_not_cancelled_and_only_retried_if_it_did_not_complete(world, end):
+    runner, job = Runner(world), await world.delegate()
+    await runner.tell(await runner.lease(), "x", finish=end, error_code="e" if end == "failed" else "")
+    if end != "cancelled":
+        with pytest.raises(Conflict):
+            await world.control.cancel(ADA, job.id)
+    if end == "completed":
+        with pytest.raises(Conflict, match="`completed`"):
+            await world.control.retry(ADA, job.id)
+        return
+    again = await world.control.retry(ADA, job.id)
+    assert (again.state, again.error_code, await world.mode()) == ("queued", "", "codex")
+    lease = await runner.lease()
+    assert lease.job.attempt == 2
+    await runner.tell(lease, "y", finish="completed")
+    assert (await world.state(job), await world.jobs.output(ADA, job.id)) == ("completed", "y")
+
+
+async def test_the_mode_returns_when_the_last_of_parallel_delegations_ends(world):
+    runner = Runner(world, slots=2)
+    await world.delegate(provider="codex")
+    await world.delegate(provider="claude_code")
+    await world.delegate(session_id="other")
+    assert await world.mode() == "claude_code"
+    codex, claude = (await runner.poll()).jobs
+    await runner.tell(claude, finish="failed", error_code="e")
+    assert await world.mode() == "codex"
+    await runner.tell(codex, finish="completed")
+    assert await world.mode() == "default_mode"
+    assert await world.mode("other") == "codex"
+    numbers = [event.session_no for event in await world.session_events()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize(("who", "poll", "gets"), [
+    (ADA, {}, True),
+    (BEA, {}, False),
+    (BEA, {"shared": True}, True),
+    (BOB, {"shared": True}, False),
+    (ADMIN, {"shared": True}, False),
+    (ADA, {"providers": ("gemini",)}, False),
+    (ADA, {"workspaces": ("else",)}, False),
+    (ADA, {"slots": 0}, False),
+])  # fmt: skip
+async def test_a_job_goes_to_its_owner_s_runner_or_to_a_shared_one_of_the_team(world, who, poll, gets):
+    job = await world.delegate(workspace="shop")
+    assert [lease.job.id for lease in (await Runner(world, who, **poll).poll()).jobs] == ([job.id] if gets else [])
+
+
+async def test_the_next_delegation_resumes_the_agent_s_session(world):
+    runner = Runner(world)
+    await world.delegate()
+    lease = await runner.lease()
+    await world.reports.report(
+        ADA, "laptop", lease.job.id, attempt=1, token=lease.token, finish=None,
+        events=[Told(seq=1, type="agent.session", body={"id": "thread-1"})],
+    )  # fmt: skip
+    await runner.tell(lease, "x", first=2, finish="completed")
+    for fields, session in (
+        ({}, "thread-1"),
+        ({"provider": "claude_code"}, ""),
+        ({"session_id": "t"}, ""),
+        ({"isolation": "worktree"}, ""),
+    ):
+        await world.delegate(**fields)
+        lease = await runner.lease()
+        assert lease.agent_session == session, fields
+        await runner.tell(lease, finish="completed")
+
+
+async def test_others_see_what_their_role_reaches(world):
+    job = await world.delegate()
+    assert (await world.get(job, LEAD)).id == (await world.get(job, ADMIN)).id == job.id
+    for who in (BOB, BEA):
+        with pytest.raises(NotFound):
+            await world.get(job, who)
+        assert await world.found(who) == []
+    assert [one.id for one in await world.found(LEAD, user="ada")] == [job.id]
+
+
+async def test_lists_are_cut_into_pages_by_filters(world):
+    jobs = [await world.delegate(session_id=session, provider=provider)
+            for session in "st" for provider in ("codex", "gemini")]  # fmt: skip
+    assert [one.id for one in await world.found()] == [job.id for job in reversed(jobs)]
+    assert len(await world.found(session_id="s")) == len(await world.found(provider="gemini")) == 2
+    assert await world.found(since=datetime.now(UTC) + timedelta(days=1)) == []
+    assert await world.found(state="running") == []

@@ -1,0 +1,103 @@
+"""Streams: every event once, from any number on, while others append."""
+
+import asyncio
+
+import pytest
+
+from baton.operate import user_data_store
+from tests.support.delegating import ADA, Runner, World, told
+
+
+class Away:
+    url, up = "redis://127.0.0.1:1", False
+
+    def send(self, *_):
+        return None
+
+
+def always():
+    return True
+
+
+async def read(stream, most=None):
+    found = []
+    async for event in stream:
+        found.append(event)
+        if most and len(found) == most:
+            break
+    return found
+
+
+@pytest.mark.parametrize("after", [0, 5, 12])
+async def test_a_job_s_stream_ends_after_its_last_event(world, after):
+    runner, job = Runner(world), await world.delegate()
+    await runner.tell(await runner.lease(), "a", "b", "c", finish="completed")
+    events = await read(world.streams.of_job(job, after, always))
+    assert [event.no for event in events] == list(range(after + 1, 13))
+
+
+@pytest.mark.parametrize("redis_away", [False, True])
+async def test_readers_that_leave_and_come_back_miss_nothing_and_see_nothing_twice(world, database, redis, redis_away):
+    stop = asyncio.Event()
+    reading = World(database, Away() if redis_away else redis)
+    listening = asyncio.create_task(reading.bell.run(stop)) if not redis_away else None
+    runner, job = Runner(world), await world.delegate()
+    lease = await runner.lease()
+
+    async def append():
+        for number in range(60):
+            await runner.tell(lease, f"{number}.", first=number + 1)
+        await runner.tell(lease, first=61, finish="completed")
+
+    async def follow():
+        seen = []
+        while not seen or told(seen[-1]) != "completed":
+            after = seen[-1].no if seen else 0
+            seen += await read(reading.streams.of_job(job, after, always), most=7)
+        return seen
+
+    _, *readers = await asyncio.gather(append(), follow(), follow())
+    for seen in readers:
+        assert [event.no for event in seen] == list(range(1, len(seen) + 1))
+        assert "".join(told(event) for event in seen if event.seq) == "".join(f"{n}." for n in range(60))
+    stop.set()
+    if listening:
+        await listening
+
+
+async def test_a_session_s_stream_has_all_its_jobs_in_one_order(world):
+    jobs = [await world.delegate(prompt=str(number)) for number in range(4)]
+    other = await world.delegate(session_id="t")
+    runner = Runner(world, slots=5)
+    leases = [lease for lease in (await runner.poll()).jobs if lease.job.id != other.id]
+    stream = world.streams.of_session("default", "ada", "s", 0, always)
+    reading = asyncio.create_task(read(stream, most=4 * 9))
+    await asyncio.gather(*(runner.tell(lease, "x", finish="completed") for lease in leases))
+    events = await reading
+    assert {event.job_id for event in events} == {job.id for job in jobs}
+    assert [event.session_no for event in events] == list(range(1, 37))
+    for job in jobs:
+        numbers = [event.no for event in events if event.job_id == job.id]
+        assert numbers == sorted(numbers)
+
+
+async def test_a_stream_that_nobody_wants_ends(world):
+    job, wanted = await world.delegate(), [True]
+    stream = world.streams.of_job(job, 0, lambda: wanted[0])
+    reading = asyncio.create_task(read(stream))
+    while not world.bell._waiting:  # noqa: ASYNC110 - it tells nobody that it waits
+        await asyncio.sleep(0)
+    wanted[0] = False
+    assert len(await reading) <= 4
+    assert not world.bell._waiting
+
+
+async def test_a_job_that_is_deleted_ends_its_stream(world, database):
+    job = await world.delegate()
+    reading = asyncio.create_task(read(world.streams.of_job(job, 4, always)))
+    async with database.transaction() as connection:
+        deleted = await user_data_store.remove(connection, "default", "ada")
+    assert (deleted["jobs"], deleted["job_events"], deleted["session_delegation"]) == (1, 4, 1)
+    world.bell.ring(f"job {job.id}")
+    assert await reading == []
+    assert await world.found(ADA) == []

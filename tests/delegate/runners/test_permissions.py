@@ -1,0 +1,150 @@
+"""What an agent asks leave for: the rules first, then a person, then the clock."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from baton.delegate.core import permissions_store
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound
+from baton.kernel.changes import audit_store
+from tests.support.delegating import ADA, BOB, LEAD, Runner, told
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+async def asked(world, effect="abstain", **fields):
+    runner, job = Runner(world), await world.delegate(**fields)
+    lease = await runner.lease()
+    await runner.tell(lease, "a")
+    world.rules.effect = effect
+    return runner, lease, job, await runner.ask(lease, command="make")
+
+
+async def words(world, job):
+    return [told(event) for event in await world.events(job)][-3:]
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize(
+    ("effect", "answer", "state"),
+    [
+        ("deny", "deny", "running"),
+        ("allow", "allow", "running"),
+        ("ask", "pending", "awaiting_permission"),
+        ("rewrite", "pending", "awaiting_permission"),
+        ("abstain", "pending", "awaiting_permission"),
+    ],
+)
+async def test_the_rules_answer_first(world, effect, answer, state):
+    _, _, job, answered = await asked(world, effect)
+    assert (answered.answer, await world.state(job)) == (answer, state)
+    assert answered.reason == ("because" if answer != "pending" else "")
+    (kept,) = await world.permissions.find(job)
+    assert (kept.state, kept.decided_by, kept.decision_id) == (
+        {"deny": "denied", "allow": "allowed"}.get(answer, "pending"),
+        "" if answer == "pending" else "policy",
+        "d1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent_type", "tool", "effect", "answer"),
+    [
+        ("explore", "mcp__baton__invoke_gemini", "abstain", "allow"),
+        ("explore", "mcp__baton__invoke_gemini", "deny", "deny"),
+        ("explore", "mcp__baton__invoke_gemini", "ask", "pending"),
+        ("explore", "mcp__other__tool", "abstain", "pending"),
+        ("", "mcp__baton__invoke_gemini", "abstain", "pending"),
+    ],
+)
+async def test_a_spawned_agent_reaches_its_target_without_a_person_unless_a_rule_says_otherwise(
+    world, agent_type, tool, effect, answer
+):
+    runner, _ = Runner(world), await world.delegate(agent_type=agent_type)
+    lease = await runner.lease()
+    world.rules.effect = effect
+    assert (await runner.ask(lease, tool=tool)).answer == answer
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_the_rules_are_asked_about_a_call_of_the_owner_s_session(world):
+    _, _, job, _ = await asked(world, project="acme/shop")
+    ((caller, call),) = world.rules.asked
+    assert (caller.principal.user, caller.principal.team) == ("ada", "red")
+    assert (call.session_id, call.agent_id, call.project, call.tool_name) == ("s", job.id, "acme/shop", "Bash")
+    assert call.tool_input == {"command": "make"}
+
+
+@pytest.mark.parametrize(("allow", "state", "answer"), [(True, "allowed", "allow"), (False, "denied", "deny")])
+async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer):
+    runner, _, job, pending = await asked(world)
+    assert await words(world, job) == ["a", "permission.requested", "awaiting_permission"]
+    done = await world.permissions.answer(ADA, job.id, pending.permission, allow=allow, reason="r")
+    assert (done.state, done.decided_by, done.decided_user, done.reason) == (state, "user", "ada", "r")
+    (command,) = (await runner.poll()).commands
+    assert (command.kind, command.body) == ("permission", {"permission": pending.permission, "answer": answer})
+    assert await words(world, job) == ["awaiting_permission", "permission.resolved", "running"]
+    assert (await world.permissions.answer(ADA, job.id, pending.permission, allow=allow)).state == state
+    (entry,) = await audit_store.find(world.database, "default", kind="job")
+    assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", f"job.permission-{answer}", job.id, "r")
+    with pytest.raises(Conflict, match="already, by user"):
+        await world.permissions.answer(ADA, job.id, pending.permission, allow=not allow)
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_who_may_not_decide_does_not(world):
+    _, _, job, pending = await asked(world)
+    with pytest.raises(NotFound):
+        await world.permissions.answer(BOB, job.id, pending.permission, allow=True)
+    with pytest.raises(Forbidden):
+        await world.permissions.answer(Principal(user="ada", role="runner"), job.id, pending.permission, allow=True)
+    with pytest.raises(NotFound):
+        await world.permissions.answer(ADA, job.id, "perm_none", allow=True)
+    assert (await world.permissions.answer(LEAD, job.id, pending.permission, allow=False)).decided_user == "lea"
+
+
+async def test_nobody_s_answer_is_a_denial(world):
+    runner, lease, job, pending = await asked(world)
+    second = await runner.ask(lease, command="ls")
+    await world.sweeper.sweep()
+    assert await world.state(job) == "awaiting_permission"
+    await _overdue(world, job)
+    await world.sweeper.sweep()
+    assert {(one.state, one.decided_by) for one in await world.permissions.find(job)} == {("denied", "timeout")}
+    answers = {command.body["permission"]: command.body["answer"] for command in (await runner.poll()).commands}
+    assert answers == {pending.permission: "deny", second.permission: "deny"}
+    assert await world.state(job) == "running"
+
+
+async def _overdue(world, job):
+    async with world.database.transaction() as connection:
+        table = permissions_store._permissions
+        await connection.execute(table.update().where(table.c.job_id == job.id).values(deadline=PAST))
+
+
+async def test_an_agent_waits_until_all_that_it_asked_is_answered(world):
+    runner, lease, job, first = await asked(world)
+    second = await runner.ask(lease, command="ls")
+    await world.permissions.answer(ADA, job.id, first.permission, allow=True)
+    assert await world.state(job) == "awaiting_permission"
+    await world.permissions.answer(ADA, job.id, second.permission, allow=True)
+    assert await world.state(job) == "running"
+
+
+async def test_what_is_pending_when_an_attempt_ends_is_denied(world):
+    runner, lease, job, pending = await asked(world)
+    await runner.tell(lease, first=2, finish="failed", error_code="e")
+    (kept,) = await world.permissions.find(job)
+    assert (kept.id, kept.state, kept.decided_by) == (pending.permission, "denied", "end")
+    with pytest.raises(LeaseLost):
+        await runner.ask(lease, command="ls")
+
+
+async def test_a_runner_that_is_not_heard_of_waits_for_no_permission(world):
+    _, _, job, pending = await asked(world)
+    await world.change(job, lease_until=PAST)
+    await world.sweeper.sweep()
+    assert (await world.get(job)).error_code == "runner_lost"
+    with pytest.raises(Conflict, match="by end"):
+        await world.permissions.answer(ADA, job.id, pending.permission, allow=True)

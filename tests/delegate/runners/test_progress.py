@@ -1,0 +1,99 @@
+"""What runners tell of their jobs: however often, in whatever order, and by whom."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from baton.delegate.runners.progress import Finish, Told
+from baton.kernel.base.errors import Invalid, LeaseLost, NotFound
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, chunks, report, running, told
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+async def test_batches_that_repeat_and_overlap_are_stored_once_and_in_order(world):
+    _, lease, job = await running(world)
+    for seqs, accepted in (([1, 2], 2), ([1, 2], 2), ([2, 3], 3), ([5], 3), ([6, 5, 4], 6), ([], 6)):
+        assert (await report(world, lease, seqs)).accepted == accepted, seqs
+    assert await chunks(world, job) == ["1", "2", "3", "4", "5", "6"]
+
+
+async def test_an_end_counts_only_with_all_that_came_before_it(world):
+    _, lease, job = await running(world)
+    assert (await report(world, lease, [2], finish="completed")).accepted == 0
+    assert await world.state(job) == "running"
+    assert (await report(world, lease, [1, 2], finish="completed")).accepted == 2
+    assert (await report(world, lease, [1, 2], finish="completed")).accepted == 2
+    assert await world.state(job) == "completed"
+    assert [told(event) for event in await world.events(job)].count("completed") == 1
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_secrets_that_an_agent_says_are_stored_nowhere(world):
+    secret = "ghp_" + "a1B2" * 9
+    _, lease, job = await running(world)
+    tool = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "env", "rawOutput": {"lines": [f"T={secret}"]}}
+    await world.reports.report(
+        ADA,
+        "laptop",
+        lease.job.id,
+        attempt=lease.job.attempt,
+        token=lease.token,
+        events=[
+            Told(seq=1, type="session.update", body={"update": tool}),
+            Told(seq=2, type="workspace.diff", body={"diff": f"+TOKEN={secret}"}),
+        ],
+        finish=Finish(state="failed", output=f"it is {secret}", error_code="agent", error_detail=f"bad {secret}"),
+    )
+    kept = await world.get(job)
+    assert kept.output == "it is [masked:github-token]"
+    events = await world.events(job)
+    assert secret not in f"{kept} {[event.body for event in events]}"
+    assert "[masked:" in str([event.body for event in events if event.type == "workspace.diff"])
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize(
+    "wrong", [{"token": "0" * 64}, {"attempt": 2}, {"attempt": 7}], ids=["token", "next attempt", "far attempt"]
+)
+async def test_a_stale_lease_stores_nothing(world, wrong):
+    _, lease, job = await running(world)
+    with pytest.raises(LeaseLost):
+        await report(world, lease, [1], **wrong)
+    assert await chunks(world, job) == []
+    assert await world.state(job) == "leased"
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize("who", [BOB, BEA, ADMIN])
+async def test_another_s_runner_has_no_such_job(world, who):
+    _, lease, job = await running(world)
+    with pytest.raises(NotFound):
+        await report(world, lease, [1], who=who)
+    assert await chunks(world, job) == []
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_an_unknown_type_of_event_is_refused_whole(world):
+    _, lease, job = await running(world)
+    events = [Told(seq=1, type="session.update", body={}), Told(seq=2, type="job.state", body={"state": "completed"})]
+    with pytest.raises(Invalid, match="allowed: `session\\.update`"):
+        await world.reports.report(ADA, "laptop", job.id, attempt=1, token=lease.token, events=events, finish=None)
+    assert await chunks(world, job) == []
+
+
+async def test_an_agent_s_own_session_is_let_work_under_its_runner_s_login_and_the_delegating_one_is_not(world):
+    _, lease, job = await running(world)
+    told_of = [Told(seq=n, type="agent.session", body={"id": name}) for n, name in enumerate(("theirs", "s"), 1)]
+    await world.reports.report(
+        ADA, "laptop", lease.job.id, attempt=lease.job.attempt, token=lease.token, events=told_of, finish=None
+    )
+    (setting,) = world.modes.settings
+    assert (setting.scope, setting.id, setting.user, setting.enabled, setting.delegated) == (
+        "session",
+        "theirs",
+        "ada",
+        False,
+        True,
+    )
+    assert job.id in setting.reason

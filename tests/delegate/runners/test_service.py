@@ -1,0 +1,216 @@
+"""Leases: given once, fenced, renewed, lost, taken back. And what runners tell, however often and in whatever order."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from baton.delegate.runners.service import Held, Poll
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Forbidden, LeaseLost
+from tests.support.delegating import ADA, Runner, World, chunks, report, running, stays
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+async def test_a_lost_lease_fails_a_job_that_may_not_be_repeated(world):
+    runner, lease, job = await running(world)
+    await report(world, lease, [1])
+    await world.sweeper.sweep()
+    assert await world.state(job) == "running"
+    await world.change(job, lease_until=PAST)
+    await world.sweeper.sweep()
+    failed = await world.get(job)
+    assert (failed.state, failed.error_code, await world.mode()) == ("failed", "runner_lost", "default_mode")
+    with pytest.raises(LeaseLost):
+        await report(world, lease, [2], finish="completed")
+    assert (await world.get(job)).late_result["state"] == "completed"
+    assert await chunks(world, job) == ["1"]
+    assert (await runner.poll()).lost == [job.id]
+
+
+async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
+    zombie, first, job = await running(world, isolation="worktree", max_attempts=2)
+    await report(world, first, [1])
+    await world.change(job, lease_until=PAST)
+    await world.sweeper.sweep()
+    assert (await world.state(job), await world.mode()) == ("queued", "codex")
+    second = await Runner(world, name="desk", boot="b2").lease()
+    assert second.job.attempt == 2
+    with pytest.raises(LeaseLost):
+        await report(world, first, [2])
+    await report(world, second, [1], runner="desk")
+    assert await chunks(world, job) == ["1", "1"]
+    assert (await zombie.poll(slots=0)).lost == [job.id]
+    await world.change(job, lease_until=PAST)
+    await world.sweeper.sweep()
+    assert (await world.get(job)).error_code == "runner_lost"
+
+
+async def test_a_runner_is_not_lost_because_no_server_was_up_to_hear_it(world):
+    _, lease, job = await running(world)
+    await report(world, lease, [1])
+    now = datetime.now(UTC)
+    await world.sweeper.take_turn(now - timedelta(minutes=5))
+    await world.change(job, lease_until=now - timedelta(minutes=4))
+    await world.sweeper.take_turn(now)
+    assert await world.state(job) == "running"
+    assert (await world.get(job)).lease_until > now
+    await world.change(job, lease_until=now - timedelta(seconds=1))
+    await world.sweeper.take_turn(now + timedelta(seconds=1))
+    assert await world.state(job) == "running"  # another one's turn is not over
+    await world.sweeper.take_turn(now + timedelta(seconds=3))
+    assert await world.state(job) == "failed"
+
+
+async def test_a_cancelled_job_whose_runner_is_lost_counts_as_cancelled(world):
+    _, lease, job = await running(world)
+    await report(world, lease, [1])
+    await world.control.cancel(ADA, job.id)
+    await world.change(job, lease_until=PAST)
+    await world.sweeper.sweep()
+    assert await world.state(job) == "cancelled"
+
+
+async def test_a_poll_renews_what_is_proved_alone(world):
+    _, lease, job = await running(world)
+    await world.change(job, lease_until=PAST)
+    wrong = Poll(boot_id="b1", slots=0, wait_s=0, active=(Held(job=job.id, attempt=1, token="no"),))
+
+    assert (await world.runners.poll(ADA, "laptop", wrong, stays)).lost == [job.id]
+    with pytest.raises(LeaseLost):
+        await report(world, lease, [1])
+    assert await world.state(job) == "queued"  # it was leased, and never seen by its runner
+    lease = await Runner(world, name="desk").lease()
+    await world.change(job, lease_until=PAST)
+    desk = Runner(world, name="desk")
+    desk.held = {job.id: lease}
+    assert (await desk.poll()).lost == []
+    assert (await world.get(job)).lease_until > datetime.now(UTC) + timedelta(seconds=30)
+
+
+async def test_a_lease_that_never_arrived_is_no_attempt(world):
+    runner, lost, job = await running(world)
+    runner.held.clear()
+    lease = await runner.lease()
+    assert (lease.job.id, lease.job.attempt) == (job.id, 1)
+    assert lease.token != lost.token
+    with pytest.raises(LeaseLost):
+        await report(world, lost, [1])
+    await report(world, lease, [1], finish="completed")
+    assert await world.state(job) == "completed"
+
+
+@pytest.mark.parametrize("boot", ["b1", "b0"], ids=["of this process", "of the one before"])
+async def test_a_poll_that_comes_late_takes_nothing_back_that_was_leased_since(world, boot):
+    _, lease, job = await running(world)
+    poll = Poll(boot_id=boot, slots=0, wait_s=0)
+
+    async def left():
+        return True
+
+    await world.runners.poll(ADA, "laptop", poll, left)
+    before_the_lease = asyncio.get_running_loop().time() - 60
+    await world.runners.poll(ADA, "laptop", poll, stays, arrived=before_the_lease)
+    assert await world.state(job) == "leased"
+    await report(world, lease, [1], finish="completed")
+    assert await world.state(job) == "completed"
+
+
+async def test_a_new_boot_loses_what_it_does_not_list_and_keeps_the_rest(world):
+    runner = Runner(world, slots=2)
+    jobs = [await world.delegate(prompt=prompt) for prompt in ("kept", "lost")]
+    kept, lost = (await runner.poll()).jobs
+    for lease in (kept, lost):
+        await report(world, lease, [1])
+    again = Runner(world, boot="b2", slots=0)
+    again.held = {kept.job.id: kept}
+    assert (await again.poll()).lost == []
+    assert [await world.state(job) for job in jobs] == ["running", "failed"]
+    await report(world, kept, [2], finish="completed")
+    assert await world.state(jobs[0]) == "completed"
+
+
+async def test_a_job_has_its_time(world):
+    runner, lease, job = await running(world, timeout_s=30)
+    await report(world, lease, [1])
+    assert (await world.get(job)).deadline - datetime.now(UTC) < timedelta(seconds=46)
+    await world.change(job, deadline=PAST)
+    await world.sweeper.sweep()
+    ended = await world.get(job)
+    assert (ended.state, ended.error_code) == ("failed", "timeout")
+    assert "30 s" in ended.error_detail
+    news = await runner.poll()
+    assert ([command.kind for command in news.commands], news.lost) == (["cancel"], [job.id])
+
+
+async def test_a_poll_waits_for_a_job(world):
+    runner = Runner(world)
+    polling = asyncio.create_task(runner.poll(wait_s=20))
+    while not (await world.runners.find(ADA)):  # noqa: ASYNC110 - SQL has no event
+        await asyncio.sleep(0.01)
+    job = await world.delegate()
+    assert [lease.job.id for lease in (await polling).jobs] == [job.id]
+
+
+async def test_a_job_of_another_server_is_found_while_redis_is_away(world, database, redis):
+    class Away:
+        url, up = "redis://127.0.0.1:1", False
+
+        def send(self, *_):
+            return None
+
+    polling = asyncio.create_task(Runner(World(database, Away())).poll(wait_s=20))
+    while not (await world.runners.find(ADA)):  # noqa: ASYNC110 - SQL has no event
+        await asyncio.sleep(0.01)
+    job = await world.delegate()
+    assert [lease.job.id for lease in (await polling).jobs] == [job.id]
+
+
+async def test_a_poll_that_waits_in_vain_comes_back_empty(world):
+    news = await Runner(world).poll(wait_s=0.01)
+    assert (news.jobs, news.commands, news.lost) == ([], [], [])
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_an_auditor_runs_nothing(world):
+    with pytest.raises(Forbidden):
+        await Runner(world, Principal(user="ada", role="auditor")).poll()
+
+
+async def test_jobs_run_once_each_on_four_runners_of_two_servers(world, database, redis):
+    worlds = [world, World(database, redis)]
+    jobs = [await world.delegate(prompt=f"{n}", session_id=f"s{n % 7}") for n in range(40)]
+    ran = []
+
+    async def work(number):
+        one = worlds[number % 2]
+        runner = Runner(one, name=f"r{number}", slots=3)
+        while True:
+            leases = (await runner.poll()).jobs
+            if not leases:
+                return
+            for lease in leases:
+                ran.append(lease.job.id)
+                await runner.tell(lease, "a", "b")
+                await runner.tell(lease, "c", first=3, finish="completed")
+
+    await asyncio.gather(*(work(number) for number in range(4)))
+    assert sorted(ran) == sorted(job.id for job in jobs)
+    assert {one.state for one in await world.found()} == {"completed"}
+    for job in jobs:
+        assert await chunks(world, job) == ["a", "b", "c"]
+    for number in range(7):
+        numbers = [event.session_no for event in await world.session_events(f"s{number}")]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert await world.mode(f"s{number}") == "default_mode"
+
+
+async def test_commands_wait_for_a_runner_until_it_has_followed_them(world):
+    runner, lease, job = await running(world)
+    await report(world, lease, [1])
+    polling = asyncio.create_task(runner.poll(wait_s=20))
+    await asyncio.sleep(0)
+    await world.control.cancel(ADA, job.id)
+    assert [command.kind for command in (await polling).commands] == ["cancel"]
+    assert [command.kind for command in (await Runner(world, name="other").poll()).commands] == []

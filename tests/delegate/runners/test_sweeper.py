@@ -1,0 +1,63 @@
+"""The sweeper: whose turn it is, and that no job keeps it from another. What it does to jobs stands in `test_runners`."""
+
+from datetime import UTC, datetime, timedelta
+
+from baton.delegate.runners.sweeper import PERIOD, WORK
+from baton.kernel.changes import leases
+from tests.support.delegating import Runner, report, running
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+async def test_a_turn_tells_when_the_next_one_is(world):
+    await running(world)
+    now = datetime.now(UTC)
+    half = timedelta(seconds=0.5)
+    assert await world.sweeper.take_turn(now) == PERIOD
+    assert await world.sweeper.take_turn(now + half) == PERIOD - half
+    assert await world.sweeper.take_turn(now - timedelta(hours=1)) == PERIOD  # another machine's clock is ahead
+    assert await world.sweeper.take_turn(now + PERIOD) == PERIOD
+
+
+async def test_what_is_wrong_with_one_job_keeps_no_other_waiting(world, caplog):
+    runner = Runner(world, slots=2)
+    broken, other = await world.delegate(), await world.delegate()
+    for lease in (await runner.poll()).jobs:
+        await report(world, lease, [1])
+
+    async def hook(_connection, job):
+        if job.id == broken.id:
+            raise ValueError("its graph cannot be read")
+
+    world.jobs.on_end(hook)
+    await world.change(broken, lease_until=PAST)
+    await world.change(other, lease_until=PAST + timedelta(days=1))
+    await world.sweeper.sweep()
+    assert [await world.state(job) for job in (broken, other)] == ["running", "failed"]
+    assert f"job {broken.id} could not be looked after" in caplog.text
+
+
+async def test_a_blocked_job_is_written_only_when_it_may_go_on(world, monkeypatch):
+    runner, lease, first = await running(world)
+    second = await world.delegate()
+    waits = await world.delegate(depends_on=(first.id, second.id))
+    advanced, machine = [], world.sweeper._machine
+
+    async def advance(job_id):
+        advanced.append(job_id)
+
+    await runner.tell(lease, finish="completed")
+    monkeypatch.setattr(machine, "advance", advance)
+    await world.sweeper.sweep()
+    assert (await world.state(waits), advanced) == ("blocked", [])
+    await runner.tell(await runner.lease(), finish="completed")
+    advanced.clear()
+    await world.sweeper.sweep()
+    assert advanced == [waits.id]
+
+
+async def test_a_server_without_open_jobs_writes_nothing(world):
+    await world.delegate()  # that one is queued is nothing to look after
+    await world.sweeper.take_turn(datetime.now(UTC))
+    async with world.database.transaction() as connection:
+        assert await leases.until(connection, "default", WORK) is None

@@ -1,0 +1,111 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baton.engine.routing.local_answers import DELEGATABLE, LONGEST_PROMPT, answer_text, classify, judge, savings
+
+LONG = "This function reads a number from a text and gives it back as it is. " * 3
+
+
+@pytest.mark.parametrize(
+    ("prompt", "intent", "delegatable"),
+    [
+        ("Write docs for the parser module", "document", True),
+        ("Add docstrings to utils.py", "document", True),
+        ("update the readme", "document", True),
+        ("Can you document this function?", "document", True),
+        ("write unit tests for the parser", "test", True),
+        ("generate pytest tests for calculate_total", "test", True),
+        ("explain how the router works", "research", True),
+        ("What is a closure?", "research", True),
+        ("Summarise the differences between asyncio and threads", "research", True),
+        ("fix the crash in the parser", "debug", False),
+        ("implement a new endpoint", "implement", False),
+        ("implement the parser and write docs", "document", False),
+        ("write docs, then deploy it", "document", False),
+        ("run the tests", "run", False),
+        ("refactor the tests", "refactor", False),
+        ("test", "test", False),
+        ("hello", "unknown", False),
+        ("", "unknown", False),
+        ("👋🏽", "unknown", False),
+    ],
+)
+def test_what_a_prompt_wants_is_read_from_its_words(prompt, intent, delegatable):
+    found = classify(prompt, 0.4)
+    assert (found.intent, found.delegatable) == (intent, delegatable), found
+    assert found.reason
+
+
+@pytest.mark.parametrize(("threshold", "delegatable"), [(0.0, True), (0.4, True), (0.8, True), (0.9, False)])
+def test_the_threshold_is_the_callers(threshold, delegatable):
+    found = classify("write unit tests for the parser", threshold)
+    assert found.confidence == pytest.approx(0.846)
+    assert found.delegatable == delegatable
+
+
+def test_a_workflow_prompt_is_never_delegated():
+    found = classify("write docs with parallel agents", 0.0, workflow=True)
+    assert (found.delegatable, found.reason) == (False, "it asks for a workflow, which needs agents")
+
+
+@given(st.text(max_size=500), st.floats(0, 1))
+def test_any_text_is_classified_alike_each_time(text, threshold):
+    found = classify(text, threshold)
+    assert found == classify(text, threshold)
+    assert 0 <= found.confidence <= 1
+    assert not found.delegatable or (found.intent in DELEGATABLE and found.confidence >= threshold)
+
+
+@pytest.mark.parametrize("text", ["write the " * 100_000, "add " + "a " * 500_000, "implement" * 100_000])
+def test_of_a_megabyte_the_beginning_is_read(text):
+    assert classify(text, 0.4) == classify(text[:LONGEST_PROMPT], 0.4)
+
+
+@pytest.mark.parametrize(
+    ("intent", "answer", "passed", "reason"),
+    [
+        ("document", '"""' + "x" * 97, True, ""),
+        ("document", '"""' + "x" * 96, False, "it has 99 characters; at least 100 are needed"),
+        ("document", LONG + "Args: text", True, ""),
+        ("document", LONG + "RETURNS: a number", True, ""),
+        ("document", LONG + "Parameters: none", True, ""),
+        ("document", LONG, False, "it has none of"),
+        ("test", "def test_x(): " + "x" * 66, True, ""),
+        ("test", "def test_x(): " + "x" * 65, False, "at least 80"),
+        ("test", "class TestX: " + "x" * 80, True, ""),
+        ("test", "@pytest.mark " + "x" * 80, True, ""),
+        ("test", "assert x == 1 " + "x" * 80, True, ""),
+        ("test", "x" * 100, False, "it has none of"),
+        ("research", "x" * 60, True, ""),
+        ("research", " " * 30 + "x" * 59 + " " * 30, False, "it has 59 characters"),
+        ("research", "I cannot help with that. " + LONG, False, "it refuses: `i cannot`"),
+        ("research", "I'm unable to say. " + LONG, False, "it refuses: `i'm unable`"),
+        ("research", "I\u2019m unable to say. " + LONG, False, "it refuses: `i'm unable`"),
+        ("research", "I apologize. " + LONG, False, "it refuses: `i apologize`"),
+        ("research", "As an AI, " + LONG, False, "it refuses: `as an ai`"),
+        ("research", "I don\u2019t have that. " + LONG, False, "it refuses: `i don't have`"),
+        ("research", "Sorry, I can\u2018t. " + LONG, False, "it refuses: `i can't`"),
+        ("research", "x" * 200 + " I cannot", True, ""),
+        ("research", "The api cannot do that. " + LONG, True, ""),
+        ("research", "As an aid to memory: " + LONG, True, ""),
+        ("implement", LONG, False, "`implement` is not delegated"),
+    ],
+)
+def test_an_answer_passes_by_length_beginning_and_markers(intent, answer, passed, reason):
+    found = judge(intent, answer)
+    assert found.passed == passed, found
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize(("tokens", "usd"), [(800, 0.0112), (600, 0.0084), (400, 0.0056), (0, 0.0)])
+def test_savings_are_the_difference_of_two_prices(tokens, usd):
+    assert savings(tokens, (0.015, 0.001)) == pytest.approx(usd)
+
+
+def test_an_answer_is_shown_as_the_local_models_own():
+    shown = answer_text("qwen3", "Text.", confidence=0.7142, saved=0.0112, reason="it asks for documentation")
+    assert shown == (
+        "[Local Model Response - qwen3]\n\nText.\n\n---\n"
+        "Delegated via local model: confidence=0.71, savings=$0.0112. Reason: it asks for documentation"
+    )

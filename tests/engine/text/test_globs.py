@@ -1,0 +1,46 @@
+import pytest
+
+from baton.engine.text.globs import any_of, any_path
+
+
+@pytest.mark.parametrize(
+    ("glob", "yes", "no"),
+    [
+        ("Edit", ["Edit"], ["edit", "Edit2", "MultiEdit"]),
+        ("*", ["", "x", "a/b\nc"], []),
+        ("a*", ["a", "abc", "a/b"], ["ba"]),
+        ("*a", ["a", "cba"], ["ab"]),
+        ("*a*", ["a", "xay"], ["b"]),
+        ("a*b*c", ["abc", "a--b--c"], ["acb"]),
+        ("a?c", ["abc"], ["ac", "abbc"]),
+        ("[ab]x", ["ax", "bx"], ["cx", "x"]),
+        ("[!ab]x", ["cx"], ["ax"]),
+        ("a.b+(c)", ["a.b+(c)"], ["axb+(c)"]),
+        ("[*]", ["*"], ["x"]),
+    ],
+)
+def test_words(glob, yes, no):
+    match = any_of([glob])
+    assert [text for text in yes if not match(text)] == []
+    assert [text for text in no if match(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("glob", "yes", "no"),
+    [
+        ("*.py", ["a.py"], ["src/a.py", "a.pyc"]),
+        ("**/*.py", ["a.py", "src/a.py", "/x/y/a.py"], ["a.js"]),
+        ("src/**", ["src/a", "src/a/b"], ["src", "x/src/a"]),
+        ("**/.claude/**", [".claude/x", "/a/.claude/b/c"], [".claude", "x.claude/y"]),
+        ("a/?/c", ["a/b/c"], ["a//c", "a/bb/c"]),
+    ],
+)
+def test_paths(glob, yes, no):
+    match = any_path([glob])
+    assert [text for text in yes if not match(text)] == []
+    assert [text for text in no if match(text)] == []
+
+
+def test_text_that_is_no_unicode_is_matched_all_the_same():
+    assert any_of(["a*b*"])("axb\ud800")
+    assert not any_of(["a*b*"])("\ud800")

@@ -1,0 +1,48 @@
+import asyncio
+
+from baton.kernel.base import background
+from baton.kernel.base.background import keep_up
+
+
+async def test_work_that_falls_over_is_begun_anew_and_ends_when_told(monkeypatch, caplog):
+    monkeypatch.setattr(background, "AGAIN_S", 0.0)
+    begun, going_on = [], asyncio.Event()
+
+    async def work(stop):
+        begun.append(1)
+        if len(begun) < 3:
+            raise OSError("no watches are left")
+        going_on.set()
+        await stop.wait()
+
+    stop = asyncio.Event()
+    keeping = asyncio.create_task(keep_up(work, stop))
+    await asyncio.wait_for(going_on.wait(), 60)
+    assert (len(begun), keeping.done()) == (3, False)
+    assert caplog.text.count("OSError: no watches are left") == 2
+    stop.set()
+    await asyncio.wait_for(keeping, 60)
+
+
+async def test_work_without_anything_to_do_is_done_once():
+    begun = []
+
+    async def work(_stop):
+        begun.append(1)
+
+    await keep_up(work, asyncio.Event())
+    assert begun == [1]
+
+
+async def test_a_server_that_stops_does_not_wait_for_work_that_fell_over(monkeypatch):
+    monkeypatch.setattr(background, "AGAIN_S", 3_600.0)
+    stop, fallen = asyncio.Event(), asyncio.Event()
+
+    async def work(_stop):
+        fallen.set()
+        raise OSError
+
+    keeping = asyncio.create_task(keep_up(work, stop))
+    await asyncio.wait_for(fallen.wait(), 60)
+    stop.set()
+    await asyncio.wait_for(keeping, 60)

@@ -1,0 +1,167 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from baton.clients import last_heard_store
+from baton.clients.last_heard_store import Seen
+from baton.engine.call.modes import ModeSetting
+from baton.kernel.base.errors import TooLongToFind
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url, storable
+from baton.modes import store as modes
+from baton.people import users_store
+from baton.people.users_store import Project
+from baton.policies import revisions_store
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+async def changed(database, **what):
+    """Change the settings of the mode."""
+    async with database.transaction() as connection:
+        await modes.change(connection, "default", **what)
+
+
+@pytest.mark.parametrize(
+    ("given", "driver"),
+    [
+        ("postgres://u:p@h/d", "postgresql+asyncpg"),
+        ("postgresql://u:p@h/d", "postgresql+asyncpg"),
+        ("postgresql+asyncpg://h/d", "postgresql+asyncpg"),
+        ("sqlite:///x.db", "sqlite+aiosqlite"),
+    ],
+)
+def test_a_url_gets_its_asynchronous_driver(given, driver):
+    assert database_url(Settings(database_url=given)).drivername == driver
+
+
+def test_the_default_is_sqlite_in_the_home_folder(tmp_path):
+    assert database_url(Settings(home=tmp_path)).database == str(tmp_path / "baton.db")
+
+
+def test_sslmode_reaches_asyncpg_under_its_own_name():
+    assert dict(database_url(Settings(database_url="postgres://h/d?sslmode=require")).query) == {"ssl": "require"}
+
+
+def test_an_unknown_database_is_refused_with_what_is_allowed():
+    with pytest.raises(ValueError, match="unknown database `mysql`; allowed: `postgresql://"):
+        database_url(Settings(database_url="mysql://h/d"))
+
+
+async def test_a_file_that_cannot_be_opened_is_one_error(no_database):
+    assert not await no_database.ping()
+    with pytest.raises(DatabaseUnavailable):
+        await modes.load_all(no_database, "default", NOON)
+
+
+async def test_a_file_that_is_no_database_is_one_error(tmp_path):
+    (tmp_path / "baton.db").write_bytes(b"no database" * 1_000)
+    database = Database(Settings(home=tmp_path))
+    with pytest.raises(DatabaseUnavailable, match="file is not a database"):
+        await modes.load_all(database, "default", NOON)
+    await database.close()
+
+
+async def test_a_server_that_is_away_is_one_error():
+    database = Database(Settings(database_url="postgresql://127.0.0.1:1/none"))
+    assert not await database.ping()
+    with pytest.raises(DatabaseUnavailable):
+        await modes.load_all(database, "default", NOON)
+    await database.close()
+
+
+async def test_a_database_that_is_there_answers_a_ping(database):
+    assert await database.ping()
+
+
+async def test_what_a_statement_was_given_is_in_no_error(database):
+    with pytest.raises((DBAPIError, DatabaseUnavailable)) as refused:
+        async with database.transaction() as connection:
+            await connection.execute(text("INSERT INTO nowhere VALUES (:said)"), {"said": "what a person typed"})
+    assert "typed" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("given", "kept"), [("plain", "plain"), ("a\0b", "a\ufffdb"), ("é\ud800", "é?"), ("", "")])
+def test_texts_are_made_storable(given, kept):
+    assert storable(given) == kept
+
+
+async def test_mode_settings_come_back_as_they_were_put(database):
+    setting = ModeSetting(
+        scope="user_project",
+        user="ann",
+        project="git@host:team/app\0" + "x" * 5_000,
+        enabled=True,
+        level="strict",
+        reason="because",
+        expires_at=datetime(2026, 5, 1, 15, tzinfo=timezone(timedelta(hours=2))),
+        activated_at=NOON,
+        set_by="ann",
+        set_at=NOON,
+    )
+    await changed(database, put=[setting, ModeSetting(scope="organisation")])
+    kept = {one.scope: one for one in await modes.load_all(database, "default", NOON)}
+    assert kept["organisation"] == ModeSetting(scope="organisation")
+    assert kept["user_project"].expires_at == datetime(2026, 5, 1, 13, tzinfo=UTC)
+    assert kept["user_project"].project == setting.project.replace("\0", "\ufffd")
+    assert (kept["user_project"].level, kept["user_project"].activated_at) == ("strict", NOON)
+    assert await modes.load_all(database, "another", NOON) == []
+    assert [one.scope for one in await modes.load_all(database, "default", NOON + timedelta(hours=1))] == [
+        "organisation"
+    ]
+
+
+async def test_a_setting_replaces_the_one_with_its_key_and_goes_with_it(database):
+    on = ModeSetting(scope="session", id="s", user="ann", enabled=True)
+    off = ModeSetting(scope="session", id="s", user="ann", enabled=False)
+    others = ModeSetting(scope="session", id="s", user="bob", enabled=True)
+    await changed(database, put=[on, others])
+    await changed(database, put=[off])
+    assert sorted(one.enabled for one in await modes.load_all(database, "default", NOON)) == [False, True]
+    await changed(database, remove=[off.key, ("team", "none", "")])
+    assert await modes.load_all(database, "default", NOON) == [others]
+
+
+async def test_a_naive_moment_is_refused(database):
+    setting = ModeSetting(scope="organisation", set_at=datetime(2026, 5, 1, 12))  # noqa: DTZ001
+    with pytest.raises(Exception, match="without a timezone"):
+        await changed(database, put=[setting])
+
+
+async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
+    later = NOON + timedelta(minutes=5)
+    await last_heard_store.note(database, "default", [Seen(user="ann", client="codex", last_seen=later, protocol="1")])
+    await last_heard_store.note(
+        database,
+        "default",
+        [Seen(user="ann", client="codex", last_seen=NOON), Seen(user="bob", client="codex", last_seen=NOON)],
+    )
+    ann = Seen(user="ann", client="codex", last_seen=later, protocol="1")
+    bob = Seen(user="bob", client="codex", last_seen=NOON)
+    assert await last_heard_store.load(database, "default") == [ann, bob]
+    assert await last_heard_store.load(database, "default", "bob") == [bob]
+
+
+async def test_revisions_keep_their_texts_and_come_back_when_activated_again(database):
+    for minute, name in enumerate(["one", "two", "one"]):
+        await revisions_store.note(database, "default", name, {"a.yaml": name}, NOON + timedelta(minutes=minute))
+    found = await revisions_store.latest(database, "default")
+    assert [(one.revision, one.first_at, one.activated_at) for one in found] == [
+        ("one", NOON, NOON + timedelta(minutes=2)),
+        ("two", NOON + timedelta(minutes=1), NOON + timedelta(minutes=1)),
+    ]
+    assert await revisions_store.files(database, "default", "two") == {"a.yaml": "two"}
+    assert await revisions_store.files(database, "default", "three") is None
+
+
+async def test_a_name_too_long_to_be_found_again_is_a_mistake_of_who_gave_it(database):
+    endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(1_000))
+    if database.dialect == "sqlite":
+        async with database.transaction() as connection:
+            await users_store.put(connection, "default", Project(name=endless, team="red"))
+        return
+    with pytest.raises(TooLongToFind):
+        async with database.transaction() as connection:
+            await users_store.put(connection, "default", Project(name=endless, team="red"))

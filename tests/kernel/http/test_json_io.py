@@ -1,0 +1,23 @@
+"""Bodies with NULs and halves of characters: FastAPI's routes get neither, and everything else as it came."""
+
+import json
+
+import pytest
+
+from baton.kernel.http.json_io import whole_characters
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (rb'"a \ud83d b"', "a \ufffd b"),
+        (rb'"\uDC00\uD83D"', "\ufffd\ufffd"),
+        (rb'"\ud83d\ude00 \u00e9"', "\U0001f600 é"),
+        (rb'"\ud83d\ud83d\ude00"', "\ufffd\U0001f600"),
+        (rb'"\\ud83d \\\ud83d"', "\\ud83d \\\ufffd"),
+        (rb'"a\u0000b \\u0000"', "a\ufffdb \\u0000"),
+        (b'"plain"', "plain"),
+    ],
+)
+def test_what_no_store_takes_becomes_the_sign_for_an_unknown_character(body, text):
+    assert json.loads(whole_characters(body)) == text

@@ -1,0 +1,142 @@
+"""Connections whose request never arrives whole, on the real protocol with a short deadline."""
+
+import asyncio
+import json
+import socket
+from types import SimpleNamespace
+
+import pytest
+import uvicorn
+
+from baton.kernel.http.asgi import Response, read_body, respond
+from baton.kernel.http.protocol import Protocol
+
+
+class Hasty(Protocol):
+    receive_s = 0.3
+
+
+async def echo(scope, receive, send):
+    body = await read_body(receive, 1_000)
+    await respond(scope, send, Response(body, 200, [(b"x-split", b"a\r\nb")] if body == b"evil" else []))
+
+
+@pytest.fixture
+async def connect():
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(
+        uvicorn.Config(echo, http=Hasty, lifespan="off", log_config=None, timeout_keep_alive=30, ws="none")
+    )
+    running = asyncio.create_task(server._serve([listener]))
+    opened = []
+
+    async def connect():
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        opened.append(writer)
+        return reader, writer
+
+    yield connect
+    for writer in opened:
+        writer.close()
+    server.should_exit = True
+    await running
+
+
+HEAD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n"
+SLOW = {"nothing": b"", "half a head": HEAD[:20], "half a body": HEAD + b"ab"}
+
+
+@pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
+async def test_a_request_that_does_not_arrive_is_not_waited_for(connect, sent):
+    reader, writer = await connect()
+    writer.write(sent)
+    assert await asyncio.wait_for(reader.read(), 60) == b""
+
+
+async def test_trickling_wins_no_time(connect):
+    reader, writer = await connect()
+
+    async def trickle():
+        while not writer.is_closing():
+            writer.write(b"X-A: b\r\n")
+            await asyncio.sleep(0.05)
+
+    writer.write(b"GET / HTTP/1.1\r\n")
+    task = asyncio.create_task(trickle())
+    try:
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+    except ConnectionResetError:
+        pass
+    finally:
+        task.cancel()
+
+
+async def test_a_connection_between_requests_is_left_open(connect):
+    reader, writer = await connect()
+    for _ in range(2):
+        writer.write(HEAD + b"abcd")
+        assert (await reader.readuntil(b"abcd")).startswith(b"HTTP/1.1 200")
+        await asyncio.sleep(0.7)
+    assert not reader.at_eof()
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (HEAD, b"abcd"),
+        (HEAD.replace(b"1.1", b"1.0"), b"abcd"),
+        (HEAD.replace(b"host: x", b"host: x\r\nconnection: close"), b"abcd"),
+        (HEAD.replace(b"POST", b"HEAD"), b""),
+        (HEAD.replace(b"host: x", b"host: x\r\nexpect: 100-continue"), b"abcd"),
+    ],
+    ids=["ordinary", "http 1.0", "the last one", "HEAD", "expected"],
+)
+async def test_an_answer_says_its_length_and_kind_and_has_its_body_once(connect, head, body):
+    reader, writer = await connect()
+    writer.write(head + b"abcd")
+    if b"100-continue" in head:
+        await reader.readuntil(b"100 Continue\r\n\r\n")
+    told = await reader.readuntil(b"\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"content-length: 4\r\n" in told
+    assert b"content-type: application/json\r\n" in told
+    writer.write_eof()
+    assert await reader.read() == body
+
+
+async def test_requests_that_come_together_are_answered_in_their_order(connect):
+    reader, writer = await connect()
+    sent = [b"%04d" % number for number in range(50)]
+    writer.write(b"".join(HEAD + body for body in sent))
+    assert [(await reader.readuntil(body))[-4:] for body in sent] == sent
+
+
+async def test_an_answer_leaves_in_one_write(connect, monkeypatch):
+    written = []
+    monkeypatch.setattr(Hasty, "whole", lambda protocol, *answer: Protocol.whole(watched(protocol), *answer))
+
+    def watched(protocol):
+        write = protocol.transport.write
+        transport = SimpleNamespace(write=lambda data: (written.append(data), write(data)), is_closing=lambda: False)
+        return SimpleNamespace(cycle=protocol.cycle, transport=transport)
+
+    reader, writer = await connect()
+    writer.write(HEAD + b"abcd")
+    await reader.readuntil(b"abcd")
+    assert len(written) == 1
+
+
+async def test_a_header_that_would_split_the_answer_is_not_sent(connect):
+    reader, writer = await connect()
+    writer.write(HEAD + b"evil")
+    assert await reader.read() == b""
+
+
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n", HEAD.replace(b"4", b"x")])
+async def test_what_is_no_http_is_refused_in_the_shape_of_every_error(connect, sent):
+    reader, writer = await connect()
+    writer.write(sent)
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/problem+json" in head
+    assert json.loads(body)["detail"] == "invalid HTTP request received"

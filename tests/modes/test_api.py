@@ -1,0 +1,102 @@
+"""`/mode` over real HTTP. How scopes resolve is tested in `tests/modes/test_service.py`."""
+
+import pytest
+
+
+def test_nothing_set_is_off(http):
+    mode = http.get("/mode", params={"session_id": "none", "project": "none", "user": "none"}).json()
+    assert mode == {"enabled": False, "level": "guidance", "scope": "default", "auto_activated": False, "chain": []}
+
+
+def test_a_setting_is_put_shown_and_removed(http):
+    body = {"scope": "user_project", "user": "ann", "project": "p", "enabled": True, "level": "strict", "reason": "r"}
+    setting = http.put("/mode", json=body).json()
+    assert {name: setting[name] for name in body} == body
+    mode = http.get("/mode", params={"user": "ann", "project": "p"}).json()
+    assert (mode["enabled"], mode["level"], mode["scope"]) == (True, "strict", "user_project")
+    assert mode["activated_at"]
+    assert [one["scope"] for one in mode["chain"]] == ["user_project"]
+    for _ in range(2):
+        where = {"scope": "user_project", "user": "ann", "project": "p"}
+        assert http.delete("/mode", params=where).status_code == 204
+    assert not http.get("/mode", params={"user": "ann", "project": "p"}).json()["enabled"]
+
+
+def test_a_missing_level_means_guidance_and_the_seed_s_name_is_taken(http):
+    body = {"scope": "session", "id": "lvl", "enabled": True}
+    assert http.put("/mode", json=body).json()["level"] == "guidance"
+    assert http.put("/mode", json=body | {"enforcement_level": "strict"}).json()["level"] == "strict"
+
+
+BAD = [
+    ({}, "scope", []),
+    ({"scope": "planet", "enabled": True}, "scope", ["organisation", "session"]),
+    ({"scope": "team", "id": "t"}, "enabled", []),
+    ({"scope": "team", "id": "t", "enabled": "often"}, "enabled", []),
+    ({"scope": "team", "id": "t", "enabled": True, "level": "harsh"}, "level", ["strict", "guidance"]),
+    ({"scope": "session", "enabled": True}, "id", []),
+    ({"scope": "project", "enabled": True}, "id", []),
+    ({"scope": "user_project", "enabled": True}, "project", []),
+    ({"scope": "organisation", "id": "x", "enabled": True}, "id", []),
+    ({"scope": "team", "id": "t", "user": "u", "enabled": True}, "user", []),
+    ({"scope": "team", "id": "t", "enabled": True, "levle": "strict"}, "levle", []),
+    ({"scope": "team", "id": "t", "enabled": True, "expires_at": "soon"}, "expires_at", []),
+    ({"scope": "team", "id": "t", "enabled": True, "expires_at": "2030-01-01T00:00:00"}, "expires_at", []),
+    ({"scope": "team", "id": "t" * 5_000, "enabled": True}, "id", []),
+]
+
+
+@pytest.mark.parametrize(("body", "field", "allowed"), BAD, ids=[f"{i}-{row[1]}" for i, row in enumerate(BAD)])
+def test_bad_settings_get_a_problem_that_names_the_field(http, body, field, allowed):
+    response = http.put("/mode", json=body)
+    assert response.status_code == 422
+    error = response.json()["errors"][0]
+    assert error["field"] == field
+    assert set(allowed) <= set(error.get("allowed", []))
+    assert field in response.json()["detail"]
+
+
+def test_one_developer_neither_sees_nor_sets_another_s(server, http):
+    with server.client(**{"Baton-User": "eve"}) as eve:
+        assert eve.get("/mode", params={"user": "ann"}).status_code == 404
+        body = {"scope": "user_project", "user": "ann", "project": "p", "enabled": False}
+        assert eve.put("/mode", json=body).status_code == 404
+        shared = {"scope": "organisation", "enabled": False}
+        assert eve.put("/mode", json=shared).status_code == 403
+        eve.put("/mode", json={"scope": "session", "id": "shared-id", "enabled": True, "level": "strict"})
+    assert not http.get("/mode", params={"session_id": "shared-id", "user": "ann"}).json()["enabled"]
+
+
+FOREIGN = [
+    ({"Host": "evil.example"}, "forbidden_host"),
+    ({"Host": "127.0.0.1.evil.example:8080"}, "forbidden_host"),
+    ({"Origin": "https://evil.example"}, "forbidden_origin"),
+    ({"Origin": "null"}, "forbidden_origin"),
+    ({"Origin": "http://127.0.0.1:1"}, "forbidden_origin"),
+    ({"Sec-Fetch-Site": "cross-site"}, "forbidden_origin"),
+]
+
+
+@pytest.mark.parametrize(("headers", "code"), FOREIGN, ids=[str(row[0]) for row in FOREIGN])
+@pytest.mark.parametrize("path", ["/mode", "/pre-tool-use", "/hooks/claude-code", "/session-start"])
+def test_pages_of_other_sites_cannot_post_here(http, headers, code, path):
+    body = {"scope": "organisation", "enabled": False}
+    response = http.request("PUT" if path == "/mode" else "POST", path, json=body, headers=headers)
+    assert (response.status_code, response.json()["code"]) == (403, code)
+
+
+def test_a_page_of_the_server_itself_may(http, server):
+    headers = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+    body = {"scope": "session", "id": "own", "enabled": True}
+    assert http.put("/mode", json=body, headers=headers).status_code == 200
+
+
+def test_an_oversized_body_is_refused(http):
+    response = http.put("/mode", content=b"x" * (2 << 20))
+    assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
+
+
+def test_only_the_organisations_setting_is_locked(http):
+    body = {"scope": "team", "id": "t", "enabled": True, "locked": True}
+    refused = http.put("/mode", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "locked")

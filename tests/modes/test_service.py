@@ -1,0 +1,276 @@
+"""The orchestrator mode as services see it, on a real database: scopes, work items, two developers on one project."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from baton.engine.call.modes import SCOPES, ModeSetting
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import PreconditionFailed
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.announce import Changes
+from baton.kernel.redis.client import Redis
+from baton.modes import store
+from baton.modes.request import Target, target
+from baton.modes.service import Modes, version_of
+from baton.operate import migrate
+from baton.people.users import Users
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+PROJECT = "github.com/acme/shop"
+ALICE = Caller(principal=Principal(user="alice", team="web"), project=PROJECT)
+BOB = Caller(principal=Principal(user="bob", team="web"), project=PROJECT)
+LEAD = Caller(principal=Principal(user="lead", team="web", role="lead"), project=PROJECT)
+ALICE_AS_ADMIN = Caller(principal=Principal(user="alice", team="web", role="admin"), project=PROJECT)
+
+
+def unheard(database):
+    """Changes that nobody else is told of."""
+    return Changes(Redis("unix:///nowhere", timeout_s=1), database, "default")
+
+
+NOBODY = Users(None, unheard(None), organisation="default", team="web")
+
+
+@pytest.fixture
+async def modes(tmp_path, database_url):
+    settings = Settings(home=tmp_path, database_url=database_url)
+    await migrate.upgrade(settings)
+    database = Database(settings)
+    moment = [NOON]
+    service = Modes(database, unheard(database), organisation="default", auto_level="strict", now=lambda: moment[0])
+    service.moment = moment
+    yield service
+    await database.close()
+
+
+def setting(scope, *, enabled, **fields):
+    names = {
+        "team": {"id": "web"},
+        "project": {"id": PROJECT},
+        "user": {"id": "alice"},
+        "user_project": {"user": "alice", "project": PROJECT},
+        "session": {"id": "s1", "user": "alice"},
+    }
+    return ModeSetting(scope=scope, enabled=enabled, **(names.get(scope, {}) | fields))
+
+
+def mode_of(modes, caller, session_id="s1"):
+    return modes.effective(caller.principal, PROJECT, session_id)
+
+
+async def test_with_nothing_set_the_mode_is_off(modes):
+    mode = mode_of(modes, ALICE)
+    assert (mode.enabled, mode.scope, mode.chain) == (False, "default", ())
+
+
+@pytest.mark.parametrize("narrow", range(1, len(SCOPES)))
+async def test_the_most_specific_scope_wins(modes, narrow):
+    for scope in SCOPES[:narrow]:
+        await modes.put(LEAD, setting(scope, enabled=True, level="guidance"))
+    await modes.put(LEAD, setting(SCOPES[narrow], enabled=True, level="strict"))
+    mode = mode_of(modes, ALICE)
+    assert (mode.level, mode.scope) == ("strict", SCOPES[narrow])
+    assert [s.scope for s in mode.chain] == list(SCOPES[: narrow + 1])
+
+
+async def test_a_narrow_off_beats_a_wide_on(modes):
+    await modes.put(LEAD, setting("organisation", enabled=True, level="strict"))
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    assert not mode_of(modes, ALICE).enabled
+    assert mode_of(modes, BOB).enabled
+
+
+async def test_an_expired_setting_does_not_count(modes):
+    await modes.put(LEAD, setting("project", enabled=True, level="strict", expires_at=NOON + timedelta(minutes=5)))
+    assert mode_of(modes, ALICE).enabled
+    modes.moment[0] = NOON + timedelta(minutes=5)
+    assert modes.settings == []
+    assert not mode_of(modes, ALICE).enabled
+    await modes.load()
+    assert modes.settings == []
+
+
+async def test_settings_survive_a_restart(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
+    again = Modes(
+        modes._database, unheard(modes._database), organisation="default", auto_level="strict", now=lambda: NOON
+    )
+    await again.load()
+    assert mode_of(again, ALICE) == mode_of(modes, ALICE)
+
+
+async def test_switching_on_again_keeps_the_moment_of_activation(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="strict"))
+    modes.moment[0] = NOON + timedelta(hours=1)
+    await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
+    assert mode_of(modes, ALICE).activated_at == NOON
+
+
+async def test_work_items_act_on_one_developer_of_a_shared_project(modes):
+    await modes.follow_work_items(ALICE.principal, PROJECT, 3)
+    mode = mode_of(modes, ALICE)
+    assert (mode.enabled, mode.level, mode.auto_activated, mode.scope) == (True, "strict", True, "user_project")
+    assert not mode_of(modes, BOB).enabled
+    await modes.follow_work_items(BOB.principal, PROJECT, 0)
+    assert mode_of(modes, ALICE).enabled
+    await modes.follow_work_items(ALICE.principal, PROJECT, 0)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_work_items_switch_on_again_what_they_switched_off(modes):
+    for count, on in ((2, True), (0, False), (1, True)):
+        await modes.follow_work_items(ALICE.principal, PROJECT, count)
+        assert mode_of(modes, ALICE).enabled is on
+
+
+async def test_the_level_of_work_items_is_a_setting(modes):
+    soft = Modes(
+        modes._database, unheard(modes._database), organisation="default", auto_level="guidance", now=lambda: NOON
+    )
+    await soft.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert mode_of(soft, ALICE).level == "guidance"
+
+
+@pytest.mark.parametrize("scope", [s for s in SCOPES if s != "session"])
+async def test_a_person_s_off_stops_work_items(modes, scope):
+    await modes.put(ALICE, setting(scope, enabled=False))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 5)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_work_items_leave_a_person_s_own_on_alone(modes):
+    await modes.put(ALICE, setting("user_project", enabled=True, level="guidance"))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 0)
+    assert mode_of(modes, ALICE).level == "guidance"
+    assert mode_of(modes, ALICE).enabled
+
+
+async def test_an_off_of_work_items_leaves_the_word_to_what_others_set_later(modes):
+    for count in (1, 0):
+        await modes.follow_work_items(ALICE.principal, PROJECT, count)
+    await modes.put(LEAD, setting("team", enabled=True, level="strict"))
+    assert mode_of(modes, ALICE).scope == "team"
+    await modes.follow_work_items(ALICE.principal, PROJECT, 2)
+    assert [one.scope for one in mode_of(modes, ALICE).chain] == ["team"]
+
+
+async def test_a_person_s_word_that_has_expired_stops_work_items_no_longer(modes):
+    await modes.put(ALICE, setting("user_project", enabled=False, expires_at=NOON + timedelta(hours=1)))
+    await modes.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert not mode_of(modes, ALICE).enabled
+    modes.moment[0] = NOON + timedelta(hours=1)
+    await modes.follow_work_items(ALICE.principal, PROJECT, 1)
+    assert (mode_of(modes, ALICE).enabled, mode_of(modes, ALICE).auto_activated) == (True, True)
+
+
+async def test_switching_on_after_an_expiry_is_a_new_activation(modes):
+    await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
+    modes.moment[0] = NOON + timedelta(hours=2)
+    await modes.put(ALICE, setting("user", enabled=True))
+    assert mode_of(modes, ALICE).activated_at == modes.moment[0]
+
+
+@pytest.mark.parametrize("scope", ["user_project", "user", "project", "team", "organisation"])
+async def test_disabling_clears_the_caller_s_narrower_settings_and_nobody_else_s(modes, scope):
+    await modes.put(ALICE, setting("session", enabled=True, level="strict", project=PROJECT))
+    await modes.put(BOB, setting("session", enabled=True, level="strict", user="bob", project=PROJECT))
+    await modes.put(BOB, setting("user_project", enabled=True, level="strict", user="bob"))
+    await modes.put(ALICE, setting(scope, enabled=False))
+    assert not mode_of(modes, ALICE).enabled
+    assert mode_of(modes, BOB).enabled
+
+
+async def test_disabling_one_project_leaves_the_caller_s_others(modes):
+    other = setting("session", enabled=True, level="strict", id="s2", project="elsewhere")
+    await modes.put(ALICE, other)
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    assert modes.effective(ALICE.principal, "elsewhere", "s2").enabled
+
+
+TARGETS = [
+    ("organisation", {}, {"scope": "organisation"}),
+    ("user_project", {}, {"scope": "user_project", "user": "alice", "project": PROJECT}),
+    ("user", {}, {"scope": "user", "id": "alice"}),
+    ("team", {}, {"scope": "team", "id": "web"}),
+    ("project", {}, {"scope": "project", "id": PROJECT}),
+    ("session", {"id": "s1"}, {"scope": "session", "id": "s1", "user": "alice", "project": PROJECT}),
+]
+
+
+@pytest.mark.parametrize(("scope", "given", "meant"), TARGETS, ids=[row[0] for row in TARGETS])
+def test_what_a_request_leaves_out_is_the_caller_s_own(scope, given, meant):
+    found = target(ALICE if scope == "session" else ALICE_AS_ADMIN, NOBODY, scope, given.get("id", ""), "", "")
+    assert {name: getattr(found, name) for name in ("scope", "id", "user", "project") if getattr(found, name)} == meant
+
+
+async def test_each_change_is_counted_and_leaves_an_audit_entry(modes):
+    await modes.put(LEAD, setting("team", enabled=True, level="strict", reason="release week"))
+    await modes.put(LEAD, setting("team", enabled=False))
+    await modes.delete(LEAD, target(LEAD, NOBODY, "team", "web", "", ""))
+    found = await audit_store.find(modes._database, "default", kind="mode")
+    assert [(entry.action, entry.actor, entry.object) for entry in found] == [
+        ("mode.remove", "lead", "team web"),
+        ("mode.set", "lead", "team web"),
+        ("mode.set", "lead", "team web"),
+    ]
+    first = found[-1]
+    assert (first.before, first.after["level"], first.reason) == ({}, "strict", "release week")
+    assert found[1].before["enabled"] is True
+    assert found[0].before["enabled"] is False
+    assert await numbers.numbers(modes._database, "default") == {"modes": 3}
+
+
+async def another(modes):
+    """The same as another server sees it, which has not been told of anything yet."""
+    other = Modes(modes._database, unheard(modes._database), organisation="default", auto_level="strict")
+    await other.load()
+    return other
+
+
+async def test_of_two_servers_the_second_change_needs_the_version_of_the_first(modes):
+    other = await another(modes)
+    first = await modes.put(ALICE, setting("user", enabled=True), "0")
+    with pytest.raises(PreconditionFailed, match=version_of(first)):
+        await other.put(ALICE, setting("user", enabled=False), "0")
+    with pytest.raises(PreconditionFailed):
+        await other.delete(ALICE, Target(scope="user", id="alice"), "0")
+    second = await other.put(ALICE, setting("user", enabled=True, level="strict"), version_of(first))
+    assert second.activated_at == first.activated_at
+    with pytest.raises(PreconditionFailed, match=version_of(second)):
+        await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(first))
+    await modes.delete(ALICE, Target(scope="user", id="alice"), version_of(second))
+    assert modes.settings == []
+
+
+async def test_work_items_do_not_undo_what_a_person_said_on_another_server(modes):
+    other = await another(modes)
+    await other.follow_work_items(ALICE.principal, PROJECT, 1)
+    await modes.put(ALICE, setting("user_project", enabled=False))
+    await other.follow_work_items(ALICE.principal, PROJECT, 0)
+    await other.follow_work_items(ALICE.principal, PROJECT, 1)
+    await modes.load()
+    assert [(one.enabled, one.auto_activated) for one in modes.settings] == [(False, False)]
+
+
+async def test_a_reading_that_began_before_a_change_is_not_kept_after_it(modes, monkeypatch):
+    real, begun, go_on = store.load_all, asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments):
+        found = await real(*arguments)
+        begun.set()
+        await go_on.wait()
+        return found
+
+    monkeypatch.setattr(store, "load_all", slow)
+    reading = asyncio.create_task(modes.load())
+    await begun.wait()
+    changing = asyncio.create_task(modes.put(ALICE, setting("user", enabled=True)))
+    await asyncio.wait({changing}, timeout=0.3)
+    go_on.set()
+    await asyncio.gather(reading, changing)
+    assert mode_of(modes, ALICE).enabled

@@ -1,0 +1,229 @@
+"""Overrides, reports and retention as leads, admins and several processes see them."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from uuid_utils import uuid7
+
+from baton.clients import last_heard_store
+from baton.clients.last_heard_store import Seen
+from baton.engine.call.modes import ModeSetting
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PreconditionFailed
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.kernel.changes.announce import Changes
+from baton.modes import store as modes
+from baton.modes.service import Modes
+from baton.operate.retention import Kept, Retention
+from baton.people.users import Users
+from baton.policies import folders
+from baton.policies.in_force import Policies
+from baton.policies.layers import PolicyLayers, Where
+from baton.records.pipeline import store as decisions
+from baton.records.review.decisions import Decisions
+from baton.records.review.wrong_blocks import ReportFilter, Reports
+from baton.sessions.overrides.service import Overrides
+
+ADMIN = Principal(user="ada", role="admin")
+LEAD = Principal(user="lea", role="lead", team="red")
+OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
+DORA = Principal(user="dora", team="red")
+RULE = "orchestrator/direct-edit"
+GUARDRAIL = "guardrails/remove-root"
+
+
+def record(**fields):
+    given = {
+        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
+        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
+    }  # fmt: skip
+    return Record(id=str(uuid7()), **(given | fields))
+
+
+@pytest.fixture
+async def database(sqlite_url):
+    """One kind is enough here: `tests/store` runs the queries on both."""
+    database = Database(Settings(database_url=sqlite_url))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def team(tmp_path):
+    """The organisation's own policies, which lock a rule of the mode."""
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
+    return folder
+
+
+class Process:
+    """One server's view of what all share."""
+
+    def __init__(self, database, redis, folder: Path):
+        self.changes = Changes(redis, database, "default")
+        self.users = Users(database, self.changes, organisation="default", team="default")
+        self.policies = Policies(folders.shipped(), folder, database, "default")
+        self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
+        self.overrides = Overrides(
+            database, self.changes, self.users, self.policies, self.modes, organisation="default"
+        )
+
+
+@pytest.fixture
+async def process(database, redis, team):
+    one = Process(database, redis, team)
+    for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
+        await one.users.put_user(ADMIN, name, team=of, disabled=False)
+    return one
+
+
+async def lifts(process, who, **more):
+    given = {"session_id": "s", "user": "dora", "rule": RULE, "reason": "r", "minutes": 5}
+    return await process.overrides.make(who, **(given | more))
+
+
+async def test_a_lead_lifts_rules_for_their_team_alone(process):
+    made = await lifts(process, LEAD)
+    assert process.overrides.lifted(DORA, "s") == {RULE}
+    assert process.overrides.lifted(DORA, "t") == process.overrides.lifted(LEAD, "s") == frozenset()
+    with pytest.raises(NotFound):
+        await lifts(process, LEAD, user="bob")
+    with pytest.raises(NotFound):
+        await process.overrides.end(OTHER_LEAD, made.id)
+    assert process.overrides.find(OTHER_LEAD) == []
+    assert process.overrides.find(LEAD) == process.overrides.find(DORA) == [made]
+
+
+async def test_guardrails_are_lifted_by_admins_and_locked_rules_by_nobody(process):
+    with pytest.raises(Forbidden, match="guardrail"):
+        await lifts(process, LEAD, rule=GUARDRAIL)
+    await lifts(process, ADMIN, rule=GUARDRAIL)
+    for who in (LEAD, ADMIN):
+        with pytest.raises(Forbidden, match="locked"):
+            await lifts(process, who, rule="orchestrator/test-or-build")
+
+
+async def test_where_the_level_is_locked_the_whole_mode_is_lifted_by_admins_alone(process):
+    assert (await lifts(process, LEAD, rule="*")).rule == "*"
+    level = ModeSetting(scope="organisation", enabled=True, level="strict", locked=True)
+    await process.modes.put(Caller(principal=ADMIN), level)
+    with pytest.raises(Forbidden, match="locked the mode's level"):
+        await lifts(process, LEAD, rule="*")
+    assert (await lifts(process, ADMIN, rule="*")).rule == "*"
+
+
+async def test_an_override_names_a_rule_of_the_sets_in_force_for_that_user(process, database):
+    rule = """
+id: team/no-deploy
+description: Nobody deploys.
+modes: [strict]
+match: {shell: {program: deployer}}
+decision: deny
+reason: no
+tests: {match: ["deployer now"], not_match: ["ls"]}
+"""
+    layers = PolicyLayers(database, process.policies, process.changes, process.users)
+    for where in (Where("team", "red"), Where("project", "shop")):
+        files = {"team/no-deploy.yaml": rule.replace("team/no-deploy", f"team/no-{where.tier}")}
+        files = {f"team/no-{where.tier}.yaml": text for text in files.values()}
+        await layers.upload(ADMIN, where, files, reason="r", activate=True, seen=None)
+    assert (await lifts(process, LEAD, rule="team/no-team")).user == "dora"
+    with pytest.raises(Invalid, match="no rule of `bob` is called"):
+        await lifts(process, ADMIN, user="bob", rule="team/no-team")
+    with pytest.raises(Invalid, match="no rule of `dora` is called"):
+        await lifts(process, ADMIN, rule="team/no-project")
+    await decisions.add(database, [record(project="shop")])
+    assert (await lifts(process, ADMIN, rule="team/no-project")).rule == "team/no-project"
+
+
+async def test_a_lead_does_not_learn_of_another_teams_session(process, database):
+    await decisions.add(database, [record()])
+    with pytest.raises(Invalid, match="no call of a session `s`"):
+        await lifts(process, OTHER_LEAD, user="")
+    assert (await lifts(process, LEAD, user="")).user == "dora"
+
+
+async def test_an_override_ends_by_itself(process, database, redis, team):
+    clock = [datetime.now(UTC)]
+    overrides = Overrides(
+        database,
+        process.changes,
+        process.users,
+        process.policies,
+        process.modes,
+        organisation="default",
+        now=lambda: clock[0],
+    )
+    await overrides.make(ADMIN, session_id="s", user="dora", rule="*", reason="r", minutes=5)
+    clock[0] += timedelta(minutes=4, seconds=59)
+    assert overrides.lifted(DORA, "s") == {"*"}
+    clock[0] += timedelta(seconds=1)
+    assert overrides.lifted(DORA, "s") == frozenset()
+    assert overrides.find(ADMIN) == []
+
+
+async def test_another_process_learns_of_an_override_and_of_its_end(process, database, redis, team):
+    other = Process(database, redis, team)
+    made = await lifts(process, ADMIN)
+    await other.changes.catch_up()
+    assert other.overrides.lifted(DORA, "s") == {RULE}
+    await other.overrides.end(ADMIN, made.id)
+    await process.changes.catch_up()
+    assert process.overrides.lifted(DORA, "s") == frozenset()
+
+
+async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
+    decided = record(decision="block", effect="deny")
+    await decisions.add(database, [decided])
+    reports = Reports(database, Decisions(database))
+    made = await reports.make(DORA, decided.id, "c")
+    assert await reports.find(LEAD, ReportFilter(), before_id="", limit=9) == [made]
+    assert await reports.find(OTHER_LEAD, ReportFilter(), before_id="", limit=9) == []
+    with pytest.raises(NotFound):
+        await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
+    with pytest.raises(Forbidden):
+        await reports.resolve(DORA, made.id, state="accepted", answer="", version="*")
+    answered = await reports.resolve(LEAD, made.id, state="accepted", answer="yes", version="1")
+    assert (answered.state, answered.resolved_by, answered.version) == ("accepted", "lea", 2)
+    with pytest.raises(PreconditionFailed, match='"2"'):
+        await reports.resolve(LEAD, made.id, state="declined", answer="no", version="1")
+    assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None
+
+
+async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
+    old, young = (record(at=datetime.now(UTC) - timedelta(days=days)) for days in (31, 29))
+    await decisions.add(database, [old, young])
+    servers = [Retention(database, "default") for _ in range(2)]
+    await servers[0].put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
+    stops = [asyncio.Event(), asyncio.Event()]
+    running = [asyncio.create_task(one.run(stop)) for one, stop in zip(servers, stops, strict=True)]
+    while await decisions.get(database, "default", old.id) is not None:  # noqa: ASYNC110 - SQL has no event
+        await asyncio.sleep(0.01)
+    for stop in stops:
+        stop.set()
+    await asyncio.gather(*running)
+    assert await decisions.get(database, "default", young.id) == young
+
+
+async def test_what_is_purged_is_counted_by_kind(database):
+    now = datetime.now(UTC)
+    await decisions.add(database, [record(at=now - timedelta(days=400))])
+    agents = [
+        ModeSetting(scope="session", id=name, expires_at=now + timedelta(hours=h)) for name, h in (("a", -1), ("b", 1))
+    ]
+    async with database.transaction() as connection:
+        await modes.change(connection, "default", put=[*agents, ModeSetting(scope="team", id="red")])
+    heard = [
+        Seen(user="dora", client=name, last_seen=now - timedelta(days=days)) for name, days in (("a", 366), ("b", 8))
+    ]
+    await last_heard_store.note(database, "default", heard)
+    purged = await Retention(database, "default").purge(asyncio.Event())
+    assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
+    assert [one.client for one in await last_heard_store.load(database, "default")] == ["b"]
+    assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}

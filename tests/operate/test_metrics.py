@@ -1,0 +1,157 @@
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from baton.delegate.runners.counts import Counted
+from baton.engine.call.verdict import RuleHit, Verdict
+from baton.operate.health import HealthState
+from baton.operate.metrics import Metrics
+from baton.policies.in_force import PoliciesStatus
+from baton.records.pipeline.counters import MOST_RULES, Counters
+from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.serve import worker_metrics
+
+
+def decision(rule="a/b", effect="deny", *, elapsed_us=800, on=True, degraded=()):
+    return Decision(
+        id="d",
+        verdict=Verdict(effect=effect, rule=rule, hits=(RuleHit(rule, effect), RuleHit("x/softened", "guidance"))),
+        mode=ModeInForce(enabled=on, level="strict", scope="user"),
+        revision="r1",
+        degraded=degraded,
+        elapsed_us=elapsed_us,
+    )
+
+
+class Stub:
+    """What the metrics ask of the recorder, the policies, the health check and the jobs."""
+
+    status = PoliciesStatus(revision="r1", rules=1, loaded_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+    def counts(self):
+        return {"queued": 3, "dropped": 2, "appended": 5}
+
+    async def stats(self):
+        return self.counts() | {"waiting": 7, "set_aside": 1}
+
+    async def check(self):
+        return HealthState(phase="ready", redis="down", database="up")
+
+    async def count(self):
+        return Counted(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
+
+
+def metrics_of(counters):
+    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub())
+
+
+async def lines(metrics):
+    return [line for line in (await metrics.render()).decode().splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'baton_decisions_total{effect="deny",mode="strict",rule="a/b"} 2.0',
+        'baton_decisions_total{effect="abstain",mode="off",rule=""} 1.0',
+        'baton_rule_matches_total{effect="guidance",rule="x/softened"} 3.0',
+        'baton_decision_seconds_bucket{le="0.0005"} 0.0',
+        'baton_decision_seconds_bucket{le="0.001"} 2.0',
+        'baton_decision_seconds_bucket{le="0.25"} 2.0',
+        'baton_decision_seconds_bucket{le="+Inf"} 3.0',
+        'baton_jobs{state="queued"} 4.0',
+        "baton_job_queue_age_seconds 2.5",
+        "baton_runners_alive 3.0",
+        "baton_decision_seconds_count 3.0",
+        "baton_decision_seconds_sum 2.0016",
+        'baton_degraded_total{cause="history"} 1.0',
+        'baton_hook_failures_total{answer="allow",client="codex",code="bad_json"} 1.0',
+        'baton_refused_tokens_total{known="yes"} 1.0',
+        'baton_refused_tokens_total{known="no"} 2.0',
+        "baton_records_dropped_total 2.0",
+        "baton_records_appended_total 5.0",
+        "baton_records_queued 3.0",
+        "baton_records_waiting 7.0",
+        "baton_records_set_aside 1.0",
+        'baton_policy{revision="r1"} 1.0',
+        'baton_dependency_up{dependency="redis"} 0.0',
+        'baton_dependency_up{dependency="database"} 1.0',
+    ],
+)
+async def test_everything_that_was_counted_is_shown(line):
+    counters = Counters()
+    counters.decided(decision())
+    counters.decided(decision(degraded=("history",)))
+    counters.decided(decision("", "abstain", elapsed_us=2_000_000, on=False))
+    counters.failed("codex", "allow", "bad_json")
+    for who in ("token 0123456789ab", "address 10.0.0.1", "address 10.0.0.2"):
+        counters.token_refused(who)
+    metrics = metrics_of(counters)
+    assert line in await lines(metrics)
+    assert line in await lines(metrics), "looking twice counts nothing twice"
+
+
+async def test_who_was_refused_is_for_people_and_not_for_scrapers():
+    counters = Counters()
+    for who in ("token 0123456789ab", "address 10.0.0.1", "address 10.0.0.1"):
+        counters.token_refused(who)
+    metrics = metrics_of(counters)
+    assert metrics.totals().refused == {"token 0123456789ab": 1, "address 10.0.0.1": 2}
+    assert "10.0.0.1" not in "".join(await lines(metrics))
+
+
+async def test_a_flood_of_rule_names_is_bounded():
+    counters = Counters()
+    for number in range(MOST_RULES + 50):
+        counters.decided(decision(f"made-up/{number}", degraded=(f"when:made-up/{number}",)))
+    shown = await lines(metrics_of(counters))
+    assert sum(line.startswith("baton_degraded_total") for line in shown) <= MOST_RULES + 1
+    assert 'baton_degraded_total{cause="when:others"}' in " ".join(shown)
+    assert sum(line.startswith("baton_decisions_total") for line in shown) <= MOST_RULES + 1
+    assert 'baton_decisions_total{effect="deny",mode="strict",rule="others"}' in " ".join(shown)
+
+
+WORKER = """
+import asyncio, sys
+sys.path[:0] = [{root!r}, {here!r}]
+from test_metrics import Counters, decision, metrics_of
+counters = Counters()
+for _ in range(int(sys.argv[1])):
+    counters.decided(decision(degraded=("history",)))
+counters.token_refused("address 10.0.0.1")
+metrics = metrics_of(counters)
+metrics.flush()
+if sys.argv[2:]:
+    print(asyncio.run(metrics.render()).decode())
+    print(metrics.totals())
+"""
+
+
+def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkeypatch, request):
+    monkeypatch.setenv(worker_metrics.VARIABLE, "")
+    folder = worker_metrics.folder(tmp_path)
+    folder.mkdir()
+    (folder / "counter_1.db").write_text("left by a server of yesterday")
+    worker_metrics.prepare(tmp_path)
+    script = WORKER.format(root=str(request.config.rootpath), here=str(request.path.parent))
+
+    def work(*arguments):
+        process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        return process.pid, out
+
+    assert os.environ[worker_metrics.VARIABLE] == str(folder)
+    first, _ = work("3")
+    worker_metrics.forget(tmp_path, first)
+    _, shown = work("4", "show")
+    assert 'baton_decisions_total{effect="deny",mode="strict",rule="a/b"} 7.0' in shown
+    assert 'baton_decision_seconds_bucket{le="0.001"} 7.0' in shown
+    assert "baton_records_dropped_total 4.0" in shown, "what the dead worker counted stays"
+    assert "refused={'address 10.0.0.1': 2}" in shown
+    assert "records={'queued': 3, 'dropped': 4, 'appended': 10}" in shown
+    assert "baton_records_queued 3.0" in shown, "what it held does not"
+    assert "degraded={'history': 7}" in shown

@@ -1,0 +1,280 @@
+"""A server that asks for tokens: who is served, what a refused hook is answered, and that no secret leaks."""
+
+import json
+import socket
+
+import pytest
+
+from baton.clients.registry import CLIENTS
+from tests.support.forge import forge
+from tests.support.server import serving, until
+
+CALL = {"session_id": "a1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
+EVENT = CALL | {"hook_event_name": "PreToolUse"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("auth") / "home", BATON_AUTH="on") as running:
+        running.texts = [(running.home / "admin-token").read_text().strip()]
+        yield running
+
+
+def bearer(server, text, **more):
+    return server.client(Authorization=f"Bearer {text}", **more)
+
+
+@pytest.fixture
+def admin(server):
+    with bearer(server, server.texts[0]) as http:
+        yield http
+
+
+def made(server, admin, user, role="developer", team="web", **more):
+    answer = admin.post("/tokens", json={"user": user, "role": role, "team": team} | more)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    server.texts.append(answer.json()["text"])
+    return answer.json()["text"], answer.json()["token"]["id"]
+
+
+def test_the_token_names_the_user_and_the_headers_do_not(server, admin):
+    text, _ = made(server, admin, "dora")
+    with bearer(server, text, **{"Baton-User": "root", "Baton-Team": "ops"}) as dora:
+        decision = dora.post("/pre-tool-use", json=CALL).json()["decision_id"]
+        record = until(lambda: (found := dora.get(f"/decisions/{decision}")).status_code == 200 and found.json())
+    assert (record["user"], record["team"]) == ("dora", "web")
+
+
+BAD = ["", "Bearer", "Bearer nonsense", "Basic eDp5", "Bearer baton_" + "0" * 12 + "_" + "0" * 64]
+
+
+@pytest.mark.parametrize("path", ["/pre-tool-use", "/session-start", "/policies/evaluate", "/mode", "/tokens"])
+@pytest.mark.parametrize("sent", BAD)
+def test_typed_endpoints_ask_for_a_token(server, path, sent):
+    with server.client(**({"Authorization": sent} if sent else {})) as http:
+        answer = http.post(path, json=CALL) if path not in {"/mode", "/tokens"} else http.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "0" * 64 not in answer.text
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+@pytest.mark.parametrize("failure", ["allow", "block"])
+def test_a_refused_hook_gets_the_failure_answer_loudly_and_is_counted(server, admin, client, failure):
+    text, token_id = made(server, admin, f"gone-{client}-{failure}")
+    assert admin.delete(f"/tokens/{token_id}").status_code == 204
+    with bearer(server, text, **{"Baton-On-Failure": failure}) as http:
+        answer = http.post(f"/hooks/{client}", json=EVENT)
+        start = http.post(f"/hooks/{client}", json={"session_id": "a1", "hook_event_name": "SessionStart"})
+    assert answer.status_code == start.status_code == 200
+    assert answer.headers["baton-degraded"] == "token"
+    assert ("deny" in answer.text) == (failure == "block")
+    assert "deny" not in start.text
+    assert "block" not in start.json()
+    assert "BATON DOES NOT KNOW YOU" in start.json()["systemMessage"]
+    assert failure == "block" or "BATON DOES NOT KNOW YOU" in answer.json()["systemMessage"]
+    status = admin.get("/status").json()
+    assert status["refused"][f"token {token_id}"] == 2
+    assert status["hook_failures"][f"{client} {failure} unauthenticated"] == 2
+
+
+def test_a_hook_without_a_token_is_counted_by_address(server, admin):
+    with server.client() as http:
+        http.post("/hooks/claude-code", json=EVENT)
+    assert admin.get("/status").json()["refused"]["address 127.0.0.1"] >= 1
+
+
+def test_what_load_balancers_ask_needs_no_token(server):
+    with server.client() as http:
+        assert [http.get(path).status_code for path in ("/healthz", "/readyz", "/openapi.json")] == [200] * 3
+
+
+def test_a_developer_s_export_has_no_digest_and_the_deletion_is_whole(server, admin):
+    text, _ = made(server, admin, "ed")
+    with bearer(server, text) as ed:
+        decision = ed.post("/pre-tool-use", json=CALL | {"session_id": "ed1"}).json()["decision_id"]
+        until(lambda: ed.get(f"/decisions/{decision}").status_code == 200)
+        ed.put("/mode", json={"scope": "session", "id": "ed1", "enabled": True})
+        lifts = {"session_id": "ed1", "user": "ed", "rule": "*", "reason": "r"}
+        assert admin.post("/overrides", json=lifts).status_code == 201
+        layer = "/policies/layers/user?activate=true"
+        assert ed.put(layer, json={"files": {"config.yaml": "rules: {options/pkill: on}"}}).status_code == 200
+        kept = ed.get("/users/ed/export").json()["kept"]
+        assert [(row["tier"], row["name"]) for row in kept["policy_layers"]] == [("user", "ed")]
+        assert [row["id"] for row in kept["decisions"]] == [decision]
+        assert [row["id"] for row in kept["mode_settings"]] == ["ed1"]
+        assert "digest" not in kept["tokens"][0]
+        assert kept["users"][0]["name"] == "ed"
+        assert ed.delete("/users/ed/data").json()["deleted"]["decisions"] == 1
+        assert ed.get(f"/decisions/{decision}").status_code == 404
+        until(lambda: ed.get("/overrides").json()["items"] == [])
+        until(lambda: not any(one["enabled"] for one in ed.get("/policies").json()["rules"] if "pkill" in one["id"]))
+        again = ed.get("/users/ed/export").json()["kept"]
+        assert again["decisions"] == again["mode_settings"] == []
+        assert [row["action"] for row in again["audit"]][-1] == "user.delete-data"
+        assert [ed.request(*call).status_code for call in
+                (("GET", "/users/dora/export"), ("DELETE", "/users/dora/data"))] == [404, 404]  # fmt: skip
+
+
+def test_the_same_session_id_of_two_users_is_two_sessions(server, admin):
+    (first, _), (second, _) = made(server, admin, "ann"), made(server, admin, "bob")
+    edit = {"session_id": "shared", "tool_name": "Edit", "tool_input": {"file_path": "a", "old_string": "b"}}
+    with bearer(server, first) as ann, bearer(server, second) as bob:
+        ann.put("/mode", json={"scope": "session", "id": "shared", "enabled": True, "level": "strict"})
+        assert ann.post("/pre-tool-use", json=edit).json()["decision"] == "block"
+        made_here = bob.post("/pre-tool-use", json=edit | {"tool_use_id": "t1"}).json()
+        assert made_here["decision"] == "allow"
+        again = ann.post("/pre-tool-use", json=edit | {"tool_use_id": "t1"}).json()
+        assert again["decision_id"] != made_here["decision_id"]
+
+
+def test_the_command_line_makes_lists_and_revokes(server, tmp_path):
+    env = server.env | {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_TOKEN": server.texts[0]}
+
+    def baton(*words, **more):
+        found = forge.run(words, env=env | more)
+        assert "Traceback" not in found.stderr
+        return found
+
+    answer = json.loads(baton("token", "create", "--user", "cli", "--expires", "90d", "--json").stdout)
+    server.texts.append(answer["text"])
+    assert answer["token"]["expires_at"]
+    listed = json.loads(baton("token", "list", "--user", "cli", "--json").stdout)
+    assert [one["id"] for one in listed] == [answer["token"]["id"]]
+    assert baton("status", BATON_TOKEN=answer["text"]).returncode == 0
+    assert "for cli in" in baton("mode", "enable", BATON_TOKEN=answer["text"]).stdout
+    assert "for you in" in baton("mode", "status", BATON_TOKEN=answer["text"]).stdout
+    assert baton("user", "set", "cli", "--team", "data").returncode == 0
+    assert {"cli", "data"} <= set(baton("user", "list").stdout.split())
+    assert baton("token", "revoke", answer["token"]["id"], "--reason", "lost").returncode == 0
+    refused = baton("doctor", BATON_TOKEN=answer["text"])
+    assert refused.returncode == 1
+    assert "the server does not know you" in refused.stdout
+    assert "baton/config" in refused.stdout
+    assert "90d" in baton("token", "create", "--user", "x", "--expires", "soon").stderr
+    assert "--yes" in baton("user", "delete-data", "cli").stderr
+    assert baton("user", "delete-data", "cli", "--yes").returncode == 0
+
+
+def test_no_secret_is_in_the_log_the_answers_or_the_audit(server, admin):
+    answers = admin.get("/tokens").text + admin.get("/users/root/export").text + admin.get("/status").text
+    log = (server.home.parent / f"{server.home.name}.log").read_text()
+    first, *others = (text.rpartition("_")[2] for text in server.texts)
+    assert log.count(first) == 1
+    assert not [secret for secret in (first, *others) if secret in answers]
+    assert not [secret for secret in others if secret in log]
+    (database,) = server.home.glob("baton.db")
+    kept = database.read_bytes() + (server.home / "baton.db-wal").read_bytes()
+    assert not [secret for secret in (first, *others) if secret.encode() in kept]
+
+
+CALLS = ["/pre-tool-use", "/post-tool-use", "/session-start", "/session-end", "/route"]
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_an_auditor_has_no_agents(server, admin, path):
+    text, _ = made(server, admin, "ava", "auditor")
+    with bearer(server, text) as ava:
+        answer = ava.post(path, json=CALL | {"prompt": "p"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+        assert "`auditor` may not do `calls.make`" in answer.json()["detail"]
+        assert ava.post("/policies/evaluate", json=CALL).status_code == 200
+
+
+@pytest.mark.parametrize("failure", ["allow", "block"])
+def test_a_hook_of_an_auditor_gets_the_failure_answer(server, admin, failure):
+    text, _ = made(server, admin, "ava", "auditor")
+    with bearer(server, text, **{"Baton-On-Failure": failure}) as http:
+        answer = http.post("/hooks/claude-code", json=EVENT)
+    assert (answer.status_code, answer.headers["baton-degraded"]) == (200, "token")
+    assert ("deny" in answer.text) == (failure == "block")
+    assert "`auditor` may not do `calls.make`" in answer.text
+    assert admin.get("/status").json()["hook_failures"][f"claude-code {failure} forbidden"] == 1
+
+
+def raw(server, path, size):
+    """Announce a body of that size, send none of it, and give the answer that comes all the same."""
+    host, port = server.url.removeprefix("http://").split(":")
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(head.encode())
+        return connection.recv(65_536).decode()
+
+
+@pytest.mark.parametrize("path", ["/pre-tool-use", "/session-start", "/route", "/policies/evaluate", "/tokens"])
+def test_a_caller_without_a_token_is_refused_before_the_body_is_read(server, path):
+    assert " 401 " in raw(server, path, 1 << 20).splitlines()[0]
+
+
+@pytest.mark.parametrize("size", [1_000, 100_000])
+def test_of_a_refused_hook_only_as_much_is_read_as_tells_its_event(server, size):
+    with server.client(**{"Baton-On-Failure": "block"}) as http:
+        answer = http.post("/hooks/claude-code", json=EVENT | {"more": "x" * size})
+        named = http.post("/hooks/claude-code?event=PreToolUse", json=EVENT | {"more": "x" * size})
+    assert answer.json().get("decision") == ("block" if size > 65_536 else None)
+    assert named.json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_body_that_is_not_sent_as_json_is_told_what_is_missing(admin):
+    answer = admin.put("/teams/web", content=b'{"reason": "r"}', headers={"Content-Type": "text/plain"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_json")
+    assert "`Content-Type: application/json`" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("path", "key"), [("/tokens", "id"), ("/users", "name")])
+def test_lists_are_paged_without_loss_while_they_grow(server, admin, path, key):
+    for number in range(3):
+        made(server, admin, f"paged-{number}")
+    whole = [one[key] for one in admin.get(path, params={"limit": 200}).json()["items"]]
+    found, cursor = [], ""
+    while cursor is not None:
+        page = admin.get(path, params={"limit": 5, "cursor": cursor}).json()
+        found += [one[key] for one in page["items"]]
+        cursor = page.get("next_cursor")
+        made(server, admin, f"a-new-one-{len(found)}")
+    assert [one for one in found if one in whole] == whole
+    assert len(found) == len(set(found))
+    assert admin.get(path, params={"cursor": "AAAA"}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", " root", "a\nb", " "])
+def test_a_name_that_no_path_can_say_is_refused(admin, name):
+    for field, body in (("user", {"user": name}), ("team", {"user": "fine", "team": name})):
+        answer = admin.post("/tokens", json=body)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
+    assert admin.put("/users/fine", json={"team": name}).status_code == 422
+
+
+def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
+    text, _ = made(server, admin, "left", team="web", reason="new here")
+    (entry,) = admin.get("/audit", params={"kind": "token", "limit": 1}).json()["items"]
+    assert entry["reason"] == "new here"
+    assert admin.put("/users/left", json={"disabled": True}).json()["disabled_at"]
+    assert admin.put("/users/left", json={"team": "data"}).json()["disabled_at"]
+    with bearer(server, text) as left:
+        assert left.get("/mode").status_code == 401
+        assert "disabled_at" not in admin.put("/users/left", json={"disabled": False}).json()
+        assert left.get("/mode").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "second"),
+    [
+        ("/users/uma", {"team": "web"}, {"team": "data"}),
+        (
+            "/projects",
+            {"name": "github.com/acme/shop", "team": "web"},
+            {"name": "github.com/acme/shop", "team": "data"},
+        ),
+        ("/teams/default/settings", {"keep_prompts": True}, {"keep_prompts": False}),
+    ],
+)
+def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, second):
+    made = admin.put(path, json=first)
+    assert made.status_code == 200
+    changed = admin.put(path, json=second, headers={"If-Match": made.headers["ETag"]})
+    assert changed.status_code == 200
+    refused = admin.put(path, json=first, headers={"If-Match": made.headers["ETag"]})
+    assert (refused.status_code, refused.json()["code"]) == (412, "precondition_failed")
+    assert changed.headers["ETag"] in refused.json()["detail"]

@@ -1,0 +1,259 @@
+"""Every endpoint by role, and by own and foreign object. An endpoint that is not in the matrix fails the suite.
+
+Real objects of two teams, asked for by every role of both, are in `test_objects.py`.
+
+One row per operation id. `path` may hold `{decision}`, `{job}`, `{token}`, which stand for objects of bob, of team data.
+"""
+
+import json
+
+import pytest
+
+from baton.kernel.base.settings import Settings
+from baton.main import create_app
+from baton.people.permissions import ROLES
+from tests.support.server import serving, until
+
+CALL = {"session_id": "b1", "tool_name": "Bash", "tool_input": {"command": "git status"}}
+OPEN, ALL, HOOK = "open", "all", "hook"
+"""Who is served: anybody; everybody with a token, each shown what is theirs; a hook, which is never refused."""
+FOREIGN = "foreign"
+"""Bob's: not found for developers, runners and the lead of another team."""
+EMPTY = "empty"
+"""Bob's: as if he had none."""
+ADMINS = frozenset({"admin"})
+READERS = frozenset({"admin", "auditor"})
+LEADS = frozenset({"lead", "admin"})
+"""Of another's team they find nothing; `tests/route/rosters/test_push_api.py` and `test_route_feedback.py` prove it."""
+
+
+def row(who, path, body=None):
+    return who, path, body
+
+
+MODE = {"scope": "user", "id": "bob", "enabled": True}
+LEASE = {"attempt": 1, "token": "t"}
+POLL = {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}
+MATRIX = {
+    "activate_policy_layer": row(FOREIGN, "/policies/layers/user/versions/1/activate?name=bob"),
+    "answer_job_permission": row(FOREIGN, "/jobs/{job}/permissions/none", {"answer": "allow"}),
+    "approve_job": row(FOREIGN, "/jobs/{job}/approve"),
+    "ask_job_permission": row(FOREIGN, "/runners/r/jobs/{job}/permissions", LEASE | {"request": {"tool_name": "Bash"}}),
+    "cancel_job": row(FOREIGN, "/jobs/{job}/cancel"),
+    "answer_report": row(ALL, "/reports/none", {"state": "open"}),
+    "classify_prompt": row(ALL, "/delegation/classify", {"prompt": "write docs"}),
+    "activate_route_fit": row(LEADS, "/routing/fits/0/activate?team=data", {}),
+    "client_hook": row(HOOK, "/hooks/claude-code", CALL | {"hook_event_name": "PreToolUse"}),
+    "close_breaker": row(ADMINS, "/breakers/none/close", {}),
+    "complete_task": row(FOREIGN, "/graphs/{graph}/tasks/a/complete"),
+    "create_token": row(ADMINS, "/tokens", {"user": "new"}),
+    "delegate": row(ALL, "/delegate", {}),
+    "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),
+    "delete_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
+    "delete_roster": row(LEADS, "/rosters/datas?team=data"),
+    "delete_roster_row": row(ALL, "/rosters/none/rows/none"),
+    "delete_user": row(ADMINS, "/users/nobody"),
+    "delete_user_data": row(FOREIGN, "/users/bob/data"),
+    "diff_policy_layer": row(EMPTY, "/policies/layers/user/diff?name=bob"),
+    "end_override": row(ALL, "/overrides/none"),
+    "evaluate_policies": row(ALL, "/policies/evaluate", CALL),
+    "explain_route": row(ALL, "/route/explain", {"prompt": "look"}),
+    "export_user": row(FOREIGN, "/users/bob/export"),
+    "get_agent_mode": row(FOREIGN, "/sessions/b1/agent-mode?user=bob"),
+    "get_decision": row(FOREIGN, "/decisions/{decision}"),
+    "fit_routes": row(LEADS, "/routing/fits?team=data"),
+    "get_delegation": row(ALL, "/analytics/delegation"),
+    "fail_task": row(FOREIGN, "/graphs/{graph}/tasks/a/fail"),
+    "get_graph": row(FOREIGN, "/graphs/{graph}"),
+    "get_graph_compliance": row(FOREIGN, "/graphs/{graph}/compliance"),
+    "get_healthz": row(OPEN, "/healthz"),
+    "get_job": row(FOREIGN, "/jobs/{job}"),
+    "get_job_analytics": row(ALL, "/analytics/jobs"),
+    "get_job_output": row(FOREIGN, "/jobs/{job}/output"),
+    "get_metrics": row(READERS, "/metrics"),
+    "get_mode": row(FOREIGN, "/mode?user=bob"),
+    "get_policies": row(ALL, "/policies"),
+    "get_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
+    "get_policy_layer_version": row(FOREIGN, "/policies/layers/user/versions/1?name=bob"),
+    "get_policy_revision": row(ALL, "/policies/revisions/none"),
+    "get_readyz": row(OPEN, "/readyz"),
+    "get_report": row(ALL, "/reports/none"),
+    "get_retention": row(READERS, "/retention"),
+    "get_roster": row(ALL, "/rosters/none"),
+    "get_roster_agent": row(ALL, "/rosters/none/agents/none"),
+    "give_route_feedback": row(FOREIGN, "/route/{route}/feedback", {"agent": ""}),
+    "get_session": row(FOREIGN, "/sessions/b1?user=bob"),
+    "get_session_compliance": row(FOREIGN, "/sessions/b1/compliance?user=bob"),
+    "get_status": row(ALL, "/status"),
+    "get_team": row(ALL, "/teams/web"),
+    "get_user": row(FOREIGN, "/users/bob"),
+    "judge_answer": row(ALL, "/delegation/quality-gate", {"intent": "test", "answer": "assert x"}),
+    "list_audit": row(READERS, "/audit"),
+    "list_breakers": row(ALL, "/breakers"),
+    "list_decisions": row(ALL, "/decisions"),
+    "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
+    "list_graphs": row(ALL, "/graphs"),
+    "list_jobs": row(ALL, "/jobs"),
+    "list_modes": row(ALL, "/modes"),
+    "list_overrides": row(ALL, "/overrides"),
+    "list_policy_layer_versions": row(EMPTY, "/policies/layers/user/versions?name=bob"),
+    "list_policy_layers": row(ALL, "/policies/layers"),
+    "list_policy_revisions": row(ALL, "/policies/revisions"),
+    "list_projects": row(ALL, "/projects"),
+    "list_reports": row(ALL, "/reports"),
+    "list_rosters": row(ALL, "/rosters"),
+    "list_route_fits": row(LEADS | READERS, "/routing/fits?team=data"),
+    "list_rule_counts": row(ALL, "/policies/rules"),
+    "list_runners": row(ALL, "/runners"),
+    "list_sessions": row(ALL, "/sessions"),
+    "list_teams": row(ALL, "/teams"),
+    "list_tokens": row(ALL, "/tokens"),
+    "list_users": row(ALL, "/users"),
+    "make_graph": row(ALL, "/graphs", {}),
+    "make_override": row(ALL, "/overrides", {}),
+    "make_report": row(ALL, "/reports", {}),
+    "open_breaker": row(ADMINS, "/breakers/none/open", {}),
+    "poll_runner": row(ALL, "/runners/r/poll", POLL),
+    "post_job_events": row(FOREIGN, "/runners/r/jobs/{job}/events", LEASE),
+    "post_tool_use": row(ALL, "/post-tool-use", CALL),
+    "pre_tool_use": row(ALL, "/pre-tool-use", CALL),
+    "put_mode": row(FOREIGN, "/mode", MODE),
+    "put_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob", {"files": {}}),
+    "put_project": row(ADMINS, "/projects", {"name": "p", "team": "web"}),
+    "put_retention": row(ALL, "/retention", {}),
+    "put_roster": row(LEADS, "/rosters/datas?team=data", {"agents": [{"name": "mine"}]}),
+    "put_roster_row": row(ALL, "/rosters/none/rows/none", {}),
+    "put_team": row(ADMINS, "/teams/web", {}),
+    "put_team_settings": row(LEADS, "/teams/web/settings", {"keep_prompts": False}),
+    "put_user": row(ADMINS, "/users/someone", {}),
+    "replay_policies": row(ALL, "/policies/replay", {}),
+    "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
+    "reopen_wave": row(FOREIGN, "/graphs/{graph}/waves/1/reopen"),
+    "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),
+    "retry_job": row(FOREIGN, "/jobs/{job}/retry"),
+    "revoke_token": row(FOREIGN, "/tokens/{token}"),
+    "route_prompt": row(ALL, "/route", {"prompt": "look"}),
+    "roll_back_policy_layer": row(FOREIGN, "/policies/layers/user/rollback?name=bob"),
+    "session_end": row(ALL, "/session-end", CALL),
+    "session_start": row(ALL, "/session-start", CALL),
+    "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
+    "stream_session_events": row(FOREIGN, "/sessions/b1/events?user=bob"),
+    "spawn": row(ALL, "/spawn", {}),
+    "spawn_task": row(FOREIGN, "/graphs/{graph}/spawn", {"task": "a"}),
+    "spawn_tasks": row(FOREIGN, "/graphs/{graph}/spawn:batch", {}),
+    "validate_policies": row(ALL, "/policies/validate", {"files": {}}),
+}
+
+
+def operations():
+    document = json.loads(json.dumps(create_app(Settings()).openapi()))
+    return {
+        operation["operationId"]: method.upper()
+        for methods in document["paths"].values()
+        for method, operation in methods.items()
+    }
+
+
+OPERATIONS = operations()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("isolation") / "home", BATON_AUTH="on") as server:
+        root = (server.home / "admin-token").read_text().strip()
+        with server.client(Authorization=f"Bearer {root}") as admin:
+
+            def token(user, role, team):
+                made = admin.post("/tokens", json={"user": user, "role": role, "team": team}).json()
+                return made["text"], made["token"]["id"]
+
+            texts = {role: token(f"the-{role}", role, "web")[0] for role in ROLES}
+            bob, bobs_token = token("bob", "developer", "data")
+            with server.client(Authorization=f"Bearer {bob}") as http:
+                decision = http.post("/pre-tool-use", json=CALL).json()["decision_id"]
+                route = http.post("/route", json={"prompt": "look for the cause"}).json()["id"]
+                until(lambda: http.get(f"/decisions/{decision}").status_code == 200)
+                task = {"user_prompt": "git status", "session_id": "b1"}
+                job = http.post("/delegate", json=task).json()["job"]["id"]
+                assert http.post("/runners/bobs/poll", json=POLL).status_code == 200
+                tasks = {"a": {"agent_type": "Explore", "description": "git status"}}
+                graph = http.post("/graphs", json={"session_id": "b1", "tasks": tasks}).json()["id"]
+                layer = {"files": {"config.yaml": "rules: {}\n"}}
+                assert http.put("/policies/layers/user", json=layer).status_code in {200, 201}
+            found = {"decision": decision, "token": bobs_token, "route": route, "job": job, "graph": graph}
+
+        def ask(operation, role):
+            _, path, body = MATRIX[operation]
+            for name, value in found.items():
+                path = path.replace("{" + name + "}", value)
+            headers = {"Authorization": f"Bearer {texts[role]}"} if role else {}
+            with server.client(**headers) as http:
+                return http.request(OPERATIONS[operation], path, json=body)
+
+        yield ask
+
+
+def test_the_matrix_has_every_endpoint_and_no_other():
+    assert set(MATRIX) == set(OPERATIONS), "put a row for the new endpoint into MATRIX"
+
+
+@pytest.mark.parametrize("operation", sorted(MATRIX))
+def test_without_a_token_nobody_is_served(world, operation):
+    answer = world(operation, "")
+    match MATRIX[operation][0]:
+        case "open":
+            assert answer.status_code == 200
+        case "hook":
+            assert (answer.status_code, answer.headers["baton-degraded"]) == (200, "token")
+        case _:
+            assert answer.status_code == 401, answer.text
+
+
+@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == FOREIGN))
+@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+def test_what_is_another_s_is_not_there(world, operation, role):
+    answer = world(operation, role)
+    assert answer.status_code in ({403, 404} if role == "runner" else {404}), answer.text
+    assert "git status" not in answer.text
+    assert "config.yaml" not in answer.text
+
+
+@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == EMPTY))
+@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+def test_what_is_another_s_is_shown_as_nothing(world, operation, role):
+    answer = world(operation, role)
+    assert not any(answer.json().get(name) for name in ("items", "rules", "text", "before", "after")), answer.text
+    assert answer.json() != world(operation, "admin").json()
+
+
+@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if isinstance(who, frozenset)))
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_that_may_never_is_told_so(world, operation, role):
+    answer = world(operation, role)
+    assert (answer.status_code == 403) == (role not in MATRIX[operation][0]), answer.text
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "list_decisions",
+        "list_graphs",
+        "list_jobs",
+        "list_runners",
+        "list_sessions",
+        "list_users",
+        "list_tokens",
+        "get_status",
+    ],
+)
+@pytest.mark.parametrize("role", ["developer", "runner", "lead"])
+def test_lists_leave_out_what_is_another_s(world, operation, role):
+    answer = world(operation, role)
+    assert answer.status_code == 200
+    assert '"bob"' not in answer.text
+    assert '"bob"' in world(operation, "auditor").text or operation == "get_status"
+
+
+@pytest.mark.parametrize("operation", sorted(name for name, (who, *_) in MATRIX.items() if who == ALL))
+def test_an_admin_is_served_everywhere(world, operation):
+    assert world(operation, "admin").status_code not in {401, 403, 500}

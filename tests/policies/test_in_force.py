@@ -1,0 +1,84 @@
+"""Policies while they change: a call waits for its own set only so long, and a reload costs what has changed."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.engine.policy import load as loading
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.main import _start
+from baton.policies import folders, layers_store
+from baton.policies.in_force import PREPARE_S, Policies
+
+ANN = Principal(team="payments", user="ann")
+BUDGET_S = 0.25
+RULE = """
+id: payments/no-read
+description: The payments team reads nothing.
+decision: deny
+reason: ask the payments team
+match: {tools: [Read]}
+tests:
+  match: [{tool: Read, input: {file_path: a}}]
+  not_match: [{tool: Write, input: {file_path: a}}]
+"""
+
+
+@pytest.fixture
+async def services(tmp_path, valkey_url, sqlite_url, redis):
+    """A server's services with a layer of a team that no call has asked for yet."""
+    settings = Settings(home=tmp_path / "home", database_url=sqlite_url, redis_timeout_ms=5_000)
+    database = Database(settings)
+    async with database.transaction() as connection:
+        files = {"payments/no-read.yaml": RULE}
+        version = await layers_store.add(connection, "default", "team", "payments", files, by="ann", reason="")
+        await layers_store.activate(connection, "default", "team", "payments", version)
+    await database.close()
+    async with AsyncExitStack() as stack:
+        yield await _start(settings, valkey_url, stack)
+
+
+async def decide(services, session):
+    call = ToolCall(client="claude-code", session_id=session, tool_name="Read", tool_input={"file_path": "a"})
+    return await services.pre_tool_use.decide(Caller(principal=ANN), call)
+
+
+async def test_a_call_behind_a_reload_is_answered_within_its_budget_and_owns_up_to_it(services):
+    policies = services.policies
+    assert policies.problems == ()
+    organisation = policies.active.revision
+    policies._state._sets.clear()
+    async with policies._loading:
+        decision = await asyncio.wait_for(decide(services, "behind"), timeout=60)
+    assert PREPARE_S * 2 + Settings().redis_timeout_ms / 1000 <= BUDGET_S, "a call prepares for two projects at most"
+    assert (decision.revision, decision.degraded) == (organisation, ("policies",))
+    assert decision.verdict.rule != "payments/no-read"
+    async with asyncio.timeout(60):
+        while policies.find(ANN, "") is None:  # noqa: ASYNC110 - it is built beside
+            await asyncio.sleep(0.01)
+    decision = await decide(services, "after")
+    assert (decision.verdict.rule, decision.degraded) == ("payments/no-read", ())
+    assert decision.revision != organisation
+
+
+async def test_a_reload_builds_what_changed_and_shares_the_rest(tmp_path, sqlite_url, monkeypatch):
+    folder, database = tmp_path / "policies", Database(Settings(database_url=sqlite_url))
+    policies = Policies(folders.shipped(), folder, database, "default")
+    await database.close()
+    first = policies.active
+    built = []
+    monkeypatch.setattr(loading, "build", built.append)
+    folder.mkdir()
+    for switch in ("on", "off", "on"):
+        (folder / "config.yaml").write_text(f"rules:\n  options/pkill: '{switch}'\n")
+        assert policies.reload()
+        assert policies.active.shells is first.shells
+    assert built == []
+    (folder / "config.yaml").unlink()
+    assert policies.reload()
+    assert policies.active is first

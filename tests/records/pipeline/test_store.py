@@ -1,0 +1,126 @@
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from uuid_utils import uuid7
+
+from baton.engine.call.record import Record
+from baton.engine.call.verdict import RuleHit
+from baton.records.pipeline import store as decisions
+from baton.records.pipeline.store import BadCursorError, Filters
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def record(**fields):
+    given = {
+        "at": NOON,
+        "organisation": "default",
+        "team": "t",
+        "user": "ann",
+        "client": "codex",
+        "event": "PreToolUse",
+    }
+    return Record(id=str(uuid7()), **(given | fields))
+
+
+FULL = record(
+    project="p",
+    session_id="s",
+    agent_id="a",
+    agent_type="Explore",
+    tool="Bash",
+    tool_use_id="toolu_1",
+    effect="deny",
+    decision="block",
+    rules=(RuleHit("x/y", "deny"), RuleHit("x/z", "guidance")),
+    mode_enabled=True,
+    mode_level="strict",
+    mode_scope="user",
+    revision="abc",
+    elapsed_us=12,
+    degraded=("history",),
+    command="rm -rf é",
+    paths=("a", "b"),
+    model_injected="haiku",
+    overridden=True,
+)
+
+
+async def test_a_record_comes_back_as_it_was_stored(database):
+    await decisions.add(database, [FULL, record()])
+    assert await decisions.get(database, "default", FULL.id) == FULL
+    assert await decisions.get(database, "another", FULL.id) is None
+    assert await decisions.get(database, "default", "no\0ne") is None
+
+
+async def test_a_record_is_stored_once_however_often_it_comes(database):
+    await decisions.add(database, [FULL, FULL])
+    await decisions.add(database, [FULL, msgspec.structs.replace(FULL, effect="allow")])
+    assert await decisions.counts(database, "default", Filters()) == {"deny": 1}
+
+
+async def test_batches_are_bounded(database):
+    with pytest.raises(ValueError, match="201 records in one batch"):
+        await decisions.add(database, [FULL] * 201)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filters(user="ann"),
+        Filters(session_id="s"),
+        Filters(agent_id="a"),
+        Filters(client="codex", event="PreToolUse"),
+        Filters(tool="Bash"),
+        Filters(effect="deny"),
+        Filters(decision="block"),
+        Filters(rule="x/z"),
+        Filters(project="p"),
+        Filters(overridden=True),
+        Filters(since=NOON),
+        Filters(until=NOON + timedelta(seconds=1)),
+        Filters(user="ann", rule="x/y", overridden=True, since=NOON),
+    ],
+)
+async def test_each_filter_finds_what_it_names_and_nothing_else(database, wanted):
+    other = record(
+        user="bob", client="claude-code", at=NOON - timedelta(days=1) if wanted.since else NOON + timedelta(days=1)
+    )
+    await decisions.add(database, [FULL, other])
+    assert await decisions.find(database, "default", wanted) == ([FULL], "")
+    assert await decisions.counts(database, "default", wanted) == {"deny": 1}
+
+
+async def test_the_end_of_a_period_is_not_in_it(database):
+    await decisions.add(database, [FULL])
+    assert await decisions.find(database, "default", Filters(until=NOON)) == ([], "")
+
+
+async def test_pages_are_stable_while_decisions_come_in(database):
+    made = [record(user="ann" if number % 2 else "bob") for number in range(25)]
+    await decisions.add(database, made)
+    found, cursor = await decisions.find(database, "default", Filters(user="ann"), limit=5)
+    while cursor:
+        await decisions.add(database, [record()])
+        page, cursor = await decisions.find(database, "default", Filters(user="ann"), cursor, 5)
+        found += page
+    assert found == [one for one in reversed(made) if one.user == "ann"]
+
+
+async def test_a_full_last_page_has_no_next(database):
+    await decisions.add(database, [record() for _ in range(4)])
+    page, cursor = await decisions.find(database, "default", Filters(), limit=4)
+    assert (len(page), cursor) == (4, "")
+
+
+@pytest.mark.parametrize("cursor", ["x", "%%%", "é", "AAAA", "' OR 1=1"])
+async def test_a_foreign_cursor_is_refused(database, cursor):
+    with pytest.raises(BadCursorError, match="is not a cursor"):
+        await decisions.find(database, "default", Filters(), cursor)
+
+
+async def test_long_names_are_found_by_their_long_names(database):
+    long = "é" * 400
+    await decisions.add(database, [record(user=long[:200], session_id=long[:200])])
+    assert len((await decisions.find(database, "default", Filters(user=long, session_id=long)))[0]) == 1

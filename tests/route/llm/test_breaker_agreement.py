@@ -1,0 +1,74 @@
+"""A model that people disagree with is held back: for how long, and how it gets another chance."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from baton.records.pipeline import store as decisions
+from baton.route.feedback import store as route_feedback
+from baton.route.feedback.store import Feedback
+from tests.support.breakers import ADMIN, Server
+from tests.support.records import record
+
+
+@pytest.fixture
+def server(sqlite, redis):
+    return Server(sqlite, redis)
+
+
+@pytest.mark.parametrize(
+    ("tier", "right", "wrong", "days", "allows"),
+    [
+        ("model", 11, 8, 0, True),
+        ("model", 11, 9, 0, False),
+        ("model", 12, 8, 0, True),
+        ("model", 0, 20, 0, False),
+        ("model", 0, 20, 4, True),
+        ("scorer", 0, 20, 0, True),
+    ],
+)
+async def test_people_who_disagree_hold_a_model_back_for_as_long_as_it_counts(
+    sqlite, server, tier, right, wrong, days, allows
+):
+    await feedback(sqlite, tier, right, wrong, datetime.now(UTC) - timedelta(days=days))
+    await server.breakers.ask_people(server.breaker)
+    assert server.breaker.allows == allows
+    seen = server.breaker.seen().agreement
+    assert (seen.judged, seen.right) == ((right + wrong, right) if tier == "model" and not days else (0, 0))
+
+
+async def test_a_reset_gives_a_model_that_was_held_back_another_chance(sqlite, server):
+    await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
+    await server.breakers.ask_people(server.breaker)
+    assert not server.breaker.allows
+    await server.breakers.set(ADMIN, "model", "reset", "it is a new model")
+    await server.breakers.ask_people(server.breaker)
+    assert server.breaker.allows
+
+
+async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_it_closed(sqlite, server):
+    await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
+    await server.breakers.ask_people(server.breaker)
+    await server.breakers.set(ADMIN, "model", "close", "")
+    assert server.breaker.allows
+
+
+async def feedback(database, tier, right, wrong, at):
+    """Store routes that a tier decided, and what people said of them."""
+    for number in range(right + wrong):
+        decided = record(organisation="acme", routed_by=tier, routed_to="a")
+        await decisions.add(database, [decided])
+        await route_feedback.put(
+            database,
+            "acme",
+            Feedback(
+                route_id=decided.id,
+                user="ann",
+                team="web",
+                at=at,
+                selected="a",
+                right_agent="a" if number < right else "b",
+                agents=[],
+                features=[],
+            ),
+        )

@@ -1,0 +1,186 @@
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baton.route.llm.breaker_rules import (
+    LEASE_S,
+    Bucket,
+    Limits,
+    State,
+    add,
+    cause_to_open,
+    judged,
+    leased,
+    opened,
+    probed,
+    totals,
+    wilson_lower,
+)
+
+SEED = Limits(wilson=False)
+OURS = Limits()
+calls = st.lists(st.tuples(st.floats(0, 5), st.booleans(), st.booleans()), max_size=300)
+
+
+def counted(took_ms, limits=SEED, start=1_000.0, step=0.01):
+    buckets = []
+    for number, ms in enumerate(took_ms):
+        buckets = add(buckets, start + number * step, slow=ms > limits.slow_ms, failed=False, limits=limits)
+    return buckets
+
+
+def p95(samples):
+    """Nearest rank, as seed 004 has it."""
+    return sorted(samples)[math.ceil(0.95 * len(samples)) - 1]
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "opens"),
+    [
+        ([500] * 9, False),
+        ([500] * 10, True),
+        ([10] * 9 + [81], True),
+        ([80] * 10, False),
+        ([80.1] + [10] * 9, True),
+        ([10] * 19 + [500], False),
+        ([10] * 18 + [500] * 2, True),
+        ([10] * 95 + [500] * 5, False),
+        ([10] * 94 + [500] * 6, True),
+        ([500] * 6 + [10] * 110, False),
+        ([10] * 1_000 + [500] * 6, True),
+    ],
+    ids=str,
+)
+def test_without_the_wilson_bound_it_is_the_seeds_guard(took_ms, opens):
+    state = judged(State(), counted(took_ms), 2_000.0, SEED)
+    assert (state.phase == "open") == opens
+    if opens:
+        assert state.until - state.since == 300
+
+
+@given(st.lists(st.sampled_from([10.0, 79.9, 80.0, 80.1, 900.0]), min_size=10, max_size=100))
+def test_the_share_of_slow_calls_says_what_the_95th_percentile_says(took_ms):
+    assert bool(cause_to_open(counted(took_ms), SEED)) == (p95(took_ms) > 80)
+
+
+@pytest.mark.parametrize(
+    ("slow", "of", "opens"), [(1, 10, False), (2, 10, True), (6, 100, False), (9, 100, False), (10, 100, True)]
+)
+def test_the_wilson_bound_waits_for_evidence(slow, of, opens):
+    assert bool(cause_to_open([Bucket(0, of, slow, 0)], OURS)) == opens
+
+
+@pytest.mark.parametrize(("failed", "of", "opens"), [(5, 10, False), (9, 10, True), (10, 10, True), (55, 100, False)])
+def test_calls_that_fail_fast_open_it_too(failed, of, opens):
+    assert bool(cause_to_open([Bucket(0, of, 0, failed)], OURS)) == opens
+
+
+def test_the_cause_says_how_many_of_how_many():
+    assert cause_to_open([Bucket(0, 20, 8, 0)], OURS) == "8 of 20 calls took longer than 80 ms"
+    assert cause_to_open([Bucket(0, 20, 0, 20)], OURS) == "20 of 20 calls failed"
+
+
+@given(calls)
+def test_the_window_holds_the_newest_calls_and_a_bucket_more_at_most(sequence):
+    buckets, now, slow = [], 0.0, []
+    for pause, is_slow, failed in sequence:
+        now += pause
+        buckets = add(buckets, now, slow=is_slow, failed=failed, limits=OURS)
+        slow.append(is_slow)
+    total, slow_seen, _ = totals(buckets)
+    assert min(len(sequence), 100) <= total <= 109
+    assert slow_seen == sum(slow[len(slow) - total :])
+    assert all(bucket.calls <= 10 for bucket in buckets)
+
+
+@given(calls, calls)
+def test_sums_of_two_processes_are_the_sums_of_both(one, other):
+    def of(sequence):
+        buckets = []
+        for _, slow, failed in sequence[:100]:
+            buckets = add(buckets, 1.0, slow=slow, failed=failed, limits=OURS)
+        return buckets
+
+    merged = totals(of(one) + of(other))
+    assert merged == tuple(a + b for a, b in zip(totals(of(one)), totals(of(other)), strict=True))
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_the_wilson_bound_lies_below_the_rate(hits, total):
+    hits = min(hits, total)
+    assert 0 <= wilson_lower(hits, total) <= hits / total + 1e-9
+    assert wilson_lower(hits, total) <= wilson_lower(hits * 10, total * 10) + 1e-9
+
+
+def test_each_opening_in_a_row_lasts_twice_as_long_up_to_the_limit():
+    state, lasts = State(), []
+    for _ in range(6):
+        state = opened(state.times, 0.0, "slow", OURS)
+        lasts.append(state.until)
+    assert lasts == [30, 60, 120, 240, 300, 300]
+
+
+def test_one_that_opens_soon_after_it_closed_goes_on_doubling():
+    slow = [Bucket(0, 100, 100, 0)]
+    assert judged(State(since=1_000, times=2), slow, 1_100, OURS).times == 3
+    assert judged(State(since=1_000, times=2), slow, 1_301, OURS).times == 1
+
+
+def test_nobody_probes_before_its_time_and_one_alone_after():
+    state = opened(0, 1_000.0, "slow", OURS)
+    assert leased(state, 1_029.9) is None
+    mine = leased(state, 1_030.0)
+    assert mine.phase == "half_open"
+    assert leased(mine, 1_030.1) is None
+    assert leased(mine, 1_030.0 + LEASE_S).phase == "half_open"
+    assert leased(State(), 9_999.0) is None
+
+
+def test_three_good_probes_of_three_close_it():
+    state = leased(opened(0, 0.0, "slow", OURS), 30.0)
+    for phase in ("half_open", "half_open", "closed"):
+        state = probed(state, 31.0, OURS, good=True)
+        assert state.phase == phase
+
+
+@pytest.mark.parametrize("good_before", [0, 1, 2])
+def test_a_bad_probe_opens_it_for_longer(good_before):
+    state = leased(opened(0, 0.0, "slow", OURS), 30.0)
+    for _ in range(good_before):
+        state = probed(state, 31.0, OURS, good=True)
+    state = probed(state, 31.0, OURS, good=False)
+    assert (state.phase, state.until, state.times) == ("open", 91.0, 2)
+
+
+@pytest.mark.parametrize("phase", ["open", "half_open"])
+def test_late_counts_do_not_move_one_that_is_not_closed(phase):
+    state = State(phase=phase, until=50)
+    assert judged(state, [Bucket(0, 100, 100, 100)], 10, OURS) is state
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 400), st.sampled_from(["slow", "fast", "probe good", "probe bad"])), max_size=200)
+)
+def test_it_never_stays_shut_for_longer_than_the_limit_without_a_probe(steps):
+    state, buckets, now = State(), [], 0.0
+    for pause, step in steps:
+        now += pause
+        if step in {"slow", "fast"}:
+            buckets = add(buckets, now, slow=step == "slow", failed=False, limits=OURS)
+            new = judged(state, buckets, now, OURS)
+        else:
+            held = state if state.phase == "half_open" else leased(state, now)
+            new = state if held is None else probed(held, now, OURS, good=step == "probe good")
+        if new.phase != state.phase:
+            buckets = []
+        state = new
+        assert state.phase != "open" or 0 < state.until - state.since <= 300
+        assert leased(state, max(state.until, state.leased_until)) is not None or state.phase == "closed"
+
+
+def test_a_state_goes_through_json_unchanged():
+    state = opened(3, 1_700_000_000.123456, "slow", OURS)
+    assert msgspec.json.decode(msgspec.json.encode(state), type=State) == state

@@ -1,0 +1,213 @@
+"""Breakers of several servers: what opens and closes them, who probes, and what people may do about it."""
+
+import asyncio
+import logging
+
+import msgspec
+import pytest
+
+from baton.kernel.base.errors import Forbidden, NotFound, StoreUnavailable
+from baton.kernel.changes import audit_store
+from baton.kernel.redis.client import Redis
+from baton.route.llm.breaker_rules import Limits
+from tests.support.breakers import ADMIN, SEED, Server
+
+
+@pytest.fixture
+def new(sqlite, redis):
+    return lambda limits=SEED, redis=redis: Server(sqlite, redis, limits)
+
+
+@pytest.fixture
+async def away():
+    redis = Redis("redis://127.0.0.1:1", timeout_s=0.05)
+    await redis.start()
+    yield redis
+    await redis.close()
+
+
+async def test_what_all_servers_count_together_closes_the_way_for_all(new):
+    servers = [new() for _ in range(5)]
+    for server in servers:
+        await server.calls(200, 200)
+    assert [server.breaker.allows for server in servers][-1] is False
+    for server in servers:
+        await server.breaker.look()
+    assert not any(server.breaker.allows for server in servers)
+
+
+async def test_it_opens_after_ten_and_says_so_once(new, caplog):
+    caplog.set_level(logging.INFO)
+    servers = [new(), new()]
+    await servers[0].calls(*[200] * 9)
+    assert servers[0].breaker.allows
+    await asyncio.gather(*(server.calls(*[200] * 20) for server in servers))
+    changes = [server.counters.breaker_changes for server in servers]
+    assert sum(change["model", "open"] for change in changes) == 1
+    assert caplog.text.count("breaker `model` is open") == 1
+    seen = servers[0].breaker.seen()
+    assert round(seen.state.until - seen.state.since) == 300
+
+
+async def test_nobody_waits_for_the_store(new):
+    server = new()
+    server.breaker.count(200, "answered")
+    assert server.breaker.seen().calls == 0
+    await server.breaker.settle()
+    assert server.breaker.seen().calls == 1
+
+
+async def test_after_its_time_one_server_probes_and_three_good_ones_close_it(new, redis):
+    servers = [new(), new(), new()]
+    await servers[0].calls(*[200] * 10)
+    await passed(redis)
+    await asyncio.gather(*(server.breaker.look() for server in servers))
+    assert sorted(len(server.probes) for server in servers) == [0, 0, 3]
+    for server in servers:
+        await server.breaker.look()
+        assert server.breaker.allows
+    assert sum(server.counters.breaker_changes["model", "closed"] for server in servers) == 1
+
+
+@pytest.mark.parametrize("answers", [None, 81.0])
+async def test_a_probe_that_fails_or_is_slow_opens_it_for_longer(new, redis, answers):
+    server = new(Limits(wilson=True))
+    await server.calls(*[200] * 10)
+    server.answers = answers
+    await passed(redis)
+    await server.breaker.look()
+    assert server.probes == [0]
+    state = server.breaker.seen().state
+    assert (state.phase, state.times, round(state.until - state.since)) == ("open", 2, 60)
+
+
+async def test_before_its_time_nobody_probes(new):
+    server = new()
+    await server.calls(*[200] * 10)
+    await server.breaker.look()
+    assert server.probes == []
+
+
+async def test_a_server_that_dies_while_it_probes_is_followed_by_another(new, redis):
+    dying, other = new(), new()
+    await dying.calls(*[200] * 10)
+    await passed(redis)
+
+    async def die():
+        raise asyncio.CancelledError
+
+    dying.breaker._probe = die
+    with pytest.raises(asyncio.CancelledError):
+        await dying.breaker.look()
+    await other.breaker.look()
+    assert (other.phase, other.probes) == ("half_open", [])
+    await passed(redis)
+    await other.breaker.look()
+    assert other.phase == "closed"
+
+
+async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
+    one, other = new(redis=away), new(redis=away)
+    await one.calls(*[200] * 10)
+    await other.breaker.look()
+    assert (one.breaker.allows, other.breaker.allows) == (False, True)
+    assert one.breaker.seen().local
+
+
+async def test_the_loop_goes_on_after_a_probe_that_breaks(new, redis, monkeypatch, caplog):
+    monkeypatch.setattr("baton.route.llm.breakers.LOOK_S", 0.01)
+    server = new()
+    await server.calls(*[200] * 10)
+    await passed(redis)
+    broken = iter([RuntimeError("broken")])
+
+    async def probe():
+        for error in broken:
+            raise error
+        return 10.0
+
+    server.breaker._probe = probe
+    stop = asyncio.Event()
+    running = asyncio.create_task(server.breakers.run(stop))
+    async with asyncio.timeout(60):
+        while "could not be looked after" not in caplog.text:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await passed(redis)
+        while not server.breaker.allows:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
+
+
+async def test_a_person_holds_it_open_or_closed_on_every_server_and_the_log_says_who(new, sqlite):
+    one, other = new(), new()
+    await one.breakers.load()
+    await other.breakers.load()
+    await one.breakers.set(ADMIN, "model", "open", "it is being moved")
+    assert not one.breaker.allows
+    await other.changes.catch_up()
+    assert not other.breaker.allows
+    await other.breakers.set(ADMIN, "model", "close", "")
+    await other.calls(*[200] * 50)
+    assert (other.breaker.allows, other.phase) == (True, "closed")
+    entries = await audit_store.find(sqlite, "acme", kind="breaker")
+    assert [(one.actor, one.action, one.object, one.reason) for one in entries] == [
+        ("ann", "breaker.close", "model", ""),
+        ("ann", "breaker.open", "model", "it is being moved"),
+    ]
+    assert (entries[1].before["held"], entries[1].after["held"]) == ("", "open")
+
+
+async def test_a_reset_starts_it_anew_on_every_server(new, away):
+    one, other = new(), new(redis=away)
+    for server in (one, other):
+        await server.breakers.load()
+        await server.calls(*[200] * 10)
+        assert not server.breaker.allows
+    seen = await one.breakers.set(ADMIN, "model", "reset", "")
+    assert (seen.allows, seen.calls, seen.held) == (True, 0, "")
+    await other.changes.catch_up()
+    assert other.breaker.allows
+
+
+async def test_what_is_held_open_is_not_probed(new, redis):
+    server = new()
+    await server.calls(*[200] * 10)
+    await server.breakers.set(ADMIN, "model", "open", "")
+    await passed(redis)
+    await server.breaker.look()
+    assert server.probes == []
+
+
+async def test_a_start_is_no_reset(new):
+    server = new()
+    await server.breakers.set(ADMIN, "model", "reset", "")
+    await server.calls(*[200] * 10)
+    later = new()
+    await later.breakers.load()
+    await later.breaker.look()
+    assert not later.breaker.allows
+
+
+async def test_who_may_and_what_there_is(new):
+    server = new()
+    developer = msgspec.structs.replace(ADMIN, role="developer")
+    with pytest.raises(Forbidden):
+        await server.breakers.set(developer, "model", "open", "")
+    with pytest.raises(NotFound, match="did you mean `model`"):
+        await server.breakers.set(ADMIN, "modle", "open", "")
+    assert [one.name for one in server.breakers.find(developer)] == ["model"]
+
+
+async def test_without_a_database_nothing_is_changed(no_database, redis):
+    server = Server(no_database, redis)
+    with pytest.raises(StoreUnavailable, match="nothing was changed"):
+        await server.breakers.set(ADMIN, "model", "open", "")
+    assert server.breaker.allows
+
+
+async def passed(redis):
+    """Let the time of an open breaker, and of its lease, have passed."""
+    key = b"baton:breaker:{acme/model}"
+    state = msgspec.json.decode(await redis.call(b"HGET", key, b"s"))
+    await redis.call(b"HSET", key, b"s", msgspec.json.encode(state | {"until": 0, "leased_until": 0}))

@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+from baton.engine.routing.candidates import Candidate
+from baton.route.pipeline.stage import Choice, Prompt
+from tests.support.chat_endpoint import answer
+from tests.support.routing import DEVELOPER
+
+PROMPT = Prompt(
+    text="deploy with sk-abcdefghijklmnopqrstuvwx", principal=DEVELOPER, session_id="s", project="acme/web", roster="r"
+)
+CANDIDATES = (
+    Candidate(name="deployer", score=0.02, why="", description="deploys"),
+    Candidate(name="tester", score=0.01, why=""),
+)
+
+
+@pytest.fixture
+def node(endpoint, process):
+    def make(says, **settings):
+        async def node(_reader, writer):
+            writer.write(answer(says if isinstance(says, bytes) else json.dumps(says).encode()))
+
+        endpoint._node = node
+        endpoint.how = "node"
+        on = {"use_onex_routing_nodes": True, "routing_node_url": endpoint.url, "routing_node_key": "k3y"}
+        return process(**on | settings)
+
+    return make
+
+
+async def test_the_node_is_told_the_agents_and_its_word_counts(endpoint, node):
+    server = node({"selected_agent": "tester", "confidence": 0.8})
+    assert await server.models.node.choose(PROMPT, CANDIDATES) == Choice(agent="tester", confidence=0.8)
+    assert endpoint.asked == [
+        {
+            "prompt": "deploy with [masked:sk-key]",
+            "session_id": "s",
+            "project": "acme/web",
+            "roster": "r",
+            "agents": [{"name": "deployer", "description": "deploys"}, {"name": "tester", "description": ""}],
+        }
+    ]
+    assert endpoint.headers[0]["authorization"] == "Bearer k3y"
+
+
+async def test_the_node_may_say_none(node):
+    assert await node({"selected_agent": ""}).models.node.choose(PROMPT, CANDIDATES) == Choice(agent="")
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"selected_agent": "evil"},
+        {"selected_agent": "Tester"},
+        {"selected_agent": 7},
+        {"selected_agent": "tester", "confidence": 7},
+        {},
+        [],
+        b"<html>",
+        b"\xff",
+        b'{"x": ' + b"[" * 50_000,
+    ],
+)
+async def test_what_names_none_of_its_agents_is_no_choice(node, says):
+    server = node(says)
+    assert await server.models.node.choose(PROMPT, CANDIDATES) is None
+    await server.settle()
+    assert server.breaker("node").seen().failed == 1
+
+
+async def test_a_node_that_hangs_costs_its_budget_alone(endpoint, node):
+    server = node({}, llm_routing_timeout_s=0.05)
+    endpoint.how = "hangs"
+    assert await server.models.node.choose(PROMPT, CANDIDATES) is None
+    assert server.counters.model_calls == {("node", "timeout"): 1}
+
+
+@pytest.mark.parametrize(
+    ("flag", "url", "on"), [(True, "http://x/", True), (False, "http://x/", False), (True, "", False)]
+)
+async def test_the_node_is_asked_only_with_its_flag_and_a_url(process, flag, url, on):
+    server = process(use_onex_routing_nodes=flag, routing_node_url=url)
+    assert (server.models.node is not None) == on

@@ -1,0 +1,184 @@
+"""Rosters and weights on two servers of one database: what one changes, the other follows; indexes are kept and bounded."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from baton.engine.call.principal import Principal
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.features import DEFAULT
+from baton.kernel.changes.announce import Changes
+from baton.policies.in_force import Policies
+from baton.route.feedback import fits_store
+from baton.route.feedback.service import RouteFeedback
+from baton.route.feedback.traces import RouteTraces
+from baton.route.pipeline.stage import Inline, Prompt
+from baton.route.rosters import indexes as module
+from baton.route.rosters.in_force import RoutingRosters
+from baton.route.rosters.indexes import Indexes, digest_of
+from baton.route.rosters.push import RosterPushes
+from baton.route.rosters.word_table import WordTableMissing
+
+LEAD = Principal(user="lea", role="lead", team="red")
+TOMATO = Agent(name="alpha", description="Tends tomatoes.")
+BICYCLE = Agent(name="beta", description="Repairs bicycles.")
+
+
+class Server:
+    def __init__(self, database, redis, folder):
+        self.changes = Changes(redis, database, "default")
+        self.indexes = Indexes()
+        policies = Policies(folder, folder / "none", database, "default")
+        self.rosters = RoutingRosters(database, self.changes, policies, self.indexes, "default")
+        self.pushes = RosterPushes(database, self.changes, self.rosters)
+        self.feedback = RouteFeedback(database, self.changes, RouteTraces(redis), organisation="default", threshold=0.3)
+
+    async def catch_up(self):
+        await self.changes.catch_up()
+        await self.rosters.settled()
+
+    async def push(self, *agents, name="ours", tier="team", who=LEAD):
+        return await self.pushes.push(who, tier, "", name, description="", agents=agents, if_match=None, reason="")
+
+    async def names(self, who=LEAD, **more):
+        found = await self.rosters.index_for(Prompt(text="x", principal=who, **more))
+        return sorted(found.index.names), found.homes
+
+
+@pytest.fixture
+async def servers(database, redis, tmp_path):
+    (tmp_path / "config.yaml").write_text("agent_tools: [Task]\n")
+    both = [Server(database, redis, tmp_path) for _ in range(2)]
+    for one in both:
+        await one.rosters.load()
+    return both
+
+
+async def test_another_server_follows_a_push_a_second_one_and_a_removal(servers):
+    one, other = servers
+    await one.push(TOMATO)
+    await other.catch_up()
+    assert (await other.names())[0] == ["alpha"]
+    await one.push(TOMATO, BICYCLE)
+    await other.catch_up()
+    assert (await other.names())[0] == ["alpha", "beta"]
+    assert other.indexes.find(digest_of([TOMATO, BICYCLE])) is not None
+    await other.pushes.remove(LEAD, "team", "", "ours", if_match=None, reason="")
+    await one.catch_up()
+    assert one.rosters.pushed(LEAD) == []
+
+
+async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_stands(servers):
+    one, _ = servers
+    admin = Principal(user="ada", role="admin", team="blue")
+    await one.push(TOMATO, name="garden")
+    await one.push(BICYCLE, msgspec.structs.replace(TOMATO, description="Other."), name="yard")
+    await one.push(Agent(name="gamma"), name="garden", tier="organisation", who=admin)
+    assert await one.names() == (["alpha", "beta"], {"alpha": "garden", "beta": "yard"})
+    assert (await one.names(roster="yard"))[0] == ["alpha", "beta"]
+    assert (await one.names(admin))[0] == ["gamma"]
+
+
+async def test_what_a_team_s_prompts_are_routed_over_is_indexed_before_it_is_in_force(servers, monkeypatch):
+    one, other = servers
+    await one.push(TOMATO, name="garden")
+    await one.push(BICYCLE, name="yard")
+    await other.catch_up()
+    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    assert (await one.names())[0] == (await other.names())[0] == ["alpha", "beta"]
+
+
+async def test_the_organisation_s_rosters_are_indexed_together_for_teams_without_their_own(servers, monkeypatch):
+    one, _ = servers
+    admin = Principal(user="ada", role="admin", team="blue")
+    await one.push(Agent(name="gamma"), name="other", tier="organisation", who=admin)
+    await one.push(BICYCLE, name="all", tier="organisation", who=admin)
+    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    assert (await one.names(Principal(team="green")))[0] == ["beta", "gamma"]
+
+
+async def test_a_session_that_starts_has_the_index_made_that_its_prompts_need(servers):
+    one, other = servers
+    await one.push(TOMATO)
+    await other.catch_up()
+    fresh = other.rosters._indexes = Indexes()
+    assert (fresh.words, fresh.find(digest_of([TOMATO]))) == ("unread", None)
+    other.rosters.warm(LEAD)
+    await asyncio.gather(*other.rosters._warming)
+    assert fresh.words == "loaded"
+    assert fresh.find(digest_of([TOMATO])) is not None
+
+
+async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(servers, monkeypatch):
+    one, _ = servers
+    monkeypatch.setattr(module, "MOST_AGENTS", 4)
+
+    def inline(number):
+        raw = msgspec.json.encode([{"name": f"a{number}"}, {"name": f"b{number}"}])
+        return Inline(raw, f"digest{number}")
+
+    first, again = [
+        (await one.rosters.index_for(Prompt(text="x", principal=LEAD, inline=inline(0)))).index for _ in range(2)
+    ]
+    assert first is again
+    for number in (1, 2):
+        await one.names(inline=inline(number))
+    assert one.indexes.find("digest0") is None
+    assert one.indexes.find("digest1") is not None
+
+
+async def test_who_stops_waiting_does_not_stop_the_building():
+    indexes, may_go = Indexes(), asyncio.Event()
+
+    async def agents():
+        await may_go.wait()
+        return [TOMATO]
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await indexes.get("d", agents)
+    waiting = asyncio.create_task(indexes.get("d", agents))
+    may_go.set()
+    assert (await waiting).names == ("alpha",)
+
+
+async def test_a_roster_that_cannot_be_read_fails_for_those_who_asked_and_is_tried_again():
+    indexes, fails = Indexes(), [True]
+
+    async def agents():
+        if fails.pop() if fails else False:
+            raise OSError("seeded")
+        return [TOMATO]
+
+    with pytest.raises(OSError, match="seeded"):
+        await indexes.get("d", agents)
+    assert len(await indexes.get("d", agents)) == 1
+
+
+async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
+    def missing():
+        raise WordTableMissing("seeded")
+
+    async def agents():
+        return [TOMATO, BICYCLE]
+
+    indexes = Indexes(missing)
+    index = await indexes.get("d", agents)
+    assert (indexes.degraded, indexes.words) == (True, "missing")
+    assert index.names[index.score("tend the tomatoes")[0].agent] == "alpha"
+
+
+async def test_another_server_follows_the_weights_that_a_lead_activates(servers, database):
+    one, other = servers
+    fitted = msgspec.structs.asdict(msgspec.structs.replace(DEFAULT, name_prec=3.0))
+    async with database.transaction() as connection:
+        await fits_store.add(connection, "default", "red", weights=fitted, report={}, by="lea")
+    assert one.feedback.weights(LEAD) == DEFAULT
+    await one.feedback.activate(LEAD, "", 1)
+    await other.changes.catch_up()
+    assert one.feedback.weights(LEAD) == other.feedback.weights(LEAD) == msgspec.convert(fitted, type(DEFAULT))
+    assert other.feedback.weights(Principal(team="blue")) == DEFAULT
+    await other.feedback.activate(LEAD, "", 0)
+    await one.changes.catch_up()
+    assert one.feedback.weights(LEAD) == DEFAULT

@@ -1,0 +1,47 @@
+"""The table of word vectors: read in place from the wheel, never downloaded; missing, it is said so."""
+
+import shutil
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wordllama
+
+from baton.route.rosters.word_table import WordTable, WordTableMissing, find
+
+FOLDER = Path(wordllama.__file__).parent
+
+
+def test_it_is_mapped_not_loaded_and_opens_no_connection(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("nothing may be downloaded")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    table = find()
+    rows, base = table._rows, table._rows
+    while base is not None and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap)
+    assert (rows.dtype, rows.shape) == (np.float16, (32_000, 256))
+
+
+def test_what_means_the_same_lies_close():
+    table = find()
+    test, like, other = map(table.embed, ("write unit tests", "add test coverage", "bake a cake"))
+    assert test @ like > test @ other
+    assert float(np.linalg.norm(test)) == pytest.approx(1, abs=1e-5)
+    assert not table.embed("").any()
+
+
+@pytest.mark.parametrize("broken", ["nothing", "tokenizer", "weights"])
+def test_a_table_that_is_not_there_is_told(tmp_path, broken):
+    if broken != "nothing":
+        for part in ("tokenizers", "weights"):
+            shutil.copytree(FOLDER / part, tmp_path / part)
+    if broken == "tokenizer":
+        (tmp_path / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text("{")
+    if broken == "weights":
+        (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(b"\x00" * 64)
+    with pytest.raises(WordTableMissing):
+        WordTable(tmp_path)

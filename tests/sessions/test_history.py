@@ -1,0 +1,240 @@
+import asyncio
+
+import pytest
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.records.pipeline.stream import Outbox
+from baton.sessions.history import History, Prior, answer_key, name_of_call
+
+ANN = Principal(user="ann")
+BOB = Principal(user="bob")
+
+
+@pytest.fixture
+def history(redis):
+    return History(redis, ttl_s=3_600)
+
+
+def call(tool="Read", **fields):
+    given = {"client": "claude-code", "session_id": "s1", "tool_input": {}, "cwd": "/w", "project": "p"}
+    return ToolCall(tool_name=tool, **(given | fields))
+
+
+def kept(who, given, answer):
+    return [(answer_key(who, given, name_of_call(given)), answer)]
+
+
+async def names(history, who=ANN, **fields):
+    return (await history.begin(who, call("Probe", **fields), "probe")).prior
+
+
+async def test_a_call_sees_what_stood_before_it_and_then_stands_itself(history):
+    assert await history.begin(ANN, call("Read"), "d1") == Prior(prior=(), decision_id="d1")
+    assert (await history.begin(ANN, call("Grep"), "d2")).prior == ("Read",)
+    assert await names(history) == ("Read", "Grep")
+
+
+@pytest.mark.parametrize(
+    ("who", "fields"),
+    [
+        (BOB, {}),
+        (Principal(user="ann", organisation="other"), {}),
+        (ANN, {"session_id": "s2"}),
+        (ANN, {"session_id": ""}),
+        (ANN, {"agent_id": "a1"}),
+        (ANN, {"agent_id": "main"}),
+    ],
+)
+async def test_each_user_session_and_agent_has_a_past_of_its_own(history, who, fields):
+    await history.begin(ANN, call("Read"), "d")
+    assert await names(history, who, **fields) == ()
+
+
+async def test_parts_of_names_do_not_run_together(history):
+    await history.begin(Principal(user="a", organisation="bc"), call(session_id="d"), "x")
+    assert await names(history, Principal(user="ab", organisation="c"), session_id="d") == ()
+    assert await names(history, Principal(user="a", organisation="b"), session_id="cd") == ()
+
+
+@pytest.mark.parametrize("text", ["a b", "}{", "x" * 100_000, "new\nline", "nul\0", "é" * 300, "*", "\r\nFLUSHALL\r\n"])
+async def test_no_id_breaks_out_of_its_key(history, redis, text):
+    who = Principal(user=text, organisation=text)
+    given = call(text, session_id=text, agent_id=text, tool_use_id=text, project=text, tool_input={"file_path": text})
+    await history.begin(who, given, "d1")
+    assert (await history.begin(who, given, "d2")).decision_id == "d1"
+    await history.note_edit(who, text, text, text)
+    await history.started(who, text, text)
+    keys = await redis.call(b"KEYS", b"*")
+    assert len(keys) == 5
+    assert all(len(key) < 120 for key in keys)
+
+
+async def test_every_key_has_a_lifetime(history, redis):
+    await history.note_place(ANN, "s1", "p", "/w")
+    await history.started(ANN, "s1", "t")
+    await history.note_edit(ANN, "p", "a.py", "s1")
+    await history.begin(ANN, call(tool_use_id="u"), "d")
+    await Outbox(redis).append([], kept(ANN, call(tool_use_id="u"), b"answer"))
+    keys = await redis.call(b"KEYS", b"*")
+    assert len(keys) == 7
+    lifetimes = [await redis.call(b"TTL", key) for key in keys]
+    assert all(0 < seconds <= 3_600 for seconds in lifetimes)
+
+
+async def test_the_keys_of_a_session_lie_together_in_a_cluster(history, redis):
+    await history.note_place(ANN, "s1", "p", "/w")
+    await history.started(ANN, "s1", "t")
+    await history.begin(ANN, call(tool_use_id="u"), "d")
+    keys = await redis.call(b"KEYS", b"*")
+    assert len(keys) == 4
+    assert len({key[key.index(b"{") : key.index(b"}")] for key in keys}) == 1
+
+
+async def test_fifty_names_are_kept(history):
+    for number in range(60):
+        await history.begin(ANN, call(f"T{number}"), "d")
+    assert await names(history) == tuple(f"T{number}" for number in range(10, 60))
+
+
+async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
+    await history.begin(ANN, call("Grep"), "d0")
+    first = await history.begin(ANN, call("Read", tool_use_id="u1"), "d1")
+    again = await history.begin(ANN, call("Read", tool_use_id="u1"), "d2")
+    assert first == Prior(prior=("Grep",), decision_id="d1")
+    assert again == Prior(prior=("Grep",), decision_id="d1", retry=True)
+    assert await names(history) == ("Grep", "Read")
+
+
+async def test_a_retry_gets_the_answer_that_was_kept(history, redis):
+    retried = call("Read", tool_use_id="u1")
+    await history.begin(ANN, retried, "d1")
+    await Outbox(redis).append([], kept(ANN, retried, b"\x00answer"))
+    assert (await history.begin(ANN, retried, "d2")).answer == b"\x00answer"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tool": "Edit"},
+        {"tool_input": {"file_path": "b"}},
+        {"agent_id": "a1"},
+        {"session_id": "s2"},
+        {"tool_use_id": "u2"},
+    ],
+)
+async def test_another_call_is_no_retry_whatever_id_its_client_gives(history, other):
+    first = {"tool_use_id": "u1", "tool_input": {"file_path": "a"}}
+    await history.begin(ANN, call("Read", **first), "d1")
+    again = dict(first | other)
+    prior = await history.begin(ANN, call(again.pop("tool", "Read"), **again), "d2")
+    assert (prior.decision_id, prior.retry) == ("d2", False)
+
+
+async def test_calls_at_the_same_moment_each_see_the_ones_before(history):
+    priors = await asyncio.gather(*(history.begin(ANN, call("Read"), "d") for _ in range(20)))
+    assert sorted(len(prior.prior) for prior in priors) == list(range(20))
+
+
+async def test_a_reset_forgets_every_agents_calls_and_nothing_else(history):
+    await history.begin(ANN, call("Read"), "d")
+    await history.begin(ANN, call("Read", agent_id="a1"), "d")
+    await history.begin(BOB, call("Read"), "d")
+    await history.started(ANN, "s1", "t1")
+    await history.reset(ANN, "s1")
+    prior = await history.begin(ANN, call("Probe"), "d")
+    assert (prior.prior, prior.background_running) == ((), 1)
+    assert await names(history, agent_id="a1") == ()
+    assert await names(history, BOB) == ("Read",)
+
+
+async def test_background_tasks_are_counted_once_each_until_they_end(history):
+    for task in ("t1", "t2", "t2"):
+        await history.started(ANN, "s1", task)
+    await history.started(BOB, "s1", "t3")
+    assert (await history.begin(ANN, call(), "d")).background_running == 2
+    await history.ended(ANN, "s1", "t1")
+    await history.ended(ANN, "s1", "unknown")
+    assert (await history.begin(ANN, call(), "d")).background_running == 1
+
+
+async def test_a_sessions_place_is_known_to_its_calls(history):
+    assert (await history.begin(ANN, call(), "d")).place == ("", "")
+    await history.note_place(ANN, "s1", "git@host:p", "/home/ann/é")
+    assert (await history.begin(ANN, call(), "d")).place == ("git@host:p", "/home/ann/é")
+
+
+def editing(path, **fields):
+    return call("Edit", tool_input={"file_path": path}, **fields)
+
+
+async def test_another_sessions_recent_edit_is_seen_in_every_copy_of_the_project(history):
+    await history.note_edit(BOB, "p", "src/a.py", "s2")
+    for path, cwd in [("/home/ann/p/src/a.py", "/home/ann/p"), ("src/a.py", "/elsewhere"), ("a.py", "/w/src")]:
+        root = {"/w/src": "/w"}.get(cwd, cwd)
+        prior = await history.begin(ANN, editing(path, cwd=cwd, project_root=root), "d")
+        assert prior.other_editor == "s2", path
+
+
+@pytest.mark.parametrize(
+    ("who", "given"),
+    [
+        (BOB, editing("/w/src/a.py", session_id="s2")),
+        (ANN, editing("/w/src/b.py")),
+        (ANN, editing("/w/src/a.py", project="another")),
+        (Principal(user="ann", organisation="other"), editing("/w/src/a.py")),
+        (ANN, call("Bash", tool_input={"command": "ls"})),
+        (ANN, call("Edit", tool_input={"file_path": ["src/a.py"]})),
+    ],
+)
+async def test_only_another_sessions_edit_of_the_same_file_counts(history, who, given):
+    await history.note_edit(BOB, "p", "src/a.py", "s2")
+    assert (await history.begin(who, given, "d")).other_editor == ""
+
+
+async def test_nobody_is_looked_for_when_no_rule_asks_who_else_edits(history):
+    await history.note_edit(BOB, "p", "src/a.py", "s2")
+    assert (await history.begin(ANN, editing("/w/src/a.py"), "d", editors=False)).other_editor == ""
+
+
+async def test_an_edit_no_longer_counts_after_ten_minutes_or_when_its_session_has_ended(history, monkeypatch):
+    clock = [1_000.0]
+    monkeypatch.setattr("baton.sessions.history.time.time", lambda: clock[0])
+    await history.note_edit(BOB, "p", "a.py", "old")
+    clock[0] += 400
+    await history.note_edit(Principal(user="cay"), "p", "a.py", "new")
+    assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == "new"
+    await history.end(Principal(user="cay"), "new")
+    assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == "old"
+    clock[0] += 201
+    assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == ""
+
+
+async def test_an_ended_session_leaves_nothing_but_its_retries(history, redis):
+    await history.note_place(ANN, "s1", "p", "/w")
+    await history.started(ANN, "s1", "t")
+    await history.note_edit(ANN, "p", "a.py", "s1")
+    await history.begin(ANN, call(tool_use_id="u"), "d")
+    await history.end(ANN, "s1")
+    assert [key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")] == [b"call"]
+
+
+async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):
+    flushes = []
+    flush = type(redis._wire)._flush
+    monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
+    await history.begin(ANN, editing("/w/a.py", tool_use_id="u"), "warm")
+    flushes.clear()
+    await history.begin(ANN, editing("/w/a.py", tool_use_id="v"), "d")
+    assert len(flushes) == 1
+
+
+async def test_redis_away_is_said_so():
+    away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
+    await away.start()
+    history = History(away, ttl_s=60)
+    for attempt in (history.begin(ANN, editing("/w/a"), "d"), history.reset(ANN, "s"), history.end(ANN, "s")):
+        with pytest.raises(RedisUnavailable):
+            await attempt
+    await away.close()

@@ -1,0 +1,77 @@
+"""The shipped policies as a whole."""
+
+import jsonschema
+import pytest
+
+from baton.engine.policy.schema import json_schema
+from baton.engine.text.yaml_lines import parse
+from baton.policies import folders
+
+FILES = {p: t for p, t in folders.read(folders.shipped()).items() if not p.startswith("shell/")}
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_each_file_satisfies_its_json_schema(path):
+    kind = "config" if path == "config.yaml" else "roster" if path.startswith("agents/") else "rule"
+    jsonschema.validate(parse(FILES[path])[0], json_schema()[kind])
+
+
+def test_guardrails_and_models_always_run_and_options_are_off(shipped):
+    for rule in shipped.rules:
+        folder = rule.id.split("/")[0]
+        assert (rule.modes != ()) == (folder == "orchestrator" or rule.id == "options/direct-edit-paths"), rule.id
+        assert rule.enabled == (folder != "options"), rule.id
+        if folder == "guardrails":
+            assert rule.who == "any"
+
+
+def test_each_rule_shows_what_it_matches_and_what_it_leaves(shipped):
+    for rule in shipped.rules:
+        assert len(rule.tests.match) >= 1
+        assert len(rule.tests.not_match) >= 2, rule.id
+
+
+def test_the_seeds_roster_is_complete(shipped):
+    names = [
+        "explore",
+        "style-reviewer",
+        "writer",
+        "analyst",
+        "planner",
+        "architect",
+        "deep-executor",
+        "code-reviewer",
+        "critic",
+        "executor",
+        "debugger",
+        "verifier",
+        "quality-reviewer",
+        "api-reviewer",
+        "security-reviewer",
+        "performance-reviewer",
+        "dependency-expert",
+        "test-engineer",
+        "quality-strategist",
+        "build-fixer",
+        "designer",
+        "qa-tester",
+        "scientist",
+        "git-master",
+        "database-expert",
+        "devops-engineer",
+        "i18n-specialist",
+        "accessibility-auditor",
+        "api-designer",
+        "deployment-manager",
+        "product-manager",
+        "ux-researcher",
+        "information-architect",
+        "product-analyst",
+        "vision",
+        "document-specialist",
+        "researcher",
+        "tdd-guide",
+    ]
+    roster = shipped.rosters.by_id["ultrapower"]
+    assert set(names) <= roster.agents.keys()
+    assert all(row.description for row in roster.agents.values())

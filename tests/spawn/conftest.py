@@ -1,0 +1,5 @@
+"""The fixtures of task graphs, which start delegated jobs."""
+
+from tests.support.fixtures.delegating import database, kept_url, world
+
+__all__ = ["database", "kept_url", "world"]
