@@ -2,10 +2,13 @@
 
 from fastapi import APIRouter
 
-from baton import job_routes
+from baton.delegate.jobs import api as jobs
+from baton.delegate.jobs import costs_api, stream_api, submit_api
+from baton.delegate.runners import api as runners
+from baton.delegate.runners import permissions_api
 from baton.modes import api as mode
 from baton.modes import list_api
-from baton.operate import health_api, metrics_api, retention_api
+from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.people import teams_api, tokens_api, users_api
 from baton.policies import api as policies
 from baton.policies import layers_api
@@ -36,6 +39,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         route_feedback,
         tokens_api,
         users_api,
+        user_data_api,
         teams_api,
         list_api,
         audit_api,
@@ -46,7 +50,12 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         delegation_share_api,
         breakers_api,
         local_answers_api,
-        job_routes,
+        submit_api,
+        jobs,
+        stream_api,
+        permissions_api,
+        runners,
+        costs_api,
         spawn,
         graphs,
     )

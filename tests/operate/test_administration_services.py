@@ -21,13 +21,13 @@ from baton.modes import store as modes
 from baton.modes.service import Modes
 from baton.operate.retention import Kept, Retention
 from baton.people.users import Users
-from baton.policies import folders
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks import ReportFilter, Reports
 from baton.sessions.overrides.service import Overrides
+from baton.shared import policy_folders
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -68,7 +68,7 @@ class Process:
     def __init__(self, database, redis, folder: Path):
         self.changes = Changes(redis, database, "default")
         self.users = Users(database, self.changes, organisation="default", team="default")
-        self.policies = Policies(folders.shipped(), folder, database, "default")
+        self.policies = Policies(policy_folders.shipped(), folder, database, "default")
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
         self.overrides = Overrides(
             database, self.changes, self.users, self.policies, self.modes, organisation="default"

@@ -12,8 +12,8 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.main import _start
-from baton.policies import folders, layers_store
 from baton.policies.in_force import PREPARE_S, Policies
+from baton.shared import layers_store, policy_folders
 
 ANN = Principal(team="payments", user="ann")
 BUDGET_S = 0.25
@@ -68,7 +68,7 @@ async def test_a_call_behind_a_reload_is_answered_within_its_budget_and_owns_up_
 
 async def test_a_reload_builds_what_changed_and_shares_the_rest(tmp_path, sqlite_url, monkeypatch):
     folder, database = tmp_path / "policies", Database(Settings(database_url=sqlite_url))
-    policies = Policies(folders.shipped(), folder, database, "default")
+    policies = Policies(policy_folders.shipped(), folder, database, "default")
     await database.close()
     first = policies.active
     built = []

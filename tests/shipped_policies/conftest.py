@@ -1,9 +1,9 @@
 import pytest
 
 from baton.engine.policy.load import layered, load
-from baton.policies import folders
+from baton.shared import policy_folders
 
 
 @pytest.fixture(scope="session")
 def shipped():
-    return load(layered(folders.read(folders.shipped())))
+    return load(layered(policy_folders.read(policy_folders.shipped())))

@@ -5,9 +5,9 @@ import pytest
 
 from baton.engine.policy.schema import json_schema
 from baton.engine.text.yaml_lines import parse
-from baton.policies import folders
+from baton.shared import policy_folders
 
-FILES = {p: t for p, t in folders.read(folders.shipped()).items() if not p.startswith("shell/")}
+FILES = {p: t for p, t in policy_folders.read(policy_folders.shipped()).items() if not p.startswith("shell/")}
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -3,6 +3,7 @@
 from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline.counters import Counters
+from baton.route.feedback.agreement_store import of_tier
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breakers import Breakers
 
@@ -18,7 +19,7 @@ class Server:
         self.probes = []
         self.answers = 10.0
         self.changes = Changes(redis, database, "acme")
-        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme")
+        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme", agreement=of_tier)
         self.breaker = self.breakers.make("model", limits, self._probe)
 
     async def _probe(self):

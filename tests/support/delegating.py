@@ -1,9 +1,10 @@
 """Delegation without a server: its services on a real database, and a runner that does what a test says."""
 
+from baton.delegate.runners.parts import delegation
+
 from baton.delegate.core import events_store
 from baton.delegate.core import store as jobs
 from baton.delegate.jobs.service import JobFilter, NewJob
-from baton.delegate.runners.parts import delegation
 from baton.delegate.runners.permissions import Request
 from baton.delegate.runners.progress import Finish, Told, Usage
 from baton.delegate.runners.service import Held, Poll

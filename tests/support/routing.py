@@ -3,6 +3,7 @@
 from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline.counters import Counters
+from baton.route.feedback.agreement_store import of_tier
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.models import Models
 
@@ -17,7 +18,7 @@ class Process:
     def __init__(self, settings, redis, database):
         self.counters = Counters()
         self.changes = Changes(redis, database, "acme")
-        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme")
+        self.breakers = Breakers(database, redis, self.changes, self.counters, organisation="acme", agreement=of_tier)
         self.models = Models(settings, self.breakers)
 
     def breaker(self, name="model"):

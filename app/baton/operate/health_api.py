@@ -1,23 +1,45 @@
 """`GET /healthz`, `/readyz` and `/status`: for load balancers and for people. They decide nothing."""
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel
 
-from baton.clients.last_heard import silent
+from baton.clients.last_heard import ClientsSeen, silent
 from baton.delegate.runners.api import RunnerModel
+from baton.delegate.runners.service import Runners
+from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.bodies_to_split import PolicyProblemModel
+from baton.kernel.http.features import of
+from baton.operate.health import Health
+from baton.operate.metrics import Metrics
 from baton.people.callers import PROTOCOL
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.permissions import reach
+from baton.people.tokens import Tokens
 from baton.people.tokens_store import Token
+from baton.policies.in_force import Policies
+from baton.records.pipeline.recorder import Recorder
+from baton.records.review.decisions import Decisions
+from baton.route.llm.breakers import Breakers
 from baton.route.llm.breakers_api import BreakerModel
-from baton.route.rosters.indexes import Words
+from baton.route.pipeline.models import Models
+from baton.route.rosters.indexes import Indexes, Words
 
 router = APIRouter(tags=["health"])
+BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
+ClientsSeenOf = Annotated[ClientsSeen, Depends(of(ClientsSeen))]
+DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
+HealthOf = Annotated[Health, Depends(of(Health))]
+IndexesOf = Annotated[Indexes, Depends(of(Indexes))]
+MetricsOf = Annotated[Metrics, Depends(of(Metrics))]
+ModelsOf = Annotated[Models, Depends(of(Models))]
+PoliciesOf = Annotated[Policies, Depends(of(Policies))]
+RecorderOf = Annotated[Recorder, Depends(of(Recorder))]
+RunnersOf = Annotated[Runners, Depends(of(Runners))]
+TokensOf = Annotated[Tokens, Depends(of(Tokens))]
 
 
 class Alive(BaseModel):
@@ -105,50 +127,63 @@ async def healthz() -> Alive:
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="get_readyz", responses={503: {"model": Ready}})
-async def readyz(services: ServicesOf, response: Response) -> Ready:
+async def readyz(health: HealthOf, policies: PoliciesOf, response: Response) -> Ready:
     """Tell whether the server takes calls, and the state of what it depends on."""
-    health = await services.health.check()
-    response.status_code = 200 if health.phase == "ready" else 503
+    found = await health.check()
+    response.status_code = 200 if found.phase == "ready" else 503
     return Ready(
-        status=health.phase,
-        redis=health.redis,
-        database=health.database,
-        policy_revision=services.policies.active.revision,
-        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(None)],
+        status=found.phase,
+        redis=found.redis,
+        database=found.database,
+        policy_revision=policies.active.revision,
+        policy_problems=[PolicyProblemModel.of(one) for one in policies.problems_for(None)],
     )
 
 
 @router.get("/status", operation_id="get_status", response_model_exclude_none=True)
-async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
+async def status(
+    caller: CallerOf,
+    policies: PoliciesOf,
+    metrics: MetricsOf,
+    health: HealthOf,
+    clients_seen: ClientsSeenOf,
+    indexes: IndexesOf,
+    decisions: DecisionsOf,
+    models: ModelsOf,
+    recorder: RecorderOf,
+    breakers: BreakersOf,
+    tokens: TokensOf,
+    runners: RunnersOf,
+) -> StatusModel:
     """Show counts, dependencies, and each client's last word."""
-    health = await services.health.check()
-    policies = services.policies.status
-    totals = services.metrics.totals()
-    clients = await services.clients_seen.find(caller.principal)
-    tokens = [token for token in await _tokens(services, caller) if token.revoked_at is None]
+    found = await health.check()
+    in_force = policies.status
+    totals = metrics.totals()
+    clients = await clients_seen.find(caller.principal)
+    held = [token for token in await _tokens(tokens, caller) if token.revoked_at is None]
     used: dict[str, datetime] = {}
-    for token in tokens:
+    for token in held:
         if token.last_used_at is not None:
             used[token.user] = max(token.last_used_at, used.get(token.user, token.last_used_at))
     quiet = silent(clients, used, datetime.now(UTC))
     return StatusModel(
-        version=services.health.version,
+        version=health.version,
         protocol=PROTOCOL,
-        started_at=services.health.started_at,
-        status=health.phase,
-        redis=health.redis,
-        database=health.database,
-        policy_revision=policies.revision,
-        policy_loaded_at=policies.loaded_at,
-        policy_problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
-        decisions=await services.decisions.counts(caller.principal),
+        started_at=health.started_at,
+        status=found.phase,
+        redis=found.redis,
+        database=found.database,
+        policy_revision=in_force.revision,
+        policy_loaded_at=in_force.loaded_at,
+        policy_problems=[PolicyProblemModel.of(one) for one in policies.problems_for(caller.principal)],
+        decisions=await decisions.counts(caller.principal),
         degraded=totals.degraded,
         hook_failures=totals.failures,
-        records=await services.recorder.stats() | totals.records,
+        records=await recorder.stats() | totals.records,
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
-        breakers=[BreakerModel.of(one) for one in services.breakers.seen()],
-        model=ModelModel.model_validate(seen, from_attributes=True) if (seen := services.models.seen) else None,
-        word_table=services.routing.indexes.words,
+        breakers=[BreakerModel.of(one) for one in breakers.seen()],
+        model=ModelModel.model_validate(seen, from_attributes=True) if (seen := models.seen) else None,
+        word_table=indexes.words,
         clients=[
             ClientModel(
                 user=c.user,
@@ -161,25 +196,25 @@ async def status(caller: CallerOf, services: ServicesOf) -> StatusModel:
         ],
         tokens=[
             TokenSeenModel(id=t.id, user=t.user, role=t.role, last_used_at=t.last_used_at, expires_at=t.expires_at)
-            for t in tokens
+            for t in held
         ],
-        runners=await _runners(services, caller),
+        runners=await _runners(runners, caller),
     )
 
 
-async def _tokens(services: ServicesOf, caller: CallerOf) -> list[Token]:
+async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:
     """List the caller's tokens; none while the database is away, and none for a role that sees none."""
     if reach(caller.principal, "tokens.read") is None:
         return []
     try:
-        return await services.tokens.find(caller.principal)
+        return await tokens.find(caller.principal)
     except StoreUnavailable:
         return []
 
 
-async def _runners(services: ServicesOf, caller: CallerOf) -> list[RunnerModel]:
+async def _runners(runners: Runners, caller: Caller) -> list[RunnerModel]:
     """List the caller's runners; none while the database is away."""
     try:
-        return [RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)]
+        return [RunnerModel.of(one) for one in await runners.find(caller.principal)]
     except StoreUnavailable:
         return []

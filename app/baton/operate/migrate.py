@@ -15,9 +15,9 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection, text
 
 from alembic import command
-from baton import packaged
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
+from baton.shared import packaged
 
 _LOCK = 0x6261746F6E
 """Postgres's advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""

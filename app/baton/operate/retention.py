@@ -16,7 +16,7 @@ from baton.delegate.core.retention import purge_jobs
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, StoreUnavailable
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
 from baton.kernel.changes import audit_store, leases, organisation_settings
 from baton.kernel.changes.versions import check
 from baton.operate import retention_store as store
@@ -140,7 +140,7 @@ class Retention:
         total = 0
         while not stop.is_set() and (gone := await remove(self._database, self._organisation, before)):
             total += gone
-            if gone < store.LARGEST_BATCH:
+            if gone < LARGEST_BATCH:
                 break
             await pause(stop, PAUSE_S)
         return total

@@ -1,14 +1,18 @@
 """`/retention`: how long the organisation keeps what. It removes nothing itself."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag, version_in
-from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Kept
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Kept, Retention
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
 
 router = APIRouter(tags=["retention"])
+RetentionOf = Annotated[Retention, Depends(of(Retention))]
 
 
 class RetentionModel(BaseModel):
@@ -38,21 +42,19 @@ class RetentionBody(BaseModel):
 
 
 @router.get("/retention", operation_id="get_retention")
-async def get_retention(caller: CallerOf, services: ServicesOf, response: Response) -> RetentionModel:
+async def get_retention(caller: CallerOf, retention: RetentionOf, response: Response) -> RetentionModel:
     """Tell how long decisions, reports and audit entries are kept."""
-    kept, version = await services.retention.get(caller.principal)
+    kept, version = await retention.get(caller.principal)
     response.headers["ETag"] = etag(version)
     return RetentionModel.of(kept)
 
 
 @router.put("/retention", operation_id="put_retention", dependencies=[ADMIN])
 async def put_retention(
-    caller: CallerOf, services: ServicesOf, body: RetentionBody, response: Response, if_match: IfMatch = None
+    caller: CallerOf, retention: RetentionOf, body: RetentionBody, response: Response, if_match: IfMatch = None
 ) -> RetentionModel:
     """Set how long rows are kept; what is older goes within the hour. `If-Match` must name the present version."""
     kept = Kept(**body.model_dump(exclude={"reason"}))
-    stored, version = await services.retention.put(
-        caller.principal, kept, version=version_in(if_match), reason=body.reason
-    )
+    stored, version = await retention.put(caller.principal, kept, version=version_in(if_match), reason=body.reason)
     response.headers["ETag"] = etag(version)
     return RetentionModel.of(stored)

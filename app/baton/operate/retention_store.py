@@ -6,16 +6,13 @@ from typing import Any
 from sqlalchemy import Select, Table, delete, select, tuple_
 
 from baton.clients.last_heard_store import ClientSeenRow
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
 from baton.records.review.wrong_blocks_store import ReportRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.sessions.overrides.store import OverrideRow
-
-LARGEST_BATCH = 1_000
-"""Rows of one transaction: more would hold up those who store decisions."""
 
 _decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
 from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
@@ -77,7 +77,7 @@ class UserData:
         try:
             sessions = await store.session_ids(self._database, organisation, user)
             decisions = gone = await retention_store.remove_decisions_of(self._database, organisation, user)
-            while gone == retention_store.LARGEST_BATCH:
+            while gone == LARGEST_BATCH:
                 gone = await retention_store.remove_decisions_of(self._database, organisation, user)
                 decisions += gone
             async with self._database.transaction() as connection:

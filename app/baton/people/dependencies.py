@@ -1,29 +1,25 @@
-"""What FastAPI's routes are handed: the services and the caller. It holds no state of its own."""
+"""What FastAPI's routes are handed besides services: who asks, and when the request came."""
 
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
 from baton.kernel.base.caller import Caller
+from baton.kernel.http.features import of
 from baton.kernel.http.hot_routes import ARRIVED
 from baton.people.callers import CallerReader
-from baton.registry import Services
+
+CallerReaderOf = Annotated[CallerReader, Depends(of(CallerReader))]
 
 
-def _services(request: Request) -> Services:
-    return cast("Services", request.app.state.services)
-
-
-def _caller(request: Request) -> Caller:
-    reader = cast("CallerReader", request.app.state.callers)
+async def _caller(request: Request, reader: CallerReaderOf) -> Caller:
     return reader.read(dict(request.scope["headers"]))
 
 
-def _arrived(request: Request) -> float | None:
+async def _arrived(request: Request) -> float | None:
     return cast("float | None", request.scope.get(ARRIVED))
 
 
-ServicesOf = Annotated[Services, Depends(_services)]
 CallerOf = Annotated[Caller, Depends(_caller)]
 ArrivedAt = Annotated[float | None, Depends(_arrived)]
 """When the request came, by the loop's clock in seconds."""

@@ -80,7 +80,8 @@ async def _work(request: Request, caller: CallerOf) -> None:
 
 async def _check(tier: str, request: Request, caller: CallerOf) -> None:
     principal = caller.principal
-    await cast("Limits", request.app.state.limits).check(tier, request, f"{principal.organisation}/{principal.user}")
+    limits = cast("Limits", request.app.state.limits)
+    await limits.check(tier, request, f"{principal.organisation}/{principal.user}")
 
 
 ADMIN = Depends(_admin)

@@ -1,16 +1,20 @@
 """`/teams`, `/projects`: the teams, what each wants for itself and which projects it answers for. It gives no rights."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag, version_in
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
-from baton.people.users import version_of
+from baton.people.users import Users, version_of
 from baton.people.users_api import Name
 from baton.people.users_store import Project, Team
 
 router = APIRouter(tags=["users"])
+UsersOf = Annotated[Users, Depends(of(Users))]
 
 
 class TeamBody(BaseModel):
@@ -69,35 +73,35 @@ class ProjectsModel(BaseModel):
 
 
 @router.get("/teams", operation_id="list_teams")
-async def list_teams(caller: CallerOf, services: ServicesOf) -> TeamsModel:
+async def list_teams(caller: CallerOf, users: UsersOf) -> TeamsModel:
     """List the teams."""
-    teams = services.users.teams(caller.principal)
+    teams = users.teams(caller.principal)
     return TeamsModel(items=[TeamModel.model_validate(team, from_attributes=True) for team in teams])
 
 
 @router.get("/teams/{name}", operation_id="get_team")
-async def get_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name) -> TeamModel:
+async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> TeamModel:
     """Show a team, and what it wants for itself."""
-    return _team(response, services.users.team(caller.principal, name))
+    return _team(response, users.team(caller.principal, name))
 
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
-async def put_team(caller: CallerOf, services: ServicesOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
+async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
     """Enter a team that no user or project names yet; one that is there stays as it is."""
-    return _team(response, await services.users.put_team(caller.principal, name, body.reason))
+    return _team(response, await users.put_team(caller.principal, name, body.reason))
 
 
 @router.put("/teams/{name}/settings", operation_id="put_team_settings", dependencies=[ADMIN])
 async def put_team_settings(
     caller: CallerOf,
-    services: ServicesOf,
+    users: UsersOf,
     response: Response,
     name: Name,
     body: TeamSettingsBody,
     if_match: IfMatch = None,
 ) -> TeamModel:
     """Set what a team wants for itself, as its lead or an admin; `If-Match` may name the `ETag` of the team."""
-    team = await services.users.set_up_team(
+    team = await users.set_up_team(
         caller.principal, name, keep_prompts=body.keep_prompts, version=version_in(if_match), reason=body.reason
     )
     return _team(response, team)
@@ -109,18 +113,18 @@ def _team(response: Response, team: Team) -> TeamModel:
 
 
 @router.get("/projects", operation_id="list_projects")
-async def list_projects(caller: CallerOf, services: ServicesOf) -> ProjectsModel:
+async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
     """List the projects that a team answers for."""
-    projects = services.users.projects(caller.principal)
+    projects = users.projects(caller.principal)
     return ProjectsModel(items=[ProjectModel(name=project.name, team=project.team) for project in projects])
 
 
 @router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
 async def put_project(
-    caller: CallerOf, services: ServicesOf, response: Response, body: ProjectBody, if_match: IfMatch = None
+    caller: CallerOf, users: UsersOf, response: Response, body: ProjectBody, if_match: IfMatch = None
 ) -> ProjectModel:
     """Say which team answers for a project; `If-Match` may name the `ETag` that this gave before."""
     project = Project(name=body.name, team=body.team)
-    await services.users.put_project(caller.principal, project, version=version_in(if_match), reason=body.reason)
+    await users.put_project(caller.principal, project, version=version_in(if_match), reason=body.reason)
     response.headers["ETag"] = etag(version_of(project))
     return ProjectModel(name=body.name, team=body.team)

@@ -3,16 +3,19 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.permissions import Role
 from baton.people.rate_limits import ADMIN
+from baton.people.tokens import Tokens
 from baton.people.tokens_store import Token
 
 router = APIRouter(tags=["tokens"])
+TokensOf = Annotated[Tokens, Depends(of(Tokens))]
 Text = Annotated[str, Query(max_length=1_000)]
 
 
@@ -63,9 +66,9 @@ class TokensModel(BaseModel):
 @router.post(
     "/tokens", operation_id="create_token", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
 )
-async def create_token(caller: CallerOf, services: ServicesOf, response: Response, body: TokenBody) -> NewTokenModel:
+async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, body: TokenBody) -> NewTokenModel:
     """Make a token; its text is in this answer and never again."""
-    token, text = await services.tokens.create(
+    token, text = await tokens.create(
         caller.principal,
         user=body.user,
         role=body.role,
@@ -80,15 +83,15 @@ async def create_token(caller: CallerOf, services: ServicesOf, response: Respons
 @router.get("/tokens", operation_id="list_tokens", response_model_exclude_none=True)
 async def list_tokens(
     caller: CallerOf,
-    services: ServicesOf,
+    tokens: TokensOf,
     user: Text = "",
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> TokensModel:
     """List tokens, also revoked and expired ones, and when each was last used."""
-    tokens = await services.tokens.find(caller.principal, user=user)
+    found = await tokens.find(caller.principal, user=user)
     last = after(cursor, 2)
-    rest = [token for token in tokens if not cursor or _place(token) < last]
+    rest = [token for token in found if not cursor or _place(token) < last]
     items, next_cursor = page(rest[: limit + 1], limit, _place)
     return TokensModel(items=[TokenModel.of(token) for token in items], next_cursor=next_cursor)
 
@@ -99,7 +102,7 @@ def _place(token: Token) -> tuple[str, str]:
 
 
 @router.delete("/tokens/{token_id}", operation_id="revoke_token", status_code=204, dependencies=[ADMIN])
-async def revoke_token(caller: CallerOf, services: ServicesOf, token_id: str, reason: Text = "") -> Response:
+async def revoke_token(caller: CallerOf, tokens: TokensOf, token_id: str, reason: Text = "") -> Response:
     """Refuse a token from now on, on every server within a second."""
-    await services.tokens.revoke(caller.principal, token_id, reason)
+    await tokens.revoke(caller.principal, token_id, reason)
     return Response(status_code=204)

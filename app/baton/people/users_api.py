@@ -1,22 +1,21 @@
 """`/users`: who belongs where, and what is kept about a person. It gives no rights."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag, version_in
-from baton.kernel.http.json_io import encode
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
-from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.people.users import version_of
+from baton.people.dependencies import CallerOf
+from baton.people.rate_limits import ADMIN
+from baton.people.users import Users, version_of
 from baton.people.users_store import User
 
 router = APIRouter(tags=["users"])
+UsersOf = Annotated[Users, Depends(of(Users))]
 Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 Name = Annotated[str, Path(max_length=200)]
 
@@ -52,45 +51,31 @@ class UsersModel(BaseModel):
     next_cursor: str | None = None
 
 
-class KeptModel(BaseModel):
-    """Everything that is kept about a user: rows by the name of their table, and what they changed (`audit`)."""
-
-    user: str
-    exported_at: datetime
-    kept: dict[str, list[dict[str, object]]]
-
-
-class DeletedModel(BaseModel):
-    """How many rows of each table were deleted."""
-
-    deleted: dict[str, int]
-
-
 @router.get("/users", operation_id="list_users", response_model_exclude_none=True)
 async def list_users(
-    caller: CallerOf, services: ServicesOf, team: Text = "", cursor: Cursor = "", limit: Limit = 50
+    caller: CallerOf, users: UsersOf, team: Text = "", cursor: Cursor = "", limit: Limit = 50
 ) -> UsersModel:
     """List the users: yourself, your team's as its lead, or all."""
     (last,) = after(cursor)
-    found = [user for user in services.users.visible(caller.principal) if user.name > last and team in {"", user.team}]
+    found = [user for user in users.visible(caller.principal) if user.name > last and team in {"", user.team}]
     items, next_cursor = page(found[: limit + 1], limit, lambda user: (user.name,))
     return UsersModel(items=[UserModel.of(user) for user in items], next_cursor=next_cursor)
 
 
 @router.get("/users/{name}", operation_id="get_user", response_model_exclude_none=True)
-async def get_user(caller: CallerOf, services: ServicesOf, response: Response, name: Name) -> UserModel:
+async def get_user(caller: CallerOf, users: UsersOf, response: Response, name: Name) -> UserModel:
     """Show a user."""
-    user = services.users.get(caller.principal, name)
+    user = users.get(caller.principal, name)
     response.headers["ETag"] = etag(version_of(user))
     return UserModel.of(user)
 
 
 @router.put("/users/{name}", operation_id="put_user", response_model_exclude_none=True, dependencies=[ADMIN])
 async def put_user(
-    caller: CallerOf, services: ServicesOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
+    caller: CallerOf, users: UsersOf, response: Response, name: Name, body: UserBody, if_match: IfMatch = None
 ) -> UserModel:
     """Enter a user, move them to a team, disable or enable them; `If-Match` may name the `ETag` of the user."""
-    user = await services.users.put_user(
+    user = await users.put_user(
         caller.principal,
         name,
         team=body.team,
@@ -103,32 +88,7 @@ async def put_user(
 
 
 @router.delete("/users/{name}", operation_id="delete_user", status_code=204, dependencies=[ADMIN])
-async def delete_user(caller: CallerOf, services: ServicesOf, name: Name, reason: Reason = "") -> Response:
+async def delete_user(caller: CallerOf, users: UsersOf, name: Name, reason: Reason = "") -> Response:
     """Remove a user from the directory: their tokens are refused. What is kept about them stays until deleted."""
-    await services.users.remove_user(caller.principal, name, reason)
+    await users.remove_user(caller.principal, name, reason)
     return Response(status_code=204)
-
-
-@router.get(
-    "/users/{name}/export",
-    operation_id="export_user",
-    response_model=KeptModel,
-    dependencies=[EXPENSIVE],
-)
-async def export_user(caller: CallerOf, services: ServicesOf, name: Name) -> StreamingResponse:
-    """Give everything that is kept about a user."""
-    parts = await services.user_data.export(caller.principal, name)
-
-    async def body() -> AsyncIterator[bytes]:
-        yield b'{"user":%b,"exported_at":%b,"kept":{' % (encode(name), encode(parts.at))
-        async for part in parts.rows(encode):
-            yield part
-        yield b"}}"
-
-    return StreamingResponse(body(), media_type="application/json")
-
-
-@router.delete("/users/{name}/data", operation_id="delete_user_data", dependencies=[ADMIN])
-async def delete_user_data(caller: CallerOf, services: ServicesOf, name: Name, reason: Reason = "") -> DeletedModel:
-    """Delete a user's decisions, sessions, modes and clients. Their tokens and what the audit log says stay."""
-    return DeletedModel(deleted=await services.user_data.delete(caller.principal, name, reason))

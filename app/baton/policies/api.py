@@ -2,21 +2,24 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
 from baton.kernel.http.bodies_to_split import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
-from baton.people.dependencies import AUTHENTICATED, CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import AUTHENTICATED, CallerOf
+from baton.policies.in_force import Policies
 
 router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])
+PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 
 
 @router.get("/policies", operation_id="get_policies")
 async def get_policies(
-    caller: CallerOf, services: ServicesOf, project: Annotated[str, Query(max_length=1_024)] = ""
+    caller: CallerOf, policies: PoliciesOf, project: Annotated[str, Query(max_length=1_024)] = ""
 ) -> PoliciesModel:
     """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
-    status = services.policies.status
-    in_force = await services.policies.prepare(caller.principal, project or caller.project, wait_s=None)
+    status = policies.status
+    in_force = await policies.prepare(caller.principal, project or caller.project, wait_s=None)
     locked = frozenset(in_force.policies.config.locked)
     return PoliciesModel(
         revision=in_force.policies.revision,
@@ -33,20 +36,20 @@ async def get_policies(
             )
             for rule in in_force.policies.rules
         ],
-        problems=[PolicyProblemModel.of(one) for one in services.policies.problems_for(caller.principal)],
+        problems=[PolicyProblemModel.of(one) for one in policies.problems_for(caller.principal)],
     )
 
 
 @router.get("/policies/revisions", operation_id="list_policy_revisions")
-async def list_policy_revisions(services: ServicesOf) -> list[RevisionModel]:
+async def list_policy_revisions(policies: PoliciesOf) -> list[RevisionModel]:
     """List the revisions that were active, the latest first."""
     return [
         RevisionModel(revision=one.revision, first_at=one.first_at, activated_at=one.activated_at)
-        for one in await services.policies.history()
+        for one in await policies.history()
     ]
 
 
 @router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
-async def get_policy_revision(caller: CallerOf, services: ServicesOf, revision: str) -> dict[str, str]:
+async def get_policy_revision(caller: CallerOf, policies: PoliciesOf, revision: str) -> dict[str, str]:
     """Give the texts of a revision by path; those of a layer come as `tier/name:path`."""
-    return await services.policies.texts(caller.principal, revision)
+    return await policies.texts(caller.principal, revision)

@@ -15,12 +15,12 @@ from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend,
 from baton.engine.policy.rules.layers import Layer, Tier
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.policies import folders as policy_files
 from baton.policies import layers_store, revisions_store
 from baton.policies.combinations import Combinations, InForce, Key
 from baton.policies.layer_rights import may_read, place_of
 from baton.policies.layers_store import StoredLayer
 from baton.policies.revisions_store import Revision
+from baton.shared import policy_folders as policy_files
 
 __all__ = ["InForce", "Policies", "PoliciesStatus"]
 

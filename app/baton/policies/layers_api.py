@@ -6,19 +6,21 @@ A layer's name is a query parameter, since a project's name holds slashes; witho
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.bodies_to_split import PolicyProblemModel
 from baton.kernel.http.etags import IfMatch, etag, version_in
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.policies.layer_request import LayerChangeOf, Tier, WhereOf
-from baton.policies.layers import Where, place
+from baton.policies.layers import PolicyLayers, Where, place
 from baton.policies.layers_store import LayerVersion, StoredLayer
 
 router = APIRouter(tags=["policies"])
+PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 FilePath = Annotated[
@@ -102,17 +104,17 @@ class LayerDiffModel(BaseModel):
 
 
 @router.post("/policies/validate", operation_id="validate_policies", dependencies=[EXPENSIVE])
-async def validate_policies(caller: CallerOf, services: ServicesOf, body: ValidateBody) -> ValidatedModel:
+async def validate_policies(caller: CallerOf, layers: PolicyLayersOf, body: ValidateBody) -> ValidatedModel:
     """Check a layer over what is active now; nothing is stored. What is wrong is listed by file and line."""
     where = place(caller.principal, body.tier, body.name, caller.project)
-    found = await services.policy_layers.validate(where, body.files)
+    found = await layers.validate(where, body.files)
     return ValidatedModel(revision=found.revision, rules=len(found.rules))
 
 
 @router.get("/policies/layers", operation_id="list_policy_layers", response_model_exclude_none=True)
-async def list_policy_layers(caller: CallerOf, services: ServicesOf) -> list[LayerVersionModel]:
+async def list_policy_layers(caller: CallerOf, layers: PolicyLayersOf) -> list[LayerVersionModel]:
     """List the active layers that you may see."""
-    return [LayerVersionModel.of(one) for one in await services.policy_layers.find(caller.principal)]
+    return [LayerVersionModel.of(one) for one in await layers.find(caller.principal)]
 
 
 @router.put(
@@ -123,7 +125,7 @@ async def list_policy_layers(caller: CallerOf, services: ServicesOf) -> list[Lay
 )
 async def put_policy_layer(
     caller: CallerOf,
-    services: ServicesOf,
+    layers: PolicyLayersOf,
     response: Response,
     where: WhereOf,
     body: LayerBody,
@@ -131,22 +133,22 @@ async def put_policy_layer(
     if_match: IfMatch = None,
 ) -> LayerModel:
     """Store a new version of a layer, checked as a whole: as a draft, or active at once, which may need `If-Match`."""
-    stored = await services.policy_layers.upload(
+    stored = await layers.upload(
         caller.principal, where, body.files, reason=body.reason, activate=activate, seen=version_in(if_match)
     )
     return answer(response, stored)
 
 
 @router.get("/policies/layers/{tier}", operation_id="get_policy_layer", response_model_exclude_none=True)
-async def get_policy_layer(caller: CallerOf, services: ServicesOf, response: Response, where: WhereOf) -> LayerModel:
+async def get_policy_layer(caller: CallerOf, layers: PolicyLayersOf, response: Response, where: WhereOf) -> LayerModel:
     """Show the active version of a layer; its `ETag` is what `If-Match` takes."""
-    return answer(response, await services.policy_layers.get(caller.principal, where))
+    return answer(response, await layers.get(caller.principal, where))
 
 
 @router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
-async def delete_policy_layer(services: ServicesOf, change: LayerChangeOf) -> Response:
+async def delete_policy_layer(layers: PolicyLayersOf, change: LayerChangeOf) -> Response:
     """Take a layer out of force; its versions stay and can be activated again."""
-    await services.policy_layers.remove(change.principal, change.where, reason=change.reason, seen=change.version)
+    await layers.remove(change.principal, change.where, reason=change.reason, seen=change.version)
     return Response(status_code=204)
 
 
@@ -155,7 +157,7 @@ async def delete_policy_layer(services: ServicesOf, change: LayerChangeOf) -> Re
 )
 async def list_policy_layer_versions(
     caller: CallerOf,
-    services: ServicesOf,
+    layers: PolicyLayersOf,
     where: WhereOf,
     cursor: Annotated[str, Query(max_length=20)] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -164,7 +166,7 @@ async def list_policy_layer_versions(
     if cursor and not (cursor.isascii() and cursor.isdigit() and 0 < int(cursor) < 2**31):
         raise Invalid("cursor", f"is `{cursor}`; take `next_cursor` of the page before")
     below = int(cursor or 0)
-    found = await services.policy_layers.versions(caller.principal, where, below=below, limit=limit + 1)
+    found = await layers.versions(caller.principal, where, below=below, limit=limit + 1)
     more = str(found[limit - 1].version) if len(found) > limit else None
     return LayerVersionPage(items=[LayerVersionModel.of(one) for one in found[:limit]], next_cursor=more)
 
@@ -175,12 +177,10 @@ async def list_policy_layer_versions(
     response_model_exclude_none=True,
 )
 async def get_policy_layer_version(
-    caller: CallerOf, services: ServicesOf, where: WhereOf, version: Version
+    caller: CallerOf, layers: PolicyLayersOf, where: WhereOf, version: Version
 ) -> LayerModel:
     """Show one version of a layer with its texts."""
-    return LayerModel.model_validate(
-        await services.policy_layers.get(caller.principal, where, version), from_attributes=True
-    )
+    return LayerModel.model_validate(await layers.get(caller.principal, where, version), from_attributes=True)
 
 
 @router.post(
@@ -190,12 +190,10 @@ async def get_policy_layer_version(
     response_model_exclude_none=True,
 )
 async def activate_policy_layer(
-    services: ServicesOf, response: Response, change: LayerChangeOf, version: Version
+    layers: PolicyLayersOf, response: Response, change: LayerChangeOf, version: Version
 ) -> LayerModel:
     """Make a stored version the active one; `If-Match` names the one that it replaces."""
-    stored = await services.policy_layers.activate(
-        change.principal, change.where, version, reason=change.reason, seen=change.version
-    )
+    stored = await layers.activate(change.principal, change.where, version, reason=change.reason, seen=change.version)
     return answer(response, stored)
 
 
@@ -205,38 +203,36 @@ async def activate_policy_layer(
     dependencies=[ADMIN],
     response_model_exclude_none=True,
 )
-async def roll_back_policy_layer(services: ServicesOf, response: Response, change: LayerChangeOf) -> LayerModel:
+async def roll_back_policy_layer(layers: PolicyLayersOf, response: Response, change: LayerChangeOf) -> LayerModel:
     """Make the version active that was so before; doing it again goes one further back."""
-    stored = await services.policy_layers.roll_back(
-        change.principal, change.where, reason=change.reason, seen=change.version
-    )
+    stored = await layers.roll_back(change.principal, change.where, reason=change.reason, seen=change.version)
     return answer(response, stored)
 
 
 @router.get("/policies/layers/{tier}/diff", operation_id="diff_policy_layer", dependencies=[EXPENSIVE])
 async def diff_policy_layer(
     caller: CallerOf,
-    services: ServicesOf,
+    layers: PolicyLayersOf,
     where: WhereOf,
     before: Annotated[int | None, Query(alias="from", ge=0, le=2**31 - 1)] = None,
     after: Annotated[int | None, Query(alias="to", ge=0, le=2**31 - 1)] = None,
 ) -> LayerDiffModel:
     """Compare two versions: from the active one to the newest where not said; 0 is the empty layer."""
-    found = await services.policy_layers.diff(
+    found = await layers.diff(
         caller.principal,
         where,
-        await _active(caller, services, where) if before is None else before,
-        await _newest(caller, services, where) if after is None else after,
+        await _active(caller, layers, where) if before is None else before,
+        await _newest(caller, layers, where) if after is None else after,
     )
     return LayerDiffModel.model_validate(found, from_attributes=True)
 
 
-async def _active(caller: CallerOf, services: ServicesOf, where: Where) -> int:
-    return await services.policy_layers.active_version(caller.principal, where)
+async def _active(caller: CallerOf, layers: PolicyLayersOf, where: Where) -> int:
+    return await layers.active_version(caller.principal, where)
 
 
-async def _newest(caller: CallerOf, services: ServicesOf, where: Where) -> int:
-    found = await services.policy_layers.versions(caller.principal, where, below=0, limit=1)
+async def _newest(caller: CallerOf, layers: PolicyLayersOf, where: Where) -> int:
+    found = await layers.versions(caller.principal, where, below=0, limit=1)
     return found[0].version if found else 0
 
 

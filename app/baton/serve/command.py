@@ -8,8 +8,9 @@ import sys
 
 import typer
 
-from baton.kernel.base.settings import Settings, unknown_variables
+from baton.kernel.base.settings import Settings
 from baton.serve.server_settings import server_settings
+from baton.shared.environment import unknown_variables
 
 BACKLOG = 2_048
 

@@ -6,14 +6,14 @@ The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A serve
 import asyncio
 import sys
 from collections.abc import Coroutine
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 import typer
 
-from baton.cli.people.token import moment
 from baton.engine.call.principal import Principal
 from baton.serve.server_settings import server_settings
+from baton.shared.time_span import time_span
 
 app = typer.Typer(help="Look at the database's schema, change it, and let an admin in again.", no_args_is_help=True)
 Found = TypeVar("Found")
@@ -68,7 +68,11 @@ def admin_token(
     from baton.kernel.base.sql import Database  # noqa: PLC0415
     from baton.people import first_token  # noqa: PLC0415
 
-    settings, until = server_settings(), moment(expires)
+    settings = server_settings()
+    try:
+        until = datetime.now(UTC) + time_span(expires)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     if _missing():
         print("baton: the schema is not this Baton's; `baton db check` tells what it lacks", file=sys.stderr)
         raise typer.Exit(1)
@@ -79,14 +83,12 @@ def admin_token(
     async def made() -> str:
         database = Database(settings)
         try:
-            return await first_token.recover(database, admin, datetime.fromisoformat(until) if until else None)
+            return await first_token.recover(database, admin, until)
         finally:
             await database.close()
 
     text = _do(made())
-    print(
-        f"An admin's token for {admin.user}, {f'until {until}' if until else 'until it is revoked'}, shown this once:"
-    )
+    print(f"An admin's token for {admin.user}, until {until.isoformat()}, shown this once:")
     print(text)
 
 

@@ -3,18 +3,20 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AwareDatetime, BaseModel
 
 from baton.kernel.http.bodies_to_split import ModeModel
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_share_store import After, Group
-from baton.sessions.inspection import SessionFilter
+from baton.sessions.inspection import SessionAdmin, SessionFilter
 from baton.sessions.overrides.api import OverrideModel
 
 router = APIRouter(tags=["sessions"])
+SessionAdminOf = Annotated[SessionAdmin, Depends(of(SessionAdmin))]
 SessionId = Annotated[str, Path(max_length=1_024)]
 
 
@@ -66,7 +68,7 @@ class InspectedModel(SessionModel):
 @router.get("/sessions", operation_id="list_sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_sessions(
     caller: CallerOf,
-    services: ServicesOf,
+    inspection: SessionAdminOf,
     user: Text = "",
     team: Text = "",
     project: Text = "",
@@ -79,15 +81,17 @@ async def list_sessions(
     """List sessions by their recorded calls; without `since`, those of the last seven days."""
     place = After(*after(cursor, 2))
     wanted = SessionFilter(user=user, team=team, project=project, client=client, since=since, until=until)
-    found = await services.session_admin.find(caller.principal, wanted, after=place, limit=limit + 1)
+    found = await inspection.find(caller.principal, wanted, after=place, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return SessionPage(items=[SessionModel.of(group) for group in items], next_cursor=next_cursor)
 
 
 @router.get("/sessions/{session_id}", operation_id="get_session", response_model_exclude_none=True)
-async def get_session(caller: CallerOf, services: ServicesOf, session_id: SessionId, user: Text = "") -> InspectedModel:
+async def get_session(
+    caller: CallerOf, inspection: SessionAdminOf, session_id: SessionId, user: Text = ""
+) -> InspectedModel:
     """Show one session: its mode with the chain of settings, its look-ups, background tasks, place and overrides."""
-    found = await services.session_admin.inspect(caller.principal, session_id, user)
+    found = await inspection.inspect(caller.principal, session_id, user)
     return InspectedModel(
         **SessionModel.of(found.seen).model_dump(),
         mode=ModeModel.of(found.mode),
@@ -99,11 +103,11 @@ async def get_session(caller: CallerOf, services: ServicesOf, session_id: Sessio
 @router.post("/sessions/{session_id}/reset", operation_id="reset_session", status_code=204, dependencies=[ADMIN])
 async def reset_session(
     caller: CallerOf,
-    services: ServicesOf,
+    inspection: SessionAdminOf,
     session_id: SessionId,
     user: Text = "",
     reason: Annotated[str, Query(max_length=1_000)] = "",
 ) -> Response:
     """Forget a session's look-ups, so that its next one counts as the first; its decisions stay."""
-    await services.session_admin.reset(caller.principal, session_id, user, reason)
+    await inspection.reset(caller.principal, session_id, user, reason)
     return Response(status_code=204)

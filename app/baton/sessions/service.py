@@ -20,8 +20,8 @@ from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.pipeline.building import event_record
+from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
-from baton.route.pipeline.stage import Route
 from baton.sessions.history import History
 
 REMEMBERED = 20_000
@@ -117,7 +117,7 @@ class Sessions:
             return ("history",)
         return ()
 
-    def prompted(self, caller: Caller, event: HookEvent, route: Route | None = None) -> None:
+    def prompted(self, caller: Caller, event: HookEvent, route: RouteOutcome | None = None) -> None:
         """Record where a prompt was led, and the prompt itself if the team keeps prompts; nothing if Baton is off."""
         principal = caller.principal
         kept = event.prompt != "" and self._users.keeps_prompts(principal.team)

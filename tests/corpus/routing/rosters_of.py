@@ -5,15 +5,15 @@ from pathlib import Path
 
 from baton.engine.policy.load import layered, load
 from baton.engine.routing.agent_files import read
-from baton.policies import folders
 from baton.route.rosters.in_force import policy_agents
+from baton.shared import policy_folders
 
 HERE = Path(__file__).parent
 
 
 def rosters():
     """Give each roster's agents by its name."""
-    shipped = load(layered(folders.read(folders.shipped()))).rosters.by_id
+    shipped = load(layered(policy_folders.read(policy_folders.shipped()))).rosters.by_id
     own = {
         folder.name: [read(path.name, path.read_text()) for path in sorted(folder.iterdir())]
         for folder in (HERE / "rosters").iterdir()

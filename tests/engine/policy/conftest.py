@@ -3,9 +3,9 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.load import layered, load
-from baton.policies import folders
+from baton.shared import policy_folders
 
-SHIPPED = folders.read(folders.shipped())
+SHIPPED = policy_folders.read(policy_folders.shipped())
 SHELL = {path: text for path, text in SHIPPED.items() if path.startswith("shell/")}
 CONFIG = """
 rosters: [team]

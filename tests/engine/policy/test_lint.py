@@ -2,7 +2,7 @@ from baton.engine.policy.diff import compare, verdict_changes
 from baton.engine.policy.lint import lint
 from baton.engine.policy.load import layered, load
 from baton.engine.policy.schema import file_text, json_schema
-from baton.policies import folders
+from baton.shared import policy_folders
 
 
 def found(policies):
@@ -60,7 +60,7 @@ def test_two_sets_are_compared_rule_by_rule(shipped, shipped_files, rule, facts)
 
 
 def test_the_committed_schemas_are_those_of_the_code():
-    folder = folders.shipped() / "schema"
+    folder = policy_folders.shipped() / "schema"
     assert {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.json")} == {
         kind: file_text(schema) for kind, schema in json_schema().items()
     }

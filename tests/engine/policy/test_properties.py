@@ -8,9 +8,9 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.load import layered, load
-from baton.policies import folders
+from baton.shared import policy_folders
 
-FILES = folders.read(folders.shipped())
+FILES = policy_folders.read(policy_folders.shipped())
 SHIPPED = load(layered(FILES))
 MORE = load(
     layered(

@@ -11,9 +11,11 @@ from baton.engine.call.verdict import RuleHit
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.load import Layer, PolicyProblems, extend, layered, load
-from baton.policies import folders
+from baton.shared import policy_folders
 
-TABLES = {path: text for path, text in folders.read(folders.shipped()).items() if path.startswith("shell/")}
+TABLES = {
+    path: text for path, text in policy_folders.read(policy_folders.shipped()).items() if path.startswith("shell/")
+}
 BASE = load(layered({"config.yaml": "shell_tools: {Bash: command}"} | TABLES))
 LIST = "[" + ",".join(map(str, range(120))) + "]"
 

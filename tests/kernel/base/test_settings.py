@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from baton.kernel.base.settings import Settings, known_variables, unknown_variables
+from baton.kernel.base.settings import Settings
+from baton.shared.environment import CLIENT_VARIABLES, SERVER_VARIABLES, unknown_variables
 
 
 def test_with_nothing_set_the_server_is_this_machines_own():
@@ -80,5 +81,6 @@ def test_misspelt_variables_are_told_with_the_likely_name():
     ]
 
 
-def test_the_hooks_variables_are_known():
-    assert {"BATON_URL", "BATON_DISABLED", "BATON_WORK_ITEMS_COMMAND", "BATON_ON_FAILURE"} <= known_variables()
+def test_the_names_of_variables_are_those_of_the_settings():
+    assert {f"BATON_{name.upper()}" for name in Settings.model_fields} == SERVER_VARIABLES
+    assert not SERVER_VARIABLES & CLIENT_VARIABLES

@@ -11,7 +11,7 @@ import pytest
 from baton.engine.routing.candidates import Candidate
 from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
 from baton.route.pipeline.model_choice import Asker
-from baton.route.pipeline.stage import Prompt
+from baton.route.prompt import Prompt
 from tests.support.routing import DEVELOPER
 
 SCRIPT = Path(__file__).parents[2] / "support" / "small_model.py"

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from baton.engine.routing.candidates import Candidate
-from baton.route.pipeline.stage import Choice, Prompt
+from baton.route.pipeline.stage import Choice
+from baton.route.prompt import Prompt
 from tests.support.chat_endpoint import answer
 from tests.support.routing import DEVELOPER
 

@@ -1,7 +1,8 @@
 import pytest
 
 from baton.kernel.base.settings import Settings
-from baton.route.pipeline.stage import Prompt, Route, Workflow
+from baton.route.pipeline.stage import Route, Workflow
+from baton.route.prompt import Prompt
 from tests.support.chat_endpoint import answer, completion
 from tests.support.routing import DEVELOPER
 

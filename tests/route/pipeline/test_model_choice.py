@@ -4,7 +4,8 @@ import pytest
 
 from baton.engine.routing.candidates import Candidate
 from baton.kernel.base.settings import Settings
-from baton.route.pipeline.stage import Choice, Prompt
+from baton.route.pipeline.stage import Choice
+from baton.route.prompt import Prompt
 from tests.support.routing import DEVELOPER
 
 PROMPT = Prompt(text="write a test for the parser", principal=DEVELOPER)

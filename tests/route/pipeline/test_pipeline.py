@@ -15,8 +15,9 @@ from baton.route.pipeline.assemble import LONGEST, Assemble, assembled
 from baton.route.pipeline.detect import Detect
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import NAMED, Select
-from baton.route.pipeline.stage import Choice, Delegated, Prompt, Route, Section
+from baton.route.pipeline.stage import Choice, Delegated, Route, Section
 from baton.route.pipeline.wording import candidates_section, selection_section
+from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import Found
 from baton.route.rosters.word_table import find
 

@@ -13,7 +13,7 @@ from baton.policies.in_force import Policies
 from baton.route.feedback import fits_store
 from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
-from baton.route.pipeline.stage import Inline, Prompt
+from baton.route.prompt import Inline, Prompt
 from baton.route.rosters import indexes as module
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes, digest_of

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from baton.spawn.graphs.parts import spawning
 from msgspec.structs import replace
 
 from baton.engine.agents.judge import Spawn
@@ -12,10 +13,9 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, NotFound, SpawnRefused, StoreUnavailable
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.policies import folders
 from baton.policies.in_force import Policies
+from baton.shared import policy_folders
 from baton.spawn.graphs import store
-from baton.spawn.graphs.parts import spawning
 from baton.spawn.graphs.service import NewGraph
 from baton.spawn.jobs import Asked
 from tests.support.delegating import ADA, ADMIN, BEA, LEAD, Runner, World
@@ -31,7 +31,7 @@ def server(database, redis, tmp_path):
 
     def make(own=database):
         world = World(own, redis)
-        policies = Policies(folders.shipped(), tmp_path / "none", own, "default")
+        policies = Policies(policy_folders.shipped(), tmp_path / "none", own, "default")
         world.spawning = spawning("default", own, policies, world.users, world.jobs)
         return world
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from baton import packaged
 from baton.cli.hooks.entries import EVENTS, ClientName
 from baton.local.config import home, replace_file
+from baton.shared import packaged
 
 Scope = Literal["user", "project"]
 SHIM = ("baton-lib.sh", "baton-hook.sh")

@@ -25,7 +25,7 @@ from baton.engine.policy.lint import lint as find
 from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, layered, load
 from baton.engine.policy.schema import file_text, json_schema
 from baton.engine.text.yaml_lines import did_you_mean
-from baton.policies import folders as policy_files
+from baton.shared import policy_folders as policy_files
 
 app = typer.Typer(help="Test, lint, explain and compare policies; upload, roll back and replay.", no_args_is_help=True)
 layers.add_to(app)

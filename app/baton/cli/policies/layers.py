@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from baton.local.server import Api, ApiError, show_json
-from baton.policies import folders
+from baton.shared import policy_folders
 
 TierOption = Annotated[
     Literal["organisation", "team", "project", "user"], typer.Option("--tier", help="Whom the layer is for.")
@@ -34,7 +34,7 @@ def push(
         raise typer.Exit(2)
     api = Api(administer=True)
     query = _query(name) | {"activate": "true" if activate else "false"}
-    body = {"files": folders.read(folder), "reason": reason}
+    body = {"files": policy_folders.read(folder), "reason": reason}
     stored = api.request(
         "PUT", f"/policies/layers/{tier}", query=query, body=body, headers=_match(api, tier, name) if activate else None
     )

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from baton.local.server import Api, ApiError, show_json
-from baton.policies import folders
+from baton.shared import policy_folders
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(r"([0-9]{1,5})([mhdw])")
@@ -37,7 +37,7 @@ def replay(
     if candidate is not None and not candidate.is_dir():
         raise _unusable(f"`{candidate}` is no folder")
     body: dict[str, Any] = {"since": _moment(since), "tier": tier, "name": name, "limit": limit}
-    body |= {"files": folders.read(candidate)} if candidate is not None else {}
+    body |= {"files": policy_folders.read(candidate)} if candidate is not None else {}
     body |= {"version": version} if version is not None else {}
     body |= {"revision": revision} if revision else {}
     summary = _follow(body)

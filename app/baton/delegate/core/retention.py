@@ -14,8 +14,7 @@ from baton.delegate.core.tables import (
     RunnerRow,
     SessionDelegationRow,
 )
-from baton.kernel.base.sql import Database
-from baton.operate.retention_store import LARGEST_BATCH
+from baton.kernel.base.sql import LARGEST_BATCH, Database
 
 _jobs = JobRow.__table__
 _events = JobEventRow.__table__

@@ -2,17 +2,23 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import AwareDatetime, BaseModel
 
 from baton.delegate.core.protocol import State
+from baton.delegate.jobs.active_agent import AgentModes
 from baton.delegate.jobs.bodies import JobModel, JobPage, JobSummary
-from baton.delegate.jobs.service import JobFilter
+from baton.delegate.jobs.control import JobControl
+from baton.delegate.jobs.service import JobFilter, Jobs
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
 
 router = APIRouter(tags=["jobs"])
+AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
+JobControlOf = Annotated[JobControl, Depends(of(JobControl))]
+JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 JobId = Annotated[str, Path(max_length=200)]
 
 
@@ -36,7 +42,7 @@ class AgentModeModel(BaseModel):
 @router.get("/jobs", operation_id="list_jobs", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_jobs(
     caller: CallerOf,
-    services: ServicesOf,
+    jobs: JobsOf,
     user: Text = "",
     session_id: Text = "",
     state: Annotated[State | Literal[""], Query()] = "",
@@ -59,50 +65,48 @@ async def list_jobs(
         since=since,
         until=until,
     )
-    found = await services.delegation.jobs.find(caller.principal, wanted, before=after(cursor, 2), limit=limit + 1)
+    found = await jobs.find(caller.principal, wanted, before=after(cursor, 2), limit=limit + 1)
     items, next_cursor = page(found, limit, lambda job: (job.created_at.isoformat(), job.id))
     return JobPage(items=[JobSummary.of(job) for job in items], next_cursor=next_cursor)
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", response_model_exclude_none=True)
-async def get_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
+async def get_job(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Show one job."""
-    return JobModel.of(await services.delegation.jobs.get(caller.principal, job_id))
+    return JobModel.of(await jobs.get(caller.principal, job_id))
 
 
 @router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)
-async def get_job_output(caller: CallerOf, services: ServicesOf, job_id: JobId) -> OutputModel:
+async def get_job_output(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> OutputModel:
     """Give what the agent answered."""
-    job = await services.delegation.jobs.get(caller.principal, job_id)
-    return OutputModel(
-        job=job.id, state=job.state, output=await services.delegation.jobs.output(caller.principal, job_id)
-    )
+    job = await jobs.get(caller.principal, job_id)
+    return OutputModel(job=job.id, state=job.state, output=await jobs.output(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])
-async def cancel_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
+async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
     """Cancel a job: at once while it waits, else its runner ends the agent."""
-    return JobModel.of(await services.delegation.control.cancel(caller.principal, job_id))
+    return JobModel.of(await control.cancel(caller.principal, job_id))
 
 
 @router.post(
     "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
 )
-async def approve_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
+async def approve_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
     """Let a job run that waits for approval."""
-    return JobModel.of(await services.delegation.control.approve(caller.principal, job_id))
+    return JobModel.of(await control.approve(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
-async def retry_job(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobModel:
+async def retry_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
     """Try a job once more that failed, was cancelled, or was skipped."""
-    return JobModel.of(await services.delegation.control.retry(caller.principal, job_id))
+    return JobModel.of(await control.retry(caller.principal, job_id))
 
 
 @router.get("/sessions/{session_id}/agent-mode", operation_id="get_agent_mode")
 async def get_agent_mode(
-    caller: CallerOf, services: ServicesOf, session_id: Annotated[str, Path(max_length=1_024)], user: Text = ""
+    caller: CallerOf, agent_modes: AgentModesOf, session_id: Annotated[str, Path(max_length=1_024)], user: Text = ""
 ) -> AgentModeModel:
     """Tell which agent a session is handed to now; it is not the orchestrator's mode, which `/mode` shows."""
-    found = await services.delegation.agent_modes.get(caller.principal, session_id, user)
+    found = await agent_modes.get(caller.principal, session_id, user)
     return AgentModeModel.model_validate(found, from_attributes=True)

@@ -2,15 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel
 
+from baton.delegate.jobs.costs import JobAnalytics
 from baton.delegate.jobs.costs_store import By
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Text
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 
 router = APIRouter(tags=["analytics"])
+JobAnalyticsOf = Annotated[JobAnalytics, Depends(of(JobAnalytics))]
 
 
 class SpentModel(BaseModel):
@@ -41,12 +44,12 @@ class SpentsModel(BaseModel):
 @router.get("/analytics/jobs", operation_id="get_job_analytics", dependencies=[EXPENSIVE])
 async def get_job_analytics(
     caller: CallerOf,
-    services: ServicesOf,
+    analytics: JobAnalyticsOf,
     by: Annotated[By, Query()] = "tier",
     since: AwareDatetime | None = None,
     until: AwareDatetime | None = None,
     user: Text = "",
 ) -> SpentsModel:
     """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`."""
-    found = await services.delegation.analytics.find(caller.principal, by, since=since, until=until, user=user)
+    found = await analytics.find(caller.principal, by, since=since, until=until, user=user)
     return SpentsModel(by=by, items=[SpentModel.model_validate(one, from_attributes=True) for one in found])

@@ -1,5 +1,6 @@
 """Delegated tasks: made, found, read. What becomes of them stands in `job_machine`, who runs them in `runners`."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from uuid import uuid4
 
@@ -20,11 +21,12 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, require
 from baton.people.reach import whose
 from baton.people.row_scope import Whose
-from baton.spawn.graphs import store as graphs
 
 __all__ = ["Job", "JobFilter", "Jobs", "NewJob"]
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
+OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
+"""Tells whether a task graph, by its id, is a principal's own; graphs live in a room above this one."""
 LONGEST_OUTPUT = 4 << 20
 """Characters of an output that is put together from what an agent said."""
 
@@ -32,10 +34,11 @@ LONGEST_OUTPUT = 4 << 20
 class Jobs:
     """A principal's delegated tasks."""
 
-    def __init__(self, database: Database, machine: JobMachine, bell: Bell) -> None:
+    def __init__(self, database: Database, machine: JobMachine, bell: Bell, owns_graph: OwnsGraph) -> None:
         self._database = database
         self._machine = machine
         self._bell = bell
+        self._owns_graph = owns_graph
 
     def on_end(self, hook: Hook) -> None:
         """Have a hook awaited in every transaction that ends a job; it may submit jobs, and must lock no other one."""
@@ -143,8 +146,7 @@ class Jobs:
         await self._check_dependencies(work, principal, new)
         await self._check_workspace(work, principal, new)
         if new.graph_id and not new.task:  # a task's job is made by whoever holds the graph
-            theirs = Whose(user=principal.user)
-            if await graphs.get(work.connection, principal.organisation, new.graph_id, theirs) is None:
+            if not await self._owns_graph(work.connection, principal, new.graph_id):
                 raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is no task graph of yours")
         job_id = f"job_{uuid4().hex}"
         job = Job(

@@ -1,26 +1,33 @@
-"""Events of jobs as server-sent events, from any number on. It reads no event itself: `services.job_streams` does."""
+"""Events of jobs as server-sent events, from any number on. It reads no event itself: `streams` does."""
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import anyio
 import msgspec
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import APIRouter, Depends, Header, Path, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from baton.delegate.core.events_store import Event
+from baton.delegate.jobs.active_agent import AgentModes
 from baton.delegate.jobs.api import JobId
-from baton.delegate.jobs.streams import Wanted
+from baton.delegate.jobs.service import Jobs
+from baton.delegate.jobs.streams import JobStreams, Wanted
 from baton.kernel.base.errors import Invalid, Unauthenticated
+from baton.kernel.http.features import of
+from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.paging import Text
 from baton.people.callers import CallerReader
-from baton.people.dependencies import CallerOf, ServicesOf
-from baton.registry import Services
+from baton.people.dependencies import CallerOf, CallerReaderOf
 
 router = APIRouter(tags=["jobs"])
+LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
+AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
+JobStreamsOf = Annotated[JobStreams, Depends(of(JobStreams))]
+JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 PING_S = 15
 """How often a silent stream shows that it is alive, in seconds."""
 GRACE_S = 3.0
@@ -57,13 +64,20 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     "/jobs/{job_id}/events", operation_id="stream_job_events", response_class=EventSourceResponse, responses=_STREAM
 )
 async def stream_job_events(
-    request: Request, caller: CallerOf, services: ServicesOf, job_id: JobId, last_event_id: LastEventId = ""
+    request: Request,
+    caller: CallerOf,
+    streams: JobStreamsOf,
+    callers: CallerReaderOf,
+    lifecycle: LifecycleOf,
+    jobs: JobsOf,
+    job_id: JobId,
+    last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
     """Stream a job's events from its first on, or after `Last-Event-ID`; it ends after the job's last event."""
     after = _number(last_event_id)
-    job = await services.delegation.jobs.get(caller.principal, job_id)
+    job = await jobs.get(caller.principal, job_id)
     stopping = anyio.Event()
-    events = services.delegation.streams.of_job(job, after, _wanted(request, services, stopping))
+    events = streams.of_job(job, after, _wanted(request, callers, lifecycle, stopping))
     return _answer(_lines(events, of_session=False), stopping)
 
 
@@ -76,18 +90,21 @@ async def stream_job_events(
 async def stream_session_events(
     request: Request,
     caller: CallerOf,
-    services: ServicesOf,
+    streams: JobStreamsOf,
+    callers: CallerReaderOf,
+    lifecycle: LifecycleOf,
+    agent_modes: AgentModesOf,
     session_id: Annotated[str, Path(max_length=1_024)],
     user: Text = "",
     last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
     """Stream the events of all jobs of a session, numbered through; it ends with the server or the token."""
     after = _number(last_event_id)
-    found = await services.delegation.agent_modes.get(caller.principal, session_id, user, fresh=False)
+    found = await agent_modes.get(caller.principal, session_id, user, fresh=False)
     stopping = anyio.Event()
-    wanted = _wanted(request, services, stopping)
+    wanted = _wanted(request, callers, lifecycle, stopping)
     organisation = caller.principal.organisation
-    events = services.delegation.streams.of_session(organisation, found.user, session_id, after, wanted)
+    events = streams.of_session(organisation, found.user, session_id, after, wanted)
     return _answer(_lines(events, of_session=True), stopping)
 
 
@@ -121,16 +138,15 @@ async def _lines(events: AsyncIterator[Event], *, of_session: bool) -> AsyncIter
         )
 
 
-def _wanted(request: Request, services: Services, stopping: anyio.Event) -> Wanted:
+def _wanted(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event) -> Wanted:
     """Tell whether a stream should go on: until the server leaves, or the token is refused."""
-    reader = cast("CallerReader", request.app.state.callers)
     headers = dict(request.scope["headers"])
 
     def wanted() -> bool:
-        if stopping.is_set() or services.health.phase != "ready":
+        if stopping.is_set() or lifecycle.phase != "ready":
             return False
         try:
-            reader.read(headers)
+            callers.read(headers)
         except Unauthenticated:
             return False
         return True

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from baton.delegate.core.protocol import PROVIDERS, acknowledgement
@@ -15,12 +15,14 @@ from baton.delegate.jobs.new_job import (
     MOST_ATTEMPTS,
     MOST_DEPENDENCIES,
 )
-from baton.delegate.jobs.service import NewJob
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.delegate.jobs.service import Jobs, NewJob
+from baton.kernel.http.body_fields import MaybeText
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import WORK
-from baton.spawn.api import MaybeText
 
 router = APIRouter(tags=["jobs"])
+JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 IdempotencyKey = Annotated[
     str,
     Header(
@@ -79,7 +81,7 @@ class DelegatedModel(BaseModel):
     dependencies=[WORK],
 )
 async def delegate(
-    caller: CallerOf, services: ServicesOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
+    caller: CallerOf, jobs: JobsOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
 ) -> DelegatedModel:
     """Route a coding task to a specialised agent; its answers stream from `/jobs/{id}/events`."""
     fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on"})
@@ -90,5 +92,5 @@ async def delegate(
         depends_on=tuple(body.depends_on),
         project=caller.project,
     )
-    job = await services.delegation.jobs.submit(caller.principal, new, idempotency_key=idempotency_key)
+    job = await jobs.submit(caller.principal, new, idempotency_key=idempotency_key)
     return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.of(job))

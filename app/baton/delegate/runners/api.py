@@ -3,20 +3,27 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.runners_store import Runner
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import JobErrorModel, UsageModel
+from baton.delegate.runners.permissions import JobPermissions
 from baton.delegate.runners.permissions import Request as Asked
-from baton.delegate.runners.progress import Finish, Told, Usage
-from baton.delegate.runners.service import LEASE, Held, Poll
+from baton.delegate.runners.progress import Finish, JobReports, Told, Usage
+from baton.delegate.runners.service import LEASE, Held, Poll, Runners
 from baton.delegate.runners.service import Lease as LeaseOf
 from baton.kernel.base.errors import StoreUnavailable
-from baton.people.dependencies import ArrivedAt, CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.kernel.http.lifecycle import Lifecycle
+from baton.people.dependencies import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
+LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
+JobPermissionsOf = Annotated[JobPermissions, Depends(of(JobPermissions))]
+JobReportsOf = Annotated[JobReports, Depends(of(JobReports))]
+RunnersOf = Annotated[Runners, Depends(of(Runners))]
 RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 MOST = 1_000
 Name = Annotated[str, Field(max_length=200)]
@@ -191,17 +198,23 @@ class AnsweredModel(BaseModel):
 
 
 @router.get("/runners", operation_id="list_runners")
-async def list_runners(caller: CallerOf, services: ServicesOf) -> RunnersModel:
+async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
     """List the runners: your own, your team's as its lead, or all."""
-    return RunnersModel(items=[RunnerModel.of(one) for one in await services.delegation.runners.find(caller.principal)])
+    return RunnersModel(items=[RunnerModel.of(one) for one in await runners.find(caller.principal)])
 
 
 @router.post("/runners/{runner_id}/poll", operation_id="poll_runner")
 async def poll_runner(
-    request: Request, caller: CallerOf, services: ServicesOf, arrived: ArrivedAt, runner_id: RunnerId, body: PollBody
+    request: Request,
+    caller: CallerOf,
+    lifecycle: LifecycleOf,
+    runners: RunnersOf,
+    arrived: ArrivedAt,
+    runner_id: RunnerId,
+    body: PollBody,
 ) -> NewsModel:
     """Renew a runner's leases, and wait for jobs, commands and losses."""
-    if services.health.phase != "ready":
+    if lifecycle.phase != "ready":
         raise StoreUnavailable("this server is leaving; poll again in a moment")
     poll = Poll(
         **body.model_dump(exclude={"active", "providers", "workspaces", "acked_commands"}),
@@ -212,9 +225,9 @@ async def poll_runner(
     )
 
     async def gone() -> bool:
-        return services.health.phase != "ready" or await request.is_disconnected()
+        return lifecycle.phase != "ready" or await request.is_disconnected()
 
-    news = await services.delegation.runners.poll(caller.principal, runner_id, poll, gone, arrived=arrived)
+    news = await runners.poll(caller.principal, runner_id, poll, gone, arrived=arrived)
     return NewsModel(
         jobs=[LeaseModel.of(lease) for lease in news.jobs],
         commands=[CommandModel.model_validate(one, from_attributes=True) for one in news.commands],
@@ -225,11 +238,11 @@ async def poll_runner(
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/events", operation_id="post_job_events")
 async def post_job_events(
-    caller: CallerOf, services: ServicesOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
+    caller: CallerOf, reports: JobReportsOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
 ) -> AcceptedModel:
     """Tell what a job's agent did, and how it ended."""
     events = [Told(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
-    found = await services.delegation.reports.report(
+    found = await reports.report(
         caller.principal,
         runner_id,
         job_id,
@@ -243,11 +256,11 @@ async def post_job_events(
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/permissions", operation_id="ask_job_permission")
 async def ask_job_permission(
-    caller: CallerOf, services: ServicesOf, runner_id: RunnerId, job_id: JobId, body: AskBody
+    caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: AskBody
 ) -> AnsweredModel:
     """Ask leave for a call of a job's agent: the rules answer first, then a person."""
     asked = Asked(**body.request.model_dump())
-    found = await services.delegation.permissions.ask(
+    found = await permissions.ask(
         caller.principal, runner_id, job_id, attempt=body.attempt, token=body.token, request=asked
     )
     return AnsweredModel(permission=found.permission, answer=found.answer, reason=found.reason)

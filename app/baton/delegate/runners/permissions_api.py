@@ -3,15 +3,20 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.permissions_store import JobPermission
 from baton.delegate.jobs.api import JobId
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.delegate.jobs.service import Jobs
+from baton.delegate.runners.permissions import JobPermissions
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import WORK
 
 router = APIRouter(tags=["jobs"])
+JobPermissionsOf = Annotated[JobPermissions, Depends(of(JobPermissions))]
+JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 
 
 class JobPermissionModel(BaseModel):
@@ -53,10 +58,12 @@ class PermissionAnswerBody(BaseModel):
 
 
 @router.get("/jobs/{job_id}/permissions", operation_id="list_job_permissions", response_model_exclude_none=True)
-async def list_job_permissions(caller: CallerOf, services: ServicesOf, job_id: JobId) -> JobPermissionsModel:
+async def list_job_permissions(
+    caller: CallerOf, jobs: JobsOf, permissions: JobPermissionsOf, job_id: JobId
+) -> JobPermissionsModel:
     """List what a job's agent asked leave for."""
-    job = await services.delegation.jobs.get(caller.principal, job_id)
-    found = await services.delegation.permissions.find(job)
+    job = await jobs.get(caller.principal, job_id)
+    found = await permissions.find(job)
     return JobPermissionsModel(items=[JobPermissionModel.of(one) for one in found])
 
 
@@ -68,13 +75,13 @@ async def list_job_permissions(caller: CallerOf, services: ServicesOf, job_id: J
 )
 async def answer_job_permission(
     caller: CallerOf,
-    services: ServicesOf,
+    permissions: JobPermissionsOf,
     job_id: JobId,
     permission_id: Annotated[str, Path(max_length=200)],
     body: PermissionAnswerBody,
 ) -> JobPermissionModel:
     """Allow or deny what an agent asked leave for."""
-    found = await services.delegation.permissions.answer(
+    found = await permissions.answer(
         caller.principal, job_id, permission_id, allow=body.answer == "allow", reason=body.reason
     )
     return JobPermissionModel.of(found)

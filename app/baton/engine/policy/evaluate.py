@@ -7,8 +7,8 @@ import msgspec
 
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.rules import wording
-from baton.engine.policy.rules.call_reading import Found, Open, Outcome
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.rules.call_reading import Found, Open, Outcome, live_rules
+from baton.engine.policy.rules.context import Context, Policies
 from baton.engine.policy.rules.policy_set import PolicySet
 from baton.engine.policy.rules.rule import Candidate, Rule
 
@@ -53,7 +53,7 @@ def _unless_refused(verdict: Verdict, changed: Verdict) -> Verdict:
 
 
 def _decide(context: Context) -> Verdict:
-    live = context.reading.live(context)
+    live = live_rules(context)
     found = tuple([_asked(context, one) for one in live.open]) if live.open else ()
     facts = context.facts
     outcome = None if facts.lifted else live.outcomes.get(found)
@@ -88,7 +88,7 @@ def _outcome(context: Context, rules: tuple[Open, ...], asked: Iterator[Found]) 
     return _weighed(context, hits, shadows) if hits else Outcome(hits=tuple(shadows))
 
 
-def _is_lifted(policies: PolicySet, rule: Rule, lifted: frozenset[str]) -> bool:
+def _is_lifted(policies: Policies, rule: Rule, lifted: frozenset[str]) -> bool:
     named = rule.id in lifted or (EVERY in lifted and bool(rule.modes))
     return named and rule.id not in policies.config.locked
 

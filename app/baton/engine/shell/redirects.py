@@ -1,21 +1,27 @@
 """The redirections of one command: what they write, and where its input comes from. It does not walk substitutions."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from tree_sitter import Node
 
 from baton.engine.shell import blocks, classify, misreadings, words
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.scripts import Input
+from baton.engine.shell.scripts import Input, Place, Text
 from baton.engine.shell.words import Word
-
-if TYPE_CHECKING:
-    from baton.engine.shell.commands import Commands
-    from baton.engine.shell.scripts import Place
 
 _FD = re.compile(r"[0-9]+-?\Z|-\Z")
 _WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
+
+
+class Words(Protocol):
+    """What reading a redirection asks of the walk, which stands above this file."""
+
+    network: bool
+
+    def word(self, node: Node, text: Text) -> Word:
+        """Read a word."""
+        ...
 
 
 class Redirects:
@@ -39,7 +45,7 @@ class Redirects:
 NONE = Redirects()
 
 
-def read(walk: "Commands", element: blocks.Element, place: "Place") -> Redirects:
+def read(walk: Words, element: blocks.Element, place: Place) -> Redirects:
     """Read the redirections of a command. Raises UnreadableError."""
     found = Redirects(place.input)
     for node in element.redirects:
@@ -54,7 +60,7 @@ def read(walk: "Commands", element: blocks.Element, place: "Place") -> Redirects
     return found
 
 
-def _operands(node: Node, walk: "Commands", place: "Place", found: Redirects) -> Word:
+def _operands(node: Node, walk: Words, place: Place, found: Redirects) -> Word:
     """Read the word after the operator; further words are the command's arguments."""
     src = place.text.src
     children = node.children
@@ -80,7 +86,7 @@ def _operands(node: Node, walk: "Commands", place: "Place", found: Redirects) ->
     return walk.word(rest[target], place.text)
 
 
-def _file(node: Node, walk: "Commands", place: "Place", found: Redirects) -> None:
+def _file(node: Node, walk: Words, place: Place, found: Redirects) -> None:
     children = node.children
     has_fd = children[0].type == "file_descriptor"
     fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
@@ -104,7 +110,7 @@ def _file(node: Node, walk: "Commands", place: "Place", found: Redirects) -> Non
         found.targets.append(word.text)
 
 
-def _heredoc(heredoc: blocks.Heredoc, place: "Place", found: Redirects) -> None:
+def _heredoc(heredoc: blocks.Heredoc, place: Place, found: Redirects) -> None:
     src = place.text.src
     if heredoc.literal:
         word = Word(src[heredoc.start : heredoc.end].decode())

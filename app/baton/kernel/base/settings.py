@@ -3,31 +3,11 @@
 import ipaddress
 import os
 import pwd
-from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-
-ELSEWHERE = frozenset(
-    {
-        "BATON_CA_FILE",
-        "BATON_DEBUG",
-        "BATON_DISABLED",
-        "BATON_JOB",
-        "BATON_PROJECT",
-        "BATON_ROOT",
-        "BATON_SESSION",
-        "BATON_TOKEN",
-        "BATON_URL",
-        "BATON_USER",
-        "BATON_WORK_ITEMS",
-        "BATON_WORK_ITEMS_COMMAND",
-    },
-)
-"""Variables of the hooks and the command line, which the server does not read."""
 
 Intent = Literal["document", "test", "research"]
 
@@ -282,19 +262,3 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(v.strip() for v in value.split(",") if v.strip()) if isinstance(value, str) else value
-
-
-def known_variables() -> frozenset[str]:
-    """Name every variable that Baton's server, hooks or command line reads."""
-    return ELSEWHERE | {f"BATON_{name.upper()}" for name in Settings.model_fields}
-
-
-def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Describe each `BATON_` variable that nothing reads, with the spelling that was likely meant."""
-    known = known_variables()
-    problems = []
-    for name in sorted(environ):
-        if name.startswith("BATON_") and name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.75)
-            problems.append(f"unknown variable `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
-    return problems

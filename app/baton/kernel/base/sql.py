@@ -22,6 +22,8 @@ BUSY_S = 1.0
 """How long SQLite waits for another writer, in seconds."""
 PATIENCE_S = 5.0
 """Longest wait for a Postgres connection, and for one statement, in seconds."""
+LARGEST_BATCH = 1_000
+"""Rows that one transaction removes: more would hold up those who store decisions."""
 PING_S = 0.5
 """Longest wait of a ping, in seconds."""
 

@@ -27,6 +27,7 @@ from baton.kernel.http.asgi import (
     respond,
 )
 from baton.kernel.http.json_io import whole_characters
+from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
 
 MAX_ADMIN_BODY = 1 << 20
@@ -74,6 +75,7 @@ class HotFastAPI(FastAPI):
     admit: Callable[[dict[bytes, bytes]], object]
     """Refuses a request that changes something and has no valid token, before its body is read."""
     hot: dict[str, HotRoute]
+    lifecycle: Lifecycle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection's request, or hand it to FastAPI."""

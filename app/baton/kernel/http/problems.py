@@ -24,7 +24,6 @@ from baton.kernel.base.errors import (
 )
 from baton.kernel.http.fields import kind
 from baton.kernel.http.json_io import bad_json
-from baton.routers import ROUTERS
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -105,7 +104,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """Name what is allowed on a path; of two routes with the same path the router names the first one's only."""
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
     return sorted({name for one in routes if one.path_regex.match(request.url.path) for name in one.methods or ()})
 
 

@@ -5,14 +5,12 @@ import signal
 import socket
 import time
 from types import FrameType
-from typing import cast
 
 import uvicorn
-from fastapi import FastAPI
 
 from baton.kernel.base.settings import Settings
+from baton.kernel.http.hot_routes import HotFastAPI
 from baton.kernel.http.protocol import Protocol
-from baton.registry import Services
 
 GRACE_S = 10
 """Seconds that requests in flight have to end after the server was told to stop."""
@@ -21,7 +19,7 @@ GRACE_S = 10
 class _Server(uvicorn.Server):
     """Goes on serving for a while after SIGTERM, with `/readyz` off, so that a load balancer looks elsewhere first."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, drain_s: float) -> None:
+    def __init__(self, config: uvicorn.Config, app: HotFastAPI, drain_s: float) -> None:
         super().__init__(config)
         self._app = app
         self._drain_s = drain_s
@@ -30,7 +28,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to leave on SIGTERM; on Ctrl-C, or when told again, leave at once."""
         if self.started:  # streams and polls end by themselves then
-            cast("Services", self._app.state.services).health.phase = "draining"
+            self._app.lifecycle.phase = "draining"
         if sig != signal.SIGTERM or not self._drain_s or not self.started or self._leave_at is not None:
             super().handle_exit(sig, frame)
             return
@@ -48,7 +46,7 @@ class _Server(uvicorn.Server):
             await self.lifespan.shutdown()
 
 
-def run(settings: Settings, app: FastAPI, listener: socket.socket) -> bool:
+def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
     """Serve until told to stop, and tell whether it ever began.
 
     Raises:

@@ -12,8 +12,7 @@ from baton.engine.call.here_documents import without_content
 from baton.engine.call.modes import Mode
 from baton.engine.call.record import Record
 from baton.kernel.base.caller import Caller
-from baton.records.pipeline.decision import Decision
-from baton.route.pipeline.stage import Route
+from baton.records.pipeline.decision import Decision, RouteOutcome
 
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
@@ -55,7 +54,7 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
 
 
 def event_record(
-    caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: Route | None = None
+    caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: RouteOutcome | None = None
 ) -> Record:
     """Make the record of an event that is no call: a start with Baton switched off, or a prompt, routed or kept."""
     principal = caller.principal
@@ -76,9 +75,9 @@ def event_record(
         revision=revision,
         prompt=event.prompt if event.name == "UserPromptSubmit" else "",
         overridden=caller.disabled,
-        elapsed_us=0 if route is None else int(sum(route.timings_ms.values()) * 1000),
-        degraded=() if route is None else tuple(route.degraded),
-        routed_to="" if route is None else route.selected_agent,
+        elapsed_us=0 if route is None else route.elapsed_us,
+        degraded=() if route is None else route.degraded,
+        routed_to="" if route is None else route.agent,
         routed_by="" if route is None else route.tier,
         confidence=0.0 if route is None else route.confidence,
     )

@@ -13,6 +13,20 @@ class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
 
 
+class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a prompt was routed to, as its record keeps it; `agent` is "" where no agent was chosen.
+
+    `confidence` is from 0 to 1, `elapsed_us` in microseconds, `tier` names what chose the agent.
+    """
+
+    id: str
+    agent: str
+    tier: str
+    confidence: float
+    elapsed_us: int
+    degraded: tuple[str, ...]
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decided call. `degraded` names what was unavailable; `elapsed_us` is in microseconds.
 

@@ -5,21 +5,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from baton.kernel.base.errors import BatonError, Invalid
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.permissions import require
 from baton.people.rate_limits import EXPENSIVE
+from baton.policies.in_force import Policies
 from baton.policies.layer_request import Tier
-from baton.policies.layers import place
+from baton.policies.layers import PolicyLayers, place
 from baton.policies.layers_api import FilePath
+from baton.records.replay.rule_counts import RuleCounts
 from baton.records.replay.rule_hits import Period
-from baton.records.replay.service import Progress, Summary
+from baton.records.replay.service import Progress, Replay, Summary
 
 router = APIRouter(tags=["policies"])
+PoliciesOf = Annotated[Policies, Depends(of(Policies))]
+PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
+ReplayOf = Annotated[Replay, Depends(of(Replay))]
+RuleCountsOf = Annotated[RuleCounts, Depends(of(RuleCounts))]
 WEEK = timedelta(days=7)
 
 
@@ -58,14 +65,14 @@ class RuleCountModel(BaseModel):
 )
 async def list_rule_counts(
     caller: CallerOf,
-    services: ServicesOf,
+    rule_counts: RuleCountsOf,
     since: AwareDatetime | None = None,
     until: AwareDatetime | None = None,
     project: Annotated[str, Query(max_length=1_024)] = "",
 ) -> list[RuleCountModel]:
     """Count each rule's hits in a period (seven days), with those that never fired and those most reported."""
     period = _period(since, until)
-    found = await services.rule_counts.find(caller.principal, project or caller.project, period)
+    found = await rule_counts.find(caller.principal, project or caller.project, period)
     return [RuleCountModel.model_validate(one, from_attributes=True) for one in found]
 
 
@@ -86,7 +93,9 @@ _EXAMPLE = '{"progress":{"read":500,"total":1200}}\n'
         }
     },
 )
-async def replay_policies(caller: CallerOf, services: ServicesOf, body: ReplayBody) -> StreamingResponse:
+async def replay_policies(
+    caller: CallerOf, replay: ReplayOf, policies: PoliciesOf, layers: PolicyLayersOf, body: ReplayBody
+) -> StreamingResponse:
     """Ask other policies about past calls: what would change, by rule and by user. Nothing is recorded."""
     principal = caller.principal
     require(principal, "policies.replay")
@@ -95,13 +104,13 @@ async def replay_policies(caller: CallerOf, services: ServicesOf, body: ReplayBo
     if sum(one is not None for one in (body.files, body.version, body.revision)) != 1:
         raise Invalid("files", "is missing, or not alone; give one of them", ["files", "version", "revision"])
     if body.revision is not None:
-        candidate = await services.replay.of_revision(await services.policies.texts(principal, body.revision))
+        candidate = await replay.of_revision(await policies.texts(principal, body.revision))
     else:
         files = body.files
         if files is None:
-            files = (await services.policy_layers.get(principal, where, body.version or 0)).files
-        candidate = await services.replay.candidate(where, dict(files))
-    lines = _lines(services.replay.run(principal, candidate, period, body.limit))
+            files = (await layers.get(principal, where, body.version or 0)).files
+        candidate = await replay.candidate(where, dict(files))
+    lines = _lines(replay.run(principal, candidate, period, body.limit))
     return StreamingResponse(lines, media_type="application/x-ndjson")
 
 

@@ -1,17 +1,19 @@
 """`GET /audit`: who changed what, when, from what to what, why. Nothing here, or elsewhere, changes an entry."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import AwareDatetime, BaseModel
 
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.records.review.audit import AuditFilter
+from baton.records.review.audit import Audit, AuditFilter
 
 router = APIRouter(tags=["audit"])
+AuditOf = Annotated[Audit, Depends(of(Audit))]
 
 
 class AuditEntryModel(BaseModel):
@@ -39,7 +41,7 @@ class AuditPage(BaseModel):
 @router.get("/audit", operation_id="list_audit", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_audit(
     caller: CallerOf,
-    services: ServicesOf,
+    audit: AuditOf,
     kind: Text = "",
     object: Text = "",  # noqa: A002 - the field's name in the API
     actor: Text = "",
@@ -51,7 +53,7 @@ async def list_audit(
     """List changes; all filters given must hold. For admins and auditors."""
     wanted = AuditFilter(kind=kind, object=object, actor=actor, since=since, until=until)
     (before_id,) = after(cursor)
-    found = await services.audit.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
+    found = await audit.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda entry: (entry.id,))
     return AuditPage(
         items=[AuditEntryModel.model_validate(entry, from_attributes=True) for entry in items], next_cursor=next_cursor

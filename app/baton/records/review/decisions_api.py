@@ -2,15 +2,17 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime
 
 from baton.kernel.http.bodies_to_split import DecisionModel, DecisionPage
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.records.review.decisions import DecisionFilter
+from baton.records.review.decisions import DecisionFilter, Decisions
 
 router = APIRouter(tags=["decisions"])
+DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 Text = Annotated[str, Query(max_length=4_096)]
 Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
 
@@ -18,7 +20,7 @@ Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
 @router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
     caller: CallerOf,
-    services: ServicesOf,
+    decisions: DecisionsOf,
     user: Text = "",
     session_id: Text = "",
     agent_id: Text = "",
@@ -51,11 +53,11 @@ async def list_decisions(
         since=since,
         until=until,
     )
-    records, next_cursor = await services.decisions.find(caller.principal, wanted, cursor, limit)
+    records, next_cursor = await decisions.find(caller.principal, wanted, cursor, limit)
     return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
 
 
 @router.get("/decisions/{decision_id}", operation_id="get_decision", response_model_exclude_none=True)
-async def get_decision(caller: CallerOf, services: ServicesOf, decision_id: str) -> DecisionModel:
+async def get_decision(caller: CallerOf, decisions: DecisionsOf, decision_id: str) -> DecisionModel:
     """Show one recorded decision; another developer's is not found."""
-    return DecisionModel.of(await services.decisions.get(caller.principal, decision_id))
+    return DecisionModel.of(await decisions.get(caller.principal, decision_id))

@@ -1,17 +1,19 @@
 """`GET /analytics/delegation`: what agents delegated, did themselves, and were refused. It sums up calls, not money."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import AwareDatetime, BaseModel
 
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.records.review.delegation_share import After, DelegationFilter, Group, cheaper, share
+from baton.records.review.delegation_share import After, Analytics, DelegationFilter, Group, cheaper, share
 
 router = APIRouter(tags=["analytics"])
+AnalyticsOf = Annotated[Analytics, Depends(of(Analytics))]
 Model = Literal["haiku", "sonnet", "opus", "fable"]
 
 
@@ -73,7 +75,7 @@ class DelegationPage(BaseModel):
 )
 async def get_delegation(
     caller: CallerOf,
-    services: ServicesOf,
+    analytics: AnalyticsOf,
     by: Literal["session", "user", "team", "day"] = "day",
     parent: Model = "opus",
     user: Text = "",
@@ -94,7 +96,7 @@ async def get_delegation(
         since=since, until=until, user=user, team=team, project=project, session_id=session_id, client=client
     )
     place = After(*after(cursor, 2))
-    found = await services.analytics.delegation(caller.principal, wanted, by, after=place, limit=limit + 1)
+    found = await analytics.delegation(caller.principal, wanted, by, after=place, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
         by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor

@@ -1,18 +1,20 @@
 """`/reports`: a developer's word that a decision was wrong, and a lead's answer. It changes no policy."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.records.review.wrong_blocks import ReportFilter
+from baton.records.review.wrong_blocks import ReportFilter, Reports
 
 router = APIRouter(tags=["reports"])
+ReportsOf = Annotated[Reports, Depends(of(Reports))]
 State = Literal["open", "accepted", "declined"]
 
 
@@ -65,9 +67,9 @@ class ReportPage(BaseModel):
     response_model_exclude_none=True,
     dependencies=[ADMIN],
 )
-async def make_report(caller: CallerOf, services: ServicesOf, body: ReportBody, response: Response) -> ReportModel:
+async def make_report(caller: CallerOf, reports: ReportsOf, body: ReportBody, response: Response) -> ReportModel:
     """Report a decision as wrong; the leads of its team see it with the rule that decided."""
-    report = await services.reports.make(caller.principal, body.decision_id, body.comment)
+    report = await reports.make(caller.principal, body.decision_id, body.comment)
     response.headers["ETag"] = etag(report.version)
     return ReportModel.model_validate(report, from_attributes=True)
 
@@ -75,7 +77,7 @@ async def make_report(caller: CallerOf, services: ServicesOf, body: ReportBody, 
 @router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_reports(
     caller: CallerOf,
-    services: ServicesOf,
+    reports: ReportsOf,
     rule: Text = "",
     state: Literal["", "open", "accepted", "declined"] = "",
     user: Text = "",
@@ -85,7 +87,7 @@ async def list_reports(
     """List reports: a developer's own, a lead's team's, an admin's all."""
     (before_id,) = after(cursor)
     wanted = ReportFilter(rule=rule, state=state, user=user)
-    found = await services.reports.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
+    found = await reports.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda report: (report.id,))
     return ReportPage(
         items=[ReportModel.model_validate(report, from_attributes=True) for report in items], next_cursor=next_cursor
@@ -93,9 +95,9 @@ async def list_reports(
 
 
 @router.get("/reports/{report_id}", operation_id="get_report", response_model_exclude_none=True)
-async def get_report(caller: CallerOf, services: ServicesOf, report_id: str, response: Response) -> ReportModel:
+async def get_report(caller: CallerOf, reports: ReportsOf, report_id: str, response: Response) -> ReportModel:
     """Show one report."""
-    report = await services.reports.get(caller.principal, report_id)
+    report = await reports.get(caller.principal, report_id)
     response.headers["ETag"] = etag(report.version)
     return ReportModel.model_validate(report, from_attributes=True)
 
@@ -105,14 +107,14 @@ async def get_report(caller: CallerOf, services: ServicesOf, report_id: str, res
 )
 async def answer_report(
     caller: CallerOf,
-    services: ServicesOf,
+    reports: ReportsOf,
     report_id: str,
     body: AnswerBody,
     response: Response,
     if_match: IfMatch = None,
 ) -> ReportModel:
     """Accept or decline a report, or open it again. `If-Match` must name its present version."""
-    report = await services.reports.resolve(
+    report = await reports.resolve(
         caller.principal, report_id, state=body.state, answer=body.answer, version=version_in(if_match)
     )
     response.headers["ETag"] = etag(report.version)

@@ -3,14 +3,17 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.route.feedback.fits_store import Fit
+from baton.route.feedback.service import RouteFeedback
 
 router = APIRouter(tags=["routing"])
+RouteFeedbackOf = Annotated[RouteFeedback, Depends(of(RouteFeedback))]
 
 Team = Annotated[str, Query(max_length=200, description="The team; your own without it.")]
 RouteId = Annotated[str, Path(min_length=1, max_length=100)]
@@ -84,34 +87,34 @@ class ActivateFitBody(BaseModel):
 
 @router.post("/route/{route_id}/feedback", operation_id="give_route_feedback", dependencies=[ADMIN])
 async def give_route_feedback(
-    caller: CallerOf, services: ServicesOf, route_id: RouteId, body: RouteFeedbackBody
+    caller: CallerOf, feedback: RouteFeedbackOf, route_id: RouteId, body: RouteFeedbackBody
 ) -> RouteFeedbackModel:
     """Say what would have been right for a prompt of the last two days; a later word takes the place of an earlier."""
-    kept = await services.routing.feedback.give(caller.principal, route_id, body.agent or "")
+    kept = await feedback.give(caller.principal, route_id, body.agent or "")
     return RouteFeedbackModel(route_id=kept.route_id, agent=kept.right_agent, selected_agent=kept.selected, at=kept.at)
 
 
 @router.get("/routing/fits", operation_id="list_route_fits")
-async def list_route_fits(caller: CallerOf, services: ServicesOf, team: Team = "") -> RouteFitList:
+async def list_route_fits(caller: CallerOf, feedback: RouteFeedbackOf, team: Team = "") -> RouteFitList:
     """List the weights that were fitted to a team's feedback."""
-    found = await services.routing.feedback.fits(caller.principal, team)
+    found = await feedback.fits(caller.principal, team)
     return RouteFitList(items=[RouteFitModel.of(one) for one in found])
 
 
 @router.post("/routing/fits", operation_id="fit_routes", dependencies=[EXPENSIVE])
-async def fit_routes(caller: CallerOf, services: ServicesOf, team: Team = "") -> RouteFitModel:
+async def fit_routes(caller: CallerOf, feedback: RouteFeedbackOf, team: Team = "") -> RouteFitModel:
     """Fit weights to a team's feedback and report what they are worth; they are in force once they are activated."""
-    return RouteFitModel.of(await services.routing.feedback.fit(caller.principal, team))
+    return RouteFitModel.of(await feedback.fit(caller.principal, team))
 
 
 @router.post("/routing/fits/{version}/activate", operation_id="activate_route_fit", dependencies=[ADMIN])
 async def activate_route_fit(
     caller: CallerOf,
-    services: ServicesOf,
+    feedback: RouteFeedbackOf,
     version: Annotated[int, Path(ge=0, le=2**31 - 1)],
     body: ActivateFitBody,
     team: Team = "",
 ) -> RouteFitList:
     """Put a fit in force for its team, on every server; version 0 stands for the defaults."""
-    await services.routing.feedback.activate(caller.principal, team, version, body.reason)
-    return await list_route_fits(caller, services, team)
+    await feedback.activate(caller.principal, team, version, body.reason)
+    return await list_route_fits(caller, feedback, team)

@@ -22,7 +22,6 @@ from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 from baton.people.permissions import require
 from baton.records.pipeline.counters import Counters
-from baton.route.feedback import agreement_store
 from baton.route.llm.agreement import DAYS, Agreement
 from baton.route.llm.breaker import Breaker, BreakerSeen, Held, Hold, Probe
 from baton.route.llm.breaker_rules import Limits
@@ -37,6 +36,8 @@ ASK_S = 60.0
 """How often a process counts what people said, in seconds."""
 TIERS = frozenset({"model", "node"})
 """Breakers whose service chooses agents."""
+CountAgreement = Callable[[Database, str, str, datetime], Awaitable[Agreement]]
+"""Counts people's feedback on the routes of an organisation that a tier decided, since a moment."""
 _AWAY = "breakers cannot be changed now; nothing was changed, try again"
 
 
@@ -44,8 +45,16 @@ class Breakers:
     """All breakers of the server."""
 
     def __init__(
-        self, database: Database, redis: Redis, changes: Changes, counters: Counters, *, organisation: str
+        self,
+        database: Database,
+        redis: Redis,
+        changes: Changes,
+        counters: Counters,
+        *,
+        organisation: str,
+        agreement: CountAgreement,
     ) -> None:
+        self._agreement = agreement
         self._database = database
         self._redis = redis
         self._changes = changes
@@ -93,9 +102,7 @@ class Breakers:
         recent = datetime.now(UTC) - timedelta(days=DAYS)
         since = max(recent, datetime.fromtimestamp(breaker.hold.reset_at, UTC))
         before = breaker.agreement
-        breaker.agreement = found = await agreement_store.of_tier(
-            self._database, self._organisation, breaker.name, since
-        )
+        breaker.agreement = found = await self._agreement(self._database, self._organisation, breaker.name, since)
         if found.holds_back != before.holds_back:
             how = "is held back" if found.holds_back else "is asked again"
             log.warning("`%s` %s: people call %d of %d choices right", breaker.name, how, found.right, found.judged)

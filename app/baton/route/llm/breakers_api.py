@@ -1,16 +1,19 @@
 """`/breakers`: whether the services that routing asks are asked now, and people's word on that. It asks no service."""
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.route.llm.breaker import BreakerSeen
+from baton.route.llm.breakers import Breakers
 
 router = APIRouter(prefix="/breakers", tags=["breakers"])
+BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
 
 
 class BreakerModel(BaseModel):
@@ -75,27 +78,27 @@ class BreakerBody(BaseModel):
 
 
 @router.get("", operation_id="list_breakers", response_model_exclude_none=True)
-async def list_breakers(caller: CallerOf, services: ServicesOf) -> BreakersModel:
+async def list_breakers(caller: CallerOf, breakers: BreakersOf) -> BreakersModel:
     """List the breakers of the model, the routing node and the local models that are configured."""
-    return BreakersModel(items=[BreakerModel.of(one) for one in services.breakers.find(caller.principal)])
+    return BreakersModel(items=[BreakerModel.of(one) for one in breakers.find(caller.principal)])
 
 
 @router.post("/{name}/open", operation_id="open_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def open_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+async def open_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker open: its service is not asked until it is closed or reset."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "open", body.reason))
+    return BreakerModel.of(await breakers.set(caller.principal, name, "open", body.reason))
 
 
 @router.post("/{name}/close", operation_id="close_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def close_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+async def close_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Hold a breaker closed: its service is asked however slow it is, until it is opened or reset."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "close", body.reason))
+    return BreakerModel.of(await breakers.set(caller.principal, name, "close", body.reason))
 
 
 @router.post("/{name}/reset", operation_id="reset_breaker", dependencies=[ADMIN], response_model_exclude_none=True)
-async def reset_breaker(caller: CallerOf, services: ServicesOf, name: str, body: BreakerBody) -> BreakerModel:
+async def reset_breaker(caller: CallerOf, breakers: BreakersOf, name: str, body: BreakerBody) -> BreakerModel:
     """Close a breaker, forget what it counted, and leave it to its counts again."""
-    return BreakerModel.of(await services.breakers.set(caller.principal, name, "reset", body.reason))
+    return BreakerModel.of(await breakers.set(caller.principal, name, "reset", body.reason))
 
 
 def _moment(seconds: float) -> datetime | None:

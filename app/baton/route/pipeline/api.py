@@ -19,9 +19,13 @@ from baton.kernel.http.asgi import Request, Response
 from baton.kernel.http.fields import optional_text
 from baton.kernel.http.json_io import decode_object, encode
 from baton.people.permissions import require
-from baton.route.pipeline.parts import RoutingParts
+from baton.route.feedback.service import RouteFeedback
+from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import candidates_of, explain
-from baton.route.pipeline.stage import Inline, Prompt, Route
+from baton.route.pipeline.stage import Route
+from baton.route.prompt import Inline, Prompt
+from baton.route.rosters.in_force import RoutingRosters
+from baton.route.rosters.indexes import Indexes
 from baton.sessions.service import Sessions, as_call
 
 MAX_BODY = 16 << 20
@@ -106,8 +110,20 @@ class RouteExplained(msgspec.Struct, frozen=True, kw_only=True):
 class RouteEndpoint:
     """Reads a UserPromptSubmit payload and has it routed."""
 
-    def __init__(self, routing: RoutingParts, sessions: Sessions, seen: ClientsSeen) -> None:
-        self._routing = routing
+    def __init__(
+        self,
+        pipeline: Routing,
+        rosters: RoutingRosters,
+        indexes: Indexes,
+        feedback: RouteFeedback,
+        *,
+        sessions: Sessions,
+        seen: ClientsSeen,
+    ) -> None:
+        self._pipeline = pipeline
+        self._rosters = rosters
+        self._indexes = indexes
+        self._feedback = feedback
         self._sessions = sessions
         self._seen = seen
 
@@ -115,17 +131,17 @@ class RouteEndpoint:
         """Route a prompt."""
         caller, event, prompt = self._read(request, caller)
         self._seen.note(caller.principal, event.client, caller.protocol)
-        return Response(encode(shown(await self._routing.pipeline.route(caller, event, prompt))))
+        return Response(encode(shown(await self._pipeline.route(caller, event, prompt))))
 
     async def explain(self, request: Request, caller: Caller) -> Response:
         """Show every feature of every candidate; nothing is recorded."""
         _, _, prompt = self._read(request, caller)
         require(prompt.principal, "routes.make")
         found = await explain(
-            self._routing.rosters,
-            self._routing.indexes,
+            self._rosters,
+            self._indexes,
             prompt,
-            self._routing.feedback.weights(prompt.principal),
+            self._feedback.weights(prompt.principal),
             MOST_EXPLAINED,
         )
         shown_candidates = candidates_of(found.index, found.ranking, MOST_EXPLAINED)
@@ -143,7 +159,7 @@ class RouteEndpoint:
                 for one, scored in zip(shown_candidates, found.ranking, strict=True)
             ],
             weights=msgspec.structs.asdict(found.weights),
-            threshold=self._routing.feedback.threshold,
+            threshold=self._feedback.threshold,
             named=found.named,
             passed=passes(prompt.text),
             workflow=WorkflowView(detected=bool(kind), type=kind),

@@ -1,6 +1,7 @@
 """The last stage: puts the sections together, whole ones only. It writes no section itself."""
 
-from baton.route.pipeline.stage import Prompt, Route, Section, StageName
+from baton.route.pipeline.stage import Route, Section, StageName
+from baton.route.prompt import Prompt
 
 LONGEST = 8_000
 """Characters of the context: clients pass on some 9,500 bytes in line."""

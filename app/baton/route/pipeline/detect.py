@@ -2,7 +2,8 @@
 
 from baton.engine.routing.skipped import passes
 from baton.engine.routing.workflow import detect
-from baton.route.pipeline.stage import Prompt, Route, StageName, Workflow
+from baton.route.pipeline.stage import Route, StageName, Workflow
+from baton.route.prompt import Prompt
 
 _SUBAGENT = "an agent wrote this prompt for its sub-agent"
 

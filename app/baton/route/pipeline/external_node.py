@@ -13,7 +13,8 @@ from baton.engine.text.masking import mask
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import ModelClient, ModelFailed
 from baton.route.llm.guarded_call import guarded, timed
-from baton.route.pipeline.stage import Choice, Prompt
+from baton.route.pipeline.stage import Choice
+from baton.route.prompt import Prompt
 
 NAME = "node"
 """Its breaker's."""

@@ -26,7 +26,8 @@ from baton.people.permissions import require
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, Reply
 from baton.route.llm.guarded_call import guarded, timed
-from baton.route.pipeline.stage import Delegated, Prompt, Route, StageName
+from baton.route.pipeline.stage import Delegated, Route, StageName
+from baton.route.prompt import Prompt
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,16 @@
 """`/delegation`: the gates of local delegation, each alone. It calls no model and delegates nothing."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
+from baton.route.pipeline.models import Models
 
 router = APIRouter(prefix="/delegation", tags=["delegation"])
+ModelsOf = Annotated[Models, Depends(of(Models))]
 
 _ANSWER = "def test_parse_reads_a_number():\n    assert parse('1') == 1\n    assert parse('0') == 0\n    assert parse('') is None\n"
 _Prompt = Field(max_length=1_000_000, examples=["Write docstrings for the functions in app/parse.py"])
@@ -47,14 +50,14 @@ class QualityModel(BaseModel):
 
 
 @router.post("/classify", operation_id="classify_prompt")
-async def classify_prompt(caller: CallerOf, services: ServicesOf, body: ClassifyBody) -> ClassificationModel:
+async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> ClassificationModel:
     """Tell what a prompt wants, and whether a local model would be asked to answer it."""
-    found = services.models.delegation.classify(caller.principal, body.prompt)
+    found = models.delegation.classify(caller.principal, body.prompt)
     return ClassificationModel.model_validate(found, from_attributes=True)
 
 
 @router.post("/quality-gate", operation_id="judge_answer")
-async def judge_answer(caller: CallerOf, services: ServicesOf, body: QualityBody) -> QualityModel:
+async def judge_answer(caller: CallerOf, models: ModelsOf, body: QualityBody) -> QualityModel:
     """Judge an answer by its length, by a refusal at its beginning, and by what an answer of its intent must hold."""
-    found = services.models.delegation.judge(caller.principal, body.intent, body.answer)
+    found = models.delegation.judge(caller.principal, body.intent, body.answer)
     return QualityModel.model_validate(found, from_attributes=True)

@@ -8,7 +8,8 @@ from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
 from baton.route.llm.guarded_call import guarded, timed
 from baton.route.llm.health import ModelHealth
-from baton.route.pipeline.stage import Choice, Prompt
+from baton.route.pipeline.stage import Choice
+from baton.route.prompt import Prompt
 
 NAME = "model"
 """Its breaker's."""

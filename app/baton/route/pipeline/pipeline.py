@@ -16,8 +16,10 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.people.permissions import require
 from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.decision import RouteOutcome
 from baton.route.feedback.traces import RouteTraces, StoredTrace
-from baton.route.pipeline.stage import Prompt, Route, Stage
+from baton.route.pipeline.stage import Route, Stage
+from baton.route.prompt import Prompt
 from baton.sessions.service import Sessions
 
 log = logging.getLogger(__name__)
@@ -59,7 +61,7 @@ class Routing:
         require(caller.principal, "routes.make")
         route = await self.answer(prompt)
         self._keep(prompt, route)
-        self._sessions.prompted(caller, event, None if route.passed else route)
+        self._sessions.prompted(caller, event, None if route.passed else _outcome(route))
         self._counters.routed(route.tier, route.degraded)
         return route
 
@@ -82,6 +84,17 @@ class Routing:
             principal.user, principal.team, route.selected_agent, route.trace.agents, route.trace.features
         )
         self._traces.keep(principal.organisation, route.id, trace)
+
+
+def _outcome(route: Route) -> RouteOutcome:
+    return RouteOutcome(
+        id=route.id,
+        agent=route.selected_agent,
+        tier=route.tier,
+        confidence=route.confidence,
+        elapsed_us=int(sum(route.timings_ms.values()) * 1000),
+        degraded=tuple(route.degraded),
+    )
 
 
 async def _run(stage: Stage, prompt: Prompt, route: Route, until: float) -> None:

@@ -16,8 +16,9 @@ from baton.engine.routing.model_choice import LEAST, unsure
 from baton.engine.routing.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
-from baton.route.pipeline.stage import Choice, Chooser, Prompt, Route, StageName, Trace
+from baton.route.pipeline.stage import Choice, Chooser, Route, StageName, Trace
 from baton.route.pipeline.wording import candidates_section, selection_section
+from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import DEGRADED, Indexes
 

@@ -4,32 +4,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Candidate, Tier
-
-
-class Inline(msgspec.Struct, frozen=True):
-    """A roster that came with the prompt: its JSON as it was sent, and a name for that content."""
-
-    raw: bytes
-    digest: str
-
-
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt on its way: who sent it, from where, and the name of the roster that was asked for ("" for none).
-
-    `text` is the prompt as the client sent it: any length, any characters, secrets included.
-    """
-
-    text: str
-    principal: Principal
-    client: str = ""
-    session_id: str = ""
-    agent_id: str = ""
-    """The sub-agent that it was written for, "" where a person wrote to the agent itself."""
-    project: str = ""
-    roster: str = ""
-    inline: Inline | None = None
+from baton.route.prompt import Prompt
 
 
 class Workflow(msgspec.Struct, frozen=True, kw_only=True):

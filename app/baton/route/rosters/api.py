@@ -3,16 +3,19 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import etag
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.policies.layer_request import RowChangeOf
 from baton.policies.layers_api import LayerModel, answer
+from baton.route.rosters.rows import RosterRows
 
 router = APIRouter(tags=["rosters"])
+RosterRowsOf = Annotated[RosterRows, Depends(of(RosterRows))]
 Project = Annotated[str, Query(max_length=1_024)]
 Text = Annotated[str, Field(max_length=20_000)]
 
@@ -62,20 +65,20 @@ class RowBody(BaseModel):
 
 
 @router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
-async def list_rosters(caller: CallerOf, services: ServicesOf, project: Project = "") -> list[RosterModel]:
+async def list_rosters(caller: CallerOf, rows: RosterRowsOf, project: Project = "") -> list[RosterModel]:
     """List the rosters that hold for you, the first to be asked first."""
     return [
         RosterModel(**msgspec.structs.asdict(one) | {"version": one.version or None})
-        for one in await services.rosters.listed(caller.principal, project or caller.project)
+        for one in await rows.listed(caller.principal, project or caller.project)
     ]
 
 
 @router.get("/rosters/{roster_id}", operation_id="get_roster", response_model_exclude_none=True)
 async def get_roster(
-    caller: CallerOf, services: ServicesOf, response: Response, roster_id: str, project: Project = ""
+    caller: CallerOf, rows: RosterRowsOf, response: Response, roster_id: str, project: Project = ""
 ) -> RosterRowsModel:
     """Show a roster's rows, with every override that holds for you; a pushed one's `ETag` is what `If-Match` takes."""
-    listed, rows = await services.rosters.show(caller.principal, project or caller.project, roster_id)
+    listed, shown = await rows.show(caller.principal, project or caller.project, roster_id)
     if listed.version:
         response.headers["ETag"] = etag(listed.version)
     return RosterRowsModel(
@@ -84,7 +87,7 @@ async def get_roster(
             RosterRowModel(
                 agent=one.agent, model=one.model, row=msgspec.to_builtins(one.row), overridden=one.overridden
             )
-            for one in rows
+            for one in shown
         ],
     )
 
@@ -96,10 +99,10 @@ async def get_roster(
     response_model_exclude_none=True,
 )
 async def put_roster_row(
-    services: ServicesOf, response: Response, change: RowChangeOf, roster_id: str, agent: str, body: RowBody
+    rows: RosterRowsOf, response: Response, change: RowChangeOf, roster_id: str, agent: str, body: RowBody
 ) -> LayerModel:
     """Override a row in a layer: a new version of the layer, active at once; `If-Match` names the one it replaces."""
-    stored = await services.rosters.put(
+    stored = await rows.put(
         change.principal,
         change.where,
         f"{roster_id}/{agent}",
@@ -117,10 +120,10 @@ async def put_roster_row(
     response_model_exclude_none=True,
 )
 async def delete_roster_row(
-    services: ServicesOf, response: Response, change: RowChangeOf, roster_id: str, agent: str
+    rows: RosterRowsOf, response: Response, change: RowChangeOf, roster_id: str, agent: str
 ) -> LayerModel:
     """Take the override of a row out of a layer, as a new version that is active at once."""
-    stored = await services.rosters.delete(
+    stored = await rows.delete(
         change.principal, change.where, f"{roster_id}/{agent}", reason=change.reason, seen=change.version
     )
     return answer(response, stored)

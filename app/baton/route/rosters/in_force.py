@@ -17,7 +17,7 @@ from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.policies.in_force import Policies
-from baton.route.pipeline.stage import Inline, Prompt
+from baton.route.prompt import Inline, Prompt
 from baton.route.rosters import push_store as store
 from baton.route.rosters.indexes import Indexes, digest_of
 from baton.route.rosters.push_store import ORGANISATION, PushedRoster

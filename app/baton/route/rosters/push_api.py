@@ -4,18 +4,22 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from baton.engine.routing.candidates import Agent
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.etags import IfMatch, etag, version_in
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.kernel.http.features import of
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
-from baton.route.rosters.push import agents_in
+from baton.route.rosters.push import RosterPushes, agents_in
 from baton.route.rosters.push_store import PushedRoster
+from baton.route.rosters.rows import RosterRows
 
 router = APIRouter(tags=["rosters"])
+RosterPushesOf = Annotated[RosterPushes, Depends(of(RosterPushes))]
+RosterRowsOf = Annotated[RosterRows, Depends(of(RosterRows))]
 
 MOST_AGENTS = 2_000
 _Tier = Annotated[Literal["team", "organisation"], Query(description="Whom the roster is for.")]
@@ -107,7 +111,7 @@ class AgentDefinitionModel(BaseModel):
 @router.put("/rosters/{name}", operation_id="put_roster", dependencies=[ADMIN], response_model_exclude_none=True)
 async def put_roster(
     caller: CallerOf,
-    services: ServicesOf,
+    pushes: RosterPushesOf,
     response: Response,
     name: _Name,
     body: RosterBody,
@@ -122,7 +126,7 @@ async def put_roster(
         agents = [one.agent() for one in body.agents]
     else:
         agents = await asyncio.to_thread(agents_in, body.files)
-    stored = await services.routing.pushes.push(
+    stored = await pushes.push(
         caller.principal,
         tier,
         team,
@@ -139,7 +143,7 @@ async def put_roster(
 @router.delete("/rosters/{name}", operation_id="delete_roster", status_code=204, dependencies=[ADMIN])
 async def delete_roster(
     caller: CallerOf,
-    services: ServicesOf,
+    pushes: RosterPushesOf,
     name: _Name,
     tier: _Tier = "team",
     team: _Team = "",
@@ -147,23 +151,21 @@ async def delete_roster(
     if_match: IfMatch = None,
 ) -> Response:
     """Take a pushed roster out of force; its versions stay."""
-    await services.routing.pushes.remove(
-        caller.principal, tier, team, name, if_match=version_in(if_match), reason=reason
-    )
+    await pushes.remove(caller.principal, tier, team, name, if_match=version_in(if_match), reason=reason)
     return Response(status_code=204)
 
 
 @router.get("/rosters/{name}/agents/{agent:path}", operation_id="get_roster_agent")
 async def get_roster_agent(
     caller: CallerOf,
-    services: ServicesOf,
+    rows: RosterRowsOf,
     response: Response,
     name: _Name,
     agent: Annotated[str, Path(min_length=1, max_length=200)],
     project: Annotated[str, Query(max_length=1_024)] = "",
 ) -> AgentDefinitionModel:
     """Show an agent's whole definition."""
-    source, version, found = await services.rosters.agent(caller.principal, project or caller.project, name, agent)
+    source, version, found = await rows.agent(caller.principal, project or caller.project, name, agent)
     if version:
         response.headers["ETag"] = etag(version)
     return AgentDefinitionModel(

@@ -3,15 +3,17 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf, ServicesOf
+from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
-from baton.sessions.overrides.service import LONGEST_MINUTES
+from baton.sessions.overrides.service import LONGEST_MINUTES, Overrides
 
 router = APIRouter(tags=["overrides"])
+OverridesOf = Annotated[Overrides, Depends(of(Overrides))]
 
 
 class OverrideBody(BaseModel):
@@ -51,16 +53,16 @@ class OverridePage(BaseModel):
 
 
 @router.post("/overrides", operation_id="make_override", status_code=201, dependencies=[ADMIN])
-async def make_override(caller: CallerOf, services: ServicesOf, body: OverrideBody) -> OverrideModel:
+async def make_override(caller: CallerOf, overrides: OverridesOf, body: OverrideBody) -> OverrideModel:
     """Lift a rule for a session: admins any that is not locked, leads those of the mode for their team."""
-    made = await services.overrides.make(caller.principal, **body.model_dump())
+    made = await overrides.make(caller.principal, **body.model_dump())
     return OverrideModel.model_validate(made, from_attributes=True)
 
 
 @router.get("/overrides", operation_id="list_overrides", response_model_exclude_none=True)
 async def list_overrides(
     caller: CallerOf,
-    services: ServicesOf,
+    overrides: OverridesOf,
     session_id: Text = "",
     user: Text = "",
     cursor: Cursor = "",
@@ -68,7 +70,7 @@ async def list_overrides(
 ) -> OverridePage:
     """List the overrides that have not ended."""
     (before_id,) = after(cursor)
-    found = services.overrides.find(caller.principal, session_id=session_id, user=user)
+    found = overrides.find(caller.principal, session_id=session_id, user=user)
     rest = [one for one in found if not before_id or one.id < before_id]
     items, next_cursor = page(rest[: limit + 1], limit, lambda one: (one.id,))
     return OverridePage(
@@ -79,10 +81,10 @@ async def list_overrides(
 @router.delete("/overrides/{override_id}", operation_id="end_override", status_code=204, dependencies=[ADMIN])
 async def end_override(
     caller: CallerOf,
-    services: ServicesOf,
+    overrides: OverridesOf,
     override_id: str,
     reason: Annotated[str, Query(max_length=1_000)] = "",
 ) -> Response:
     """End an override before its time."""
-    await services.overrides.end(caller.principal, override_id, reason)
+    await overrides.end(caller.principal, override_id, reason)
     return Response(status_code=204)

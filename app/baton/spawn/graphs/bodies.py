@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from baton.engine.agents.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
-from baton.spawn.api import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel, Text
+from baton.kernel.http.body_fields import Text
+from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel
 from baton.spawn.graphs.service import NewGraph
 from baton.spawn.graphs.store import StoredGraph
 

@@ -9,9 +9,9 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
+from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
-from baton.kernel.base.sql import Database, storable
-from baton.operate.retention_store import LARGEST_BATCH
+from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.people.row_scope import Whose
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
@@ -92,6 +92,11 @@ async def get(connection: AsyncConnection, organisation: str, graph_id: str, who
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
     row = (await connection.execute(whose.limit(query, _graphs))).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
+
+
+async def owns(connection: AsyncConnection, principal: Principal, graph_id: str) -> bool:
+    """Return whether a graph is a principal's own."""
+    return await get(connection, principal.organisation, graph_id, Whose(user=principal.user)) is not None
 
 
 async def lock(connection: AsyncConnection, organisation: str, graph_id: str) -> StoredGraph | None:

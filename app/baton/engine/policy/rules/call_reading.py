@@ -4,7 +4,7 @@ It puts nothing into words for a session: `evaluate` does.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -101,3 +101,8 @@ class Reading:
                 yield open_part, None
             elif open_part.matches(context):
                 yield open_part, context.found
+
+
+def live_rules(context: Context) -> Live:
+    """Return the rules that match a context's call, or may."""
+    return cast("Reading", context.reading).live(context)

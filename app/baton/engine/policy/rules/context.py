@@ -3,18 +3,15 @@
 import re
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from baton.engine.agents.rosters import AgentCall, AgentMatch, agent_call
+from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import PATCHED
-from baton.engine.call.places import Place, Reach, normal, resolve, within
-from baton.engine.call.verdict import Facts
+from baton.engine.call.places import Locator, Place, Reach, normal, resolve, within
+from baton.engine.call.verdict import Facts, Level
+from baton.engine.policy.rules.model import Config
 from baton.engine.shell.model import Program, Shell, Write
-
-if TYPE_CHECKING:
-    from baton.engine.policy.rules.call_reading import Reading
-    from baton.engine.policy.rules.policy_set import PolicySet
 
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
@@ -24,6 +21,37 @@ _MAX_NAMES_IN_NAMES = 3
 _LONG_VALUE = 1_000
 _TOO_LONG = 65_536
 _UNREAD = object()
+
+
+class Reading(Protocol):
+    """What a call names. `call_reading.Reading` is the one there is; it knows rules too, which stand above this file."""
+
+    @property
+    def shell(self) -> Shell | None:
+        """The shell line, read; None where the call has none."""
+        ...
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that the input names, as it names them."""
+        ...
+
+
+class Policies(Protocol):
+    """What a context asks of the `PolicySet`, which stands above this file."""
+
+    agent_tools: frozenset[str]
+    config: Config
+    locator: Locator
+    rosters: Rosters
+
+    def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
+        """Read what a call names."""
+        ...
+
+    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Any, ...]:
+        """Return the rules, as `rule.Candidate`, that may speak about a tool at a level."""
+        ...
 
 
 class Context:
@@ -48,7 +76,7 @@ class Context:
         "spent",
     )
 
-    def __init__(self, policies: "PolicySet", facts: Facts) -> None:
+    def __init__(self, policies: Policies, facts: Facts) -> None:
         self.policies = policies
         self.facts = facts
         self.call = facts.call
@@ -63,7 +91,7 @@ class Context:
         self._writes: tuple[Write, ...] | None = None
 
     @property
-    def reading(self) -> "Reading":
+    def reading(self) -> Reading:
         """What the call names, with what is remembered of it."""
         if self._reading is None:
             self._reading = self.policies.reading(self.call, self.agent)

@@ -1,8 +1,8 @@
-"""Reads policy folders from disk. It does not judge what they hold: `app.engine.policy` does."""
+"""Reads policy folders from disk. It does not judge what they hold: `baton.engine.policy` does."""
 
 from pathlib import Path
 
-from baton import packaged
+from baton.shared import packaged
 
 
 def shipped() -> Path:

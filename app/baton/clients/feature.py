@@ -1,0 +1,20 @@
+"""Builds what knows when each agent client was last heard of."""
+
+import msgspec
+
+from baton.clients.last_heard import ClientsSeen
+from baton.kernel.kernel import Kernel
+from baton.people.users import Users
+
+
+class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """The clients that call this server."""
+
+    seen: ClientsSeen
+
+
+def build(kernel: Kernel, users: Users) -> ClientsFeature:
+    """Build it; what it hears is stored in the background."""
+    seen = ClientsSeen(kernel.database, users, kernel.organisation)
+    kernel.run(seen.run)
+    return ClientsFeature(seen=seen)

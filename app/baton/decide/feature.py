@@ -1,0 +1,84 @@
+"""Builds what agents wait for: decisions on their calls, their hooks, their sessions' events."""
+
+import msgspec
+
+from baton.clients.last_heard import ClientsSeen
+from baton.decide import api, hooks_api
+from baton.decide.dry_run_api import EvaluateEndpoint
+from baton.decide.hooks import Hooks
+from baton.decide.service import PreToolUse
+from baton.decide.session_events_api import SessionEventsEndpoint
+from baton.kernel.http.hot_routes import HotRoute
+from baton.kernel.kernel import Kernel
+from baton.modes.service import Modes
+from baton.people.callers import CallerReader
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.records.feature import RecordsFeature
+from baton.route.pipeline.pipeline import Routing
+from baton.sessions.feature import SessionsFeature
+
+
+class DecideFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call in, a decision out."""
+
+    pre_tool_use: PreToolUse
+    hooks: Hooks
+
+
+def build(
+    kernel: Kernel,
+    *,
+    users: Users,
+    policies: Policies,
+    records: RecordsFeature,
+    modes: Modes,
+    sessions: SessionsFeature,
+    routing: Routing,
+) -> DecideFeature:
+    """Build the services."""
+    pre_tool_use = PreToolUse(
+        rate=sessions.rate,
+        policies=policies,
+        modes=modes,
+        sessions=sessions.sessions,
+        history=sessions.history,
+        recorder=records.recorder,
+        counters=records.counters,
+        overrides=sessions.overrides,
+        users=users,
+    )
+    hooks = Hooks(
+        pre_tool_use=pre_tool_use,
+        sessions=sessions.sessions,
+        routing=routing,
+        route_prompts=kernel.settings.route_prompts,
+    )
+    return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks)
+
+
+def hot_routes(
+    feature: DecideFeature,
+    *,
+    callers: CallerReader,
+    policies: Policies,
+    records: RecordsFeature,
+    sessions: SessionsFeature,
+    seen: ClientsSeen,
+) -> list[HotRoute]:
+    """Return the endpoints that are dispatched ahead of FastAPI's router."""
+    hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen)
+    calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
+    evaluate = EvaluateEndpoint(feature.pre_tool_use, policies)
+    events = SessionEventsEndpoint(sessions.sessions)
+    agents = callers.read_for_call
+    return [
+        HotRoute(
+            path=hooks_api.PATH, max_body=hooks_api.MAX_BODY, admit=agents, answer=hooks.answer, failed=hooks.failed
+        ),
+        HotRoute(path="/pre-tool-use", max_body=api.MAX_BODY, admit=agents, answer=calls.answer),
+        HotRoute(path="/policies/evaluate", max_body=api.MAX_BODY, admit=callers.read, answer=evaluate.answer),
+        HotRoute(path="/session-start", max_body=api.MAX_BODY, admit=agents, answer=events.start),
+        HotRoute(path="/session-end", max_body=api.MAX_BODY, admit=agents, answer=events.end),
+        HotRoute(path="/post-tool-use", max_body=api.MAX_BODY, admit=agents, answer=events.tool_used),
+    ]

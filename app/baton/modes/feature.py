@@ -1,0 +1,24 @@
+"""Builds the orchestrator mode."""
+
+import msgspec
+
+from baton.kernel.kernel import Kernel
+from baton.modes.listing import ModeList
+from baton.modes.service import Modes
+from baton.people.users import Users
+
+
+class ModesFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode in force, and its settings as people see them."""
+
+    modes: Modes
+    listing: ModeList
+
+
+async def build(kernel: Kernel, users: Users) -> ModesFeature:
+    """Build the services and read every setting. Raise DatabaseUnavailable."""
+    modes = Modes(
+        kernel.database, kernel.changes, organisation=kernel.organisation, auto_level=kernel.settings.auto_level
+    )
+    await modes.load()
+    return ModesFeature(modes=modes, listing=ModeList(modes, users))

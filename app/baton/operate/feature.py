@@ -1,0 +1,52 @@
+"""Builds what operators see and do: health, metrics, retention, a person's data."""
+
+import msgspec
+
+from baton.delegate.runners.counts import JobCounts
+from baton.kernel.http.lifecycle import Lifecycle
+from baton.kernel.kernel import Kernel
+from baton.modes.service import Modes
+from baton.operate.health import Health
+from baton.operate.metrics import Metrics
+from baton.operate.retention import Retention
+from baton.operate.user_data import UserData
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.records.feature import RecordsFeature
+from baton.sessions.history import History
+
+
+class OperateFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """The server as its operators see it."""
+
+    lifecycle: Lifecycle
+    health: Health
+    metrics: Metrics
+    retention: Retention
+    user_data: UserData
+
+
+def build(
+    kernel: Kernel,
+    lifecycle: Lifecycle,
+    *,
+    users: Users,
+    policies: Policies,
+    records: RecordsFeature,
+    modes: Modes,
+    history: History,
+    jobs: JobCounts,
+) -> OperateFeature:
+    """Build the services."""
+    health = Health(kernel.redis, kernel.database, lifecycle)
+    metrics = Metrics(counters=records.counters, recorder=records.recorder, policies=policies, health=health, jobs=jobs)
+    retention = Retention(kernel.database, kernel.organisation)
+    kernel.run(metrics.run)
+    kernel.run(retention.run)
+    return OperateFeature(
+        lifecycle=lifecycle,
+        health=health,
+        metrics=metrics,
+        retention=retention,
+        user_data=UserData(kernel.database, kernel.changes, users, modes, history),
+    )

@@ -1,0 +1,26 @@
+"""Builds users and tokens, and keeps them as they are in SQL."""
+
+import msgspec
+
+from baton.kernel.kernel import Kernel
+from baton.people.callers import CallerReader
+from baton.people.tokens import Tokens
+from baton.people.users import Users
+
+
+class PeopleFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """Who belongs to the organisation, and how they prove it."""
+
+    users: Users
+    tokens: Tokens
+    callers: CallerReader
+
+
+async def build(kernel: Kernel) -> PeopleFeature:
+    """Build the services and read the directory and the tokens. Raise DatabaseUnavailable."""
+    users = Users(kernel.database, kernel.changes, organisation=kernel.organisation, team=kernel.settings.team)
+    tokens = Tokens(kernel.database, kernel.changes, users, organisation=kernel.organisation)
+    await users.load()
+    await tokens.load()
+    kernel.run(tokens.run)
+    return PeopleFeature(users=users, tokens=tokens, callers=CallerReader(kernel.settings, tokens))

@@ -1,0 +1,25 @@
+"""Builds the policy sets in force and their layers, and keeps them as they are on disk and in SQL."""
+
+import msgspec
+
+from baton.kernel.kernel import Kernel
+from baton.people.users import Users
+from baton.policies.in_force import KIND, Policies
+from baton.policies.layers import PolicyLayers
+from baton.shared import policy_folders
+
+
+class PoliciesFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that hold, and the layers that they come from."""
+
+    policies: Policies
+    layers: PolicyLayers
+
+
+async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
+    """Read and compile all policies. Raise PolicyProblems and DatabaseUnavailable."""
+    policies = Policies(policy_folders.shipped(), kernel.settings.policies, kernel.database, kernel.organisation)
+    await policies.load_layers()
+    kernel.changes.on(KIND, policies.load_layers)
+    kernel.run(policies.watch)
+    return PoliciesFeature(policies=policies, layers=PolicyLayers(kernel.database, policies, kernel.changes, users))

@@ -1,0 +1,103 @@
+"""Builds routing: the stages in their order, and everything that they ask."""
+
+import asyncio
+
+import msgspec
+
+from baton.clients.last_heard import ClientsSeen
+from baton.engine.call.principal import Principal
+from baton.kernel.http.hot_routes import HotRoute
+from baton.kernel.kernel import Kernel
+from baton.people.callers import CallerReader
+from baton.policies.in_force import Policies
+from baton.policies.layers import PolicyLayers
+from baton.records.pipeline.counters import Counters
+from baton.route.feedback.agreement_store import of_tier
+from baton.route.feedback.service import RouteFeedback
+from baton.route.feedback.traces import RouteTraces
+from baton.route.llm.breakers import Breakers
+from baton.route.pipeline.api import MAX_BODY, RouteEndpoint
+from baton.route.pipeline.assemble import Assemble
+from baton.route.pipeline.detect import Detect
+from baton.route.pipeline.models import Models
+from baton.route.pipeline.pipeline import Routing
+from baton.route.pipeline.select import Select
+from baton.route.rosters.in_force import RoutingRosters
+from baton.route.rosters.indexes import Indexes
+from baton.route.rosters.push import RosterPushes
+from baton.route.rosters.rows import RosterRows
+from baton.sessions.service import Sessions
+
+WARM_AFTER_S = 1.0
+"""When the word table and the first index are read, in seconds: no prompt should wait for it, nor should the start."""
+
+
+class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """Which agent a prompt is for."""
+
+    breakers: Breakers
+    models: Models
+    feedback: RouteFeedback
+    indexes: Indexes
+    pipeline: Routing
+    pushes: RosterPushes
+    rosters: RoutingRosters
+    rows: RosterRows
+
+
+async def build(
+    kernel: Kernel, *, policies: Policies, layers: PolicyLayers, sessions: Sessions, counters: Counters
+) -> RouteFeature:
+    """Build the services, and read breakers, rosters and weights that are in force. Raise DatabaseUnavailable."""
+    settings, organisation = kernel.settings, kernel.organisation
+    breakers = Breakers(
+        kernel.database, kernel.redis, kernel.changes, counters, organisation=organisation, agreement=of_tier
+    )
+    models = Models(settings, breakers)
+    kernel.on_stop(models.close)
+    await breakers.load()
+    kernel.run(breakers.run)
+    kernel.run(models.run)
+    traces = RouteTraces(kernel.redis)
+    threshold = settings.confidence_threshold
+    feedback = RouteFeedback(kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold)
+    await feedback.load()
+    indexes = Indexes()
+    rosters = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
+    await rosters.load()
+    own = Principal(organisation=organisation, team=settings.team)
+    asyncio.get_running_loop().call_later(WARM_AFTER_S, rosters.warm, own)
+    select = Select(
+        rosters, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
+    )
+    pipeline = Routing(
+        ((Detect(),), (select,), (models.delegation,), (Assemble(),)),
+        sessions=sessions,
+        traces=traces,
+        counters=counters,
+        warm=rosters.warm,
+    )
+    pushes = RosterPushes(kernel.database, kernel.changes, rosters)
+    return RouteFeature(
+        breakers=breakers,
+        models=models,
+        feedback=feedback,
+        indexes=indexes,
+        pipeline=pipeline,
+        pushes=pushes,
+        rosters=rosters,
+        rows=RosterRows(policies, layers, pushes),
+    )
+
+
+def hot_routes(
+    feature: RouteFeature, *, callers: CallerReader, sessions: Sessions, seen: ClientsSeen
+) -> list[HotRoute]:
+    """Return the endpoints that are dispatched ahead of FastAPI's router."""
+    endpoint = RouteEndpoint(
+        feature.pipeline, feature.rosters, feature.indexes, feature.feedback, sessions=sessions, seen=seen
+    )
+    return [
+        HotRoute(path="/route", max_body=MAX_BODY, admit=callers.read_for_call, answer=endpoint.answer),
+        HotRoute(path="/route/explain", max_body=MAX_BODY, admit=callers.read, answer=endpoint.explain),
+    ]

@@ -1,0 +1,50 @@
+"""Builds agents' sessions: their life, their history, rules lifted for them."""
+
+import msgspec
+
+from baton.delegate.runners.exemption import DelegatedSessions
+from baton.kernel.base.call_rate import CallRate
+from baton.kernel.kernel import Kernel
+from baton.modes.service import Modes
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.records.pipeline.recorder import Recorder
+from baton.sessions.history import History
+from baton.sessions.inspection import SessionAdmin
+from baton.sessions.overrides.service import Overrides
+from baton.sessions.service import Sessions
+
+
+class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server knows of agents' sessions."""
+
+    sessions: Sessions
+    history: History
+    rate: CallRate
+    overrides: Overrides
+    inspection: SessionAdmin
+
+
+async def build(
+    kernel: Kernel, *, users: Users, policies: Policies, modes: Modes, recorder: Recorder
+) -> SessionsFeature:
+    """Build the services and read the overrides. Raise DatabaseUnavailable."""
+    rate = CallRate(kernel.settings.rate_per_minute, kernel.settings.rate_burst)
+    history = History(kernel.redis, ttl_s=kernel.settings.history_ttl_s, rate=rate)
+    sessions = Sessions(
+        modes=modes,
+        history=history,
+        recorder=recorder,
+        policies=policies,
+        users=users,
+        delegated=DelegatedSessions(kernel.database, modes),
+    )
+    overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
+    await overrides.load()
+    return SessionsFeature(
+        sessions=sessions,
+        history=history,
+        rate=rate,
+        overrides=overrides,
+        inspection=SessionAdmin(kernel.database, history, modes, overrides),
+    )

@@ -1,0 +1,93 @@
+"""The names of every environment variable that Baton reads, on the server and on developers' machines."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+CLIENT_VARIABLES = frozenset(
+    {
+        "BATON_CA_FILE",
+        "BATON_DEBUG",
+        "BATON_DISABLED",
+        "BATON_JOB",
+        "BATON_PROJECT",
+        "BATON_ROOT",
+        "BATON_SESSION",
+        "BATON_TOKEN",
+        "BATON_URL",
+        "BATON_USER",
+        "BATON_WORK_ITEMS",
+        "BATON_WORK_ITEMS_COMMAND",
+    },
+)
+"""Variables of the hooks and the command line, which the server does not read."""
+SERVER_VARIABLES: frozenset[str] = frozenset(
+    {
+        "BATON_ADMIN_PER_MINUTE",
+        "BATON_ALLOWED_HOSTS",
+        "BATON_AUTH",
+        "BATON_AUTO_LEVEL",
+        "BATON_BREAKER_LEAST",
+        "BATON_BREAKER_OPEN_S",
+        "BATON_BREAKER_SLOW_MS",
+        "BATON_BREAKER_WILSON",
+        "BATON_BREAKER_WINDOW",
+        "BATON_CONFIDENCE_THRESHOLD",
+        "BATON_DATABASE_URL",
+        "BATON_DEFAULT_USER",
+        "BATON_DRAIN_S",
+        "BATON_ENABLE_LOCAL_DELEGATION",
+        "BATON_ENABLE_LOCAL_INFERENCE_PIPELINE",
+        "BATON_EXPENSIVE_PER_MINUTE",
+        "BATON_HISTORY_TTL_S",
+        "BATON_HOME",
+        "BATON_HOST",
+        "BATON_LLM_ROUTING_TIMEOUT_S",
+        "BATON_LOCAL_DELEGATION_AS",
+        "BATON_LOCAL_DELEGATION_CONFIDENCE",
+        "BATON_LOCAL_DELEGATION_ENDPOINTS",
+        "BATON_LOCAL_DELEGATION_PRICES",
+        "BATON_LOCAL_DELEGATION_TIMEOUT_S",
+        "BATON_LOCAL_DELEGATION_TOKENS",
+        "BATON_LOG_FORMAT",
+        "BATON_LOG_LEVEL",
+        "BATON_MODEL_KEY",
+        "BATON_MODEL_NAME",
+        "BATON_MODEL_URL",
+        "BATON_ON_FAILURE",
+        "BATON_ORGANISATION",
+        "BATON_PERMISSION_S",
+        "BATON_POLICIES",
+        "BATON_POLL_S",
+        "BATON_PORT",
+        "BATON_PRICES",
+        "BATON_RATE_BURST",
+        "BATON_RATE_PER_MINUTE",
+        "BATON_RECORDS_QUEUE",
+        "BATON_REDIS_TIMEOUT_MS",
+        "BATON_REDIS_URL",
+        "BATON_ROUTE_PROMPTS",
+        "BATON_ROUTING_NODE_KEY",
+        "BATON_ROUTING_NODE_URL",
+        "BATON_TEAM",
+        "BATON_USE_LLM_ROUTING",
+        "BATON_USE_ONEX_ROUTING_NODES",
+        "BATON_WORKERS",
+    }
+)
+"""Variables of the server: `BATON_` and the name of a field of `Settings`. A test compares them.
+
+They stand here, because the command line warns of misspelt ones and is installed without the server's dependencies.
+"""
+
+
+def unknown_variables(
+    environ: Mapping[str, str], known: Iterable[str] = SERVER_VARIABLES | CLIENT_VARIABLES
+) -> list[str]:
+    """Describe each `BATON_` variable that nothing reads, with the spelling that was likely meant."""
+    names = frozenset(known)
+    problems = []
+    for name in sorted(environ):
+        if name.startswith("BATON_") and name not in names:
+            near = get_close_matches(name, names, n=1, cutoff=0.75)
+            problems.append(f"unknown variable `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+    return problems

@@ -1,0 +1,173 @@
+"""The HTTP models of starts: what may be asked of one, and how it is shown."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
+
+from baton.engine.agents.judge import Spawn
+from baton.kernel.base.caller import Caller
+from baton.kernel.http.body_fields import BLANK_FOR_NULL, MaybeText, Text
+from baton.spawn.jobs import Asked
+from baton.spawn.service import Spawned
+
+LongText = Annotated[str, Field(max_length=10_000)]
+Prompt = Annotated[str, Field(max_length=131_072)]
+Name = Annotated[str, Field(max_length=200)]
+Model = Annotated[str, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
+"""A model's name; it becomes an argument of a command, so it is none of its options."""
+MaybeLongText = Annotated[LongText | None, BLANK_FOR_NULL]
+MaybeName = Annotated[Name | None, BLANK_FOR_NULL]
+MaybeModel = Annotated[Model | None, BLANK_FOR_NULL]
+GraphId = Annotated[MaybeName, Field(validation_alias=AliasChoices("graph_id", "task_graph_id"))]
+MaybeTools = Annotated[Annotated[list[Name], Field(max_length=200)] | None, AfterValidator(lambda tools: tools or [])]
+MaybeTokens = Annotated[Annotated[int, Field(ge=0, le=200_000)] | None, AfterValidator(lambda tokens: tokens or 0)]
+
+
+PURPOSE: dict[str, Any] = {
+    "spawning_agent": "stravinsky",
+    "delegation_reason": "a search that a cheap model does as well",
+    "expected_outcome": "a list of files",
+    "required_tools": ["Read", "Grep"],
+}
+
+
+class SpawnFields(BaseModel):
+    """What may be said of every start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent_type: Name = ""
+    prompt: Prompt = ""
+    description: MaybeText = ""
+    spawning_agent: MaybeName = Field("", description="Who starts it; without it neither metadata nor rank is judged.")
+    delegation_reason: MaybeLongText = Field("", description="An orchestrator must give it, and the next two.")
+    expected_outcome: MaybeLongText = ""
+    required_tools: MaybeTools = []
+    model: MaybeModel = Field("", description="Stands in for the model that the roster gives the client.")
+    thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
+    session_id: Text = ""
+    project: Text = Field("", description="Whose policies hold; the header `Baton-Project` when absent.")
+    workspace: Text = Field("", description="The alias of a workspace that your runners know.")
+    execute: Literal["plan", "run"] | None = Field(
+        None, description="`plan`, the default, runs nothing; a task of a graph does what its graph says."
+    )
+    roster: Name = Field("", description="One roster by its id; the team's list when absent.")
+
+
+class SpawnBody(SpawnFields):
+    """An agent to start."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"agent_type": "explore", "prompt": "Find every caller of `parse`", "roster": "stravinsky"} | PURPOSE
+            ]
+        },
+    )
+
+    agent_type: Name = Field(min_length=1)
+    prompt: Prompt = Field(pattern=r"\S")
+    graph_id: GraphId = ""
+    task: MaybeName = Field("", description="With `graph_id`: which task of the graph this is.")
+
+
+class WrapperModel(BaseModel):
+    """What a thin wrapper calls at once, with the call's fixed arguments."""
+
+    target: str
+    call: str | None = None
+    max_turns: int | None = None
+    reasoning_effort: str | None = None
+
+
+class AcpModel(BaseModel):
+    """Session parameters for an agent that is driven over ACP."""
+
+    provider: str
+    model: str | None = None
+    mode: str
+
+
+class JobStateModel(BaseModel):
+    """The job that runs the agent."""
+
+    id: str
+    state: str
+
+
+class SpawnModel(BaseModel):
+    """How the agent is started: `argv` with `stdin` on its standard input and `env` beside its own, or over ACP."""
+
+    agent_type: str
+    roster: str
+    task_id: str
+    display_model: str
+    cli_model: str | None = Field(None, description="Absent where the client's own default holds.")
+    tier: str | None = Field(None, description="CHEAP, MEDIUM or EXPENSIVE.")
+    colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
+    thinking_budget: int | None = None
+    tools: list[str] | None = Field(None, description="What the agent may use; absent for everything.")
+    delegation: WrapperModel | None = None
+    instruction: str | None = Field(None, description="What its system prompt says of delegating.")
+    system_prompt: str
+    argv: list[str]
+    stdin: str
+    env: dict[str, str]
+    acp: AcpModel
+    notes: list[str] = Field(description="What could not be judged, and why.")
+    graph_id: str | None = None
+    task: str | None = None
+    violation: str | None = Field(None, description="The rule of the waves that this broke, and that was let pass.")
+    job: JobStateModel | None = None
+
+    @classmethod
+    def of(cls, spawned: Spawned, graph_id: str = "") -> "SpawnModel":
+        """Show a start as the API does."""
+        plan = spawned.plan
+        delegation = plan.delegation
+        return cls(
+            agent_type=plan.agent,
+            roster=plan.roster,
+            task_id=plan.task_id,
+            display_model=plan.display_model,
+            cli_model=plan.cli_model or None,
+            tier=plan.tier or None,
+            colour=plan.colour or None,
+            thinking_budget=plan.thinking_budget or None,
+            tools=list(plan.tools) or None,
+            delegation=WrapperModel(
+                target=delegation.target,
+                call=delegation.call or None,
+                max_turns=delegation.max_turns or None,
+                reasoning_effort=delegation.reasoning_effort or None,
+            )
+            if delegation
+            else None,
+            instruction=plan.instruction or None,
+            system_prompt=plan.system_prompt,
+            argv=list(plan.argv),
+            stdin=plan.stdin,
+            env=plan.env,
+            acp=AcpModel(provider=plan.acp.provider, model=plan.acp.model or None, mode=plan.acp.mode),
+            notes=list(plan.notes),
+            graph_id=graph_id or None,
+            task=spawned.task or None,
+            violation=spawned.violation or None,
+            job=JobStateModel(id=spawned.job_id, state=spawned.job_state) if spawned.job_id else None,
+        )
+
+
+def asked(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> Asked:
+    """Read the fields of a start; what a graph settles itself stays open in one of its tasks."""
+    own = {name: fields[name] for name in Spawn.__struct_fields__ if name in fields}
+    own["required_tools"] = tuple(own.get("required_tools", ()))
+    return Asked(
+        spawn=Spawn(**{"agent_type": "", **own}),
+        execute=fields.get("execute"),
+        session_id=fields.get("session_id", ""),
+        project=fields.get("project", "") or ("" if in_graph else caller.project),
+        workspace=fields.get("workspace", ""),
+        roster=fields.get("roster", ""),
+    )

@@ -1,0 +1,31 @@
+"""Builds spawning: who may start whom, and task graphs."""
+
+import msgspec
+
+from baton.delegate.jobs.service import Jobs
+from baton.kernel.kernel import Kernel
+from baton.people.users import Users
+from baton.policies.in_force import Policies
+from baton.spawn.graphs.service import Graphs
+from baton.spawn.graphs.starts import GraphSpawns
+from baton.spawn.jobs import SpawnJobs
+from baton.spawn.service import Spawns
+
+
+class SpawnFeature(msgspec.Struct, frozen=True, kw_only=True):
+    """Sub-agents and the graphs that plan them."""
+
+    spawns: Spawns
+    graphs: Graphs
+    graph_spawns: GraphSpawns
+
+
+def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs) -> SpawnFeature:
+    """Build the services; a job that ends tells its graph."""
+    runs = SpawnJobs(jobs)
+    spawns = Spawns(policies, runs)
+    graphs = Graphs(kernel.database, spawns, users)
+    jobs.on_end(graphs.job_ended)
+    graph_spawns = GraphSpawns(kernel.database, graphs, spawns, runs, organisation=kernel.organisation)
+    kernel.run(graph_spawns.run)
+    return SpawnFeature(spawns=spawns, graphs=graphs, graph_spawns=graph_spawns)
