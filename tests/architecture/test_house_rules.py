@@ -80,7 +80,8 @@ def test_only_the_settings_read_the_environment():
     readers = {
         str(path.relative_to(ROOT))
         for path in SOURCES
-        if re.search(r"\bos\.(environ|getenv)\b", path.read_text()) and not {"cli", "local", "runner", "mcp", "serve"} & set(path.parts)
+        if re.search(r"\bos\.(environ|getenv)\b", path.read_text())
+        and not {"cli", "local", "runner", "mcp", "serve"} & set(path.parts)
     }
     assert readers <= {"app/baton/kernel/base/settings.py"}, "an operator must find every setting in one place"
 

@@ -21,10 +21,10 @@ def serve() -> None:
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)
     listener = _listen(settings)
-    from baton.kernel.base import logs  # noqa: PLC0415 - the other commands need no server, and it takes a second to import
-    from baton.kernel.http.server import run  # noqa: PLC0415
-    from baton.main import create_app  # noqa: PLC0415
-    from baton.serve.workers import supervise  # noqa: PLC0415
+    from baton.kernel.base import logs
+    from baton.kernel.http.server import run
+    from baton.main import create_app
+    from baton.serve.workers import supervise
 
     logs.configure(settings.log_level, settings.log_format)
     port = listener.getsockname()[1]

@@ -37,7 +37,7 @@ def check() -> None:
 @app.command()
 def upgrade() -> None:
     """Bring the schema to this Baton's; data is kept."""
-    from baton.operate import migrate  # noqa: PLC0415
+    from baton.operate import migrate
 
     missing = _missing()
     _do(migrate.upgrade(server_settings()))
@@ -50,7 +50,7 @@ def downgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it: what only later revisions hold is lost.")] = False,
 ) -> None:
     """Take the schema back to an older Baton's; stop every server first, and make a backup."""
-    from baton.operate import migrate  # noqa: PLC0415
+    from baton.operate import migrate
 
     if not yes:
         print("baton: what only later revisions hold would be lost; back up, then say `--yes`", file=sys.stderr)
@@ -65,8 +65,8 @@ def admin_token(
     expires: Annotated[str, typer.Option(help="From when it is refused: 90d, 12h, 30min.")] = "1d",
 ) -> None:
     """Make an admin's token where the last one is lost, and show it this once; servers know it within a second."""
-    from baton.kernel.base.sql import Database  # noqa: PLC0415
-    from baton.people import first_token  # noqa: PLC0415
+    from baton.kernel.base.sql import Database
+    from baton.people import first_token
 
     settings = server_settings()
     try:
@@ -93,13 +93,13 @@ def admin_token(
 
 
 def _missing() -> list[str]:
-    from baton.operate import migrate  # noqa: PLC0415
+    from baton.operate import migrate
 
     return _do(migrate.missing(server_settings()))
 
 
 def _do(work: Coroutine[None, None, Found]) -> Found:
-    from baton.kernel.base.sql import DatabaseUnavailable  # noqa: PLC0415
+    from baton.kernel.base.sql import DatabaseUnavailable
 
     try:
         return asyncio.run(work)
@@ -109,6 +109,6 @@ def _do(work: Coroutine[None, None, Found]) -> Found:
 
 
 def _named() -> str:
-    from baton.kernel.base.sql import database_url  # noqa: PLC0415
+    from baton.kernel.base.sql import database_url
 
     return database_url(server_settings()).render_as_string(hide_password=True)
