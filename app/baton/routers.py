@@ -6,8 +6,7 @@ from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
-from baton.modes import api as mode
-from baton.modes import list_api
+from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.people import teams_api, tokens_api, users_api
 from baton.policies import api as policies
@@ -29,7 +28,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
     for module in (
         health_api,
         metrics_api,
-        mode,
+        modes,
         decisions_api,
         policies,
         layers_api,
@@ -41,7 +40,6 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         users_api,
         user_data_api,
         teams_api,
-        list_api,
         audit_api,
         wrong_blocks_api,
         overrides,

@@ -5,9 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from baton.engine.call.modes import ModeSetting, Scope
-from baton.kernel.http.bodies_to_split import ModeBody, ModeModel, ModeSettingModel
 from baton.kernel.http.etags import IfMatch, etag, version_in
 from baton.kernel.http.features import of
+from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.modes.bodies import ListedModeModel, ModeBody, ModeModel, ModePage, ModeSettingModel
+from baton.modes.listing import ModeFilter, ModeList
 from baton.modes.request import refuse_lock, target
 from baton.modes.service import Modes, version_of
 from baton.people.dependencies import CallerOf
@@ -15,9 +17,9 @@ from baton.people.rate_limits import ADMIN
 from baton.people.users import Users
 
 router = APIRouter(tags=["mode"])
+ModeListOf = Annotated[ModeList, Depends(of(ModeList))]
 ModesOf = Annotated[Modes, Depends(of(Modes))]
 UsersOf = Annotated[Users, Depends(of(Users))]
-Text = Annotated[str, Query(max_length=1_024)]
 
 
 @router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
@@ -71,3 +73,25 @@ async def delete_mode(
     where = target(caller, users, scope, id, user, project)
     await modes.delete(caller, where, version_in(if_match), reason)
     return Response(status_code=204)
+
+
+@router.get("/modes", operation_id="list_modes", response_model_exclude_none=True)
+async def list_modes(
+    caller: CallerOf,
+    mode_list: ModeListOf,
+    scope: Scope | None = None,
+    id: Text = "",  # noqa: A002 - the field's name in the API
+    user: Text = "",
+    project: Text = "",
+    enabled: bool | None = None,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> ModePage:
+    """List the settings at every scope; all filters given must hold."""
+    wanted = ModeFilter(scope=scope or "", id=id, user=user, project=project, enabled=enabled)
+    found = mode_list.find(caller.principal, wanted, after=after(cursor, 3), limit=limit + 1)
+    items, next_cursor = page(found, limit, lambda setting: setting.key)
+    return ModePage(
+        items=[ListedModeModel(**ModeSettingModel.of(one).model_dump(), etag=etag(version_of(one))) for one in items],
+        next_cursor=next_cursor,
+    )

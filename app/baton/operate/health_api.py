@@ -11,7 +11,6 @@ from baton.delegate.runners.api import RunnerModel
 from baton.delegate.runners.service import Runners
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.http.bodies_to_split import PolicyProblemModel
 from baton.kernel.http.features import of
 from baton.operate.health import Health
 from baton.operate.metrics import Metrics
@@ -20,6 +19,7 @@ from baton.people.dependencies import CallerOf
 from baton.people.permissions import reach
 from baton.people.tokens import Tokens
 from baton.people.tokens_store import Token
+from baton.policies.bodies import PolicyProblemModel
 from baton.policies.in_force import Policies
 from baton.records.pipeline.recorder import Recorder
 from baton.records.review.decisions import Decisions

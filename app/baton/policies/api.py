@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from baton.kernel.http.bodies_to_split import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 from baton.kernel.http.features import of
 from baton.people.dependencies import AUTHENTICATED, CallerOf
+from baton.policies.bodies import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 from baton.policies.in_force import Policies
 
 router = APIRouter(tags=["policies"], dependencies=[AUTHENTICATED])

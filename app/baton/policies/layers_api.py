@@ -10,11 +10,11 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.bodies_to_split import PolicyProblemModel
 from baton.kernel.http.etags import IfMatch, etag, version_in
 from baton.kernel.http.features import of
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
+from baton.policies.bodies import PolicyProblemModel
 from baton.policies.layer_request import LayerChangeOf, Tier, WhereOf
 from baton.policies.layers import PolicyLayers, Where, place
 from baton.policies.layers_store import LayerVersion, StoredLayer

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AwareDatetime, BaseModel
 
-from baton.kernel.http.bodies_to_split import ModeModel
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.modes.bodies import ModeModel
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_share_store import After, Group

@@ -145,9 +145,9 @@ class Jobs:
             return _same(known, digest, key)
         await self._check_dependencies(work, principal, new)
         await self._check_workspace(work, principal, new)
-        if new.graph_id and not new.task:  # a task's job is made by whoever holds the graph
-            if not await self._owns_graph(work.connection, principal, new.graph_id):
-                raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is no task graph of yours")
+        named = "" if new.task else new.graph_id  # a task's job is made by whoever holds the graph
+        if named and not await self._owns_graph(work.connection, principal, named):
+            raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is no task graph of yours")
         job_id = f"job_{uuid4().hex}"
         job = Job(
             **msgspec.structs.asdict(msgspec.structs.replace(new, session_id=new.session_id or job_id)),

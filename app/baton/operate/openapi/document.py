@@ -26,7 +26,7 @@ from baton.kernel.base.errors import (
     TooLarge,
     Unauthenticated,
 )
-from baton.kernel.http.bodies_to_split import ProblemModel
+from baton.kernel.http.bodies import ProblemModel
 from baton.operate.openapi import problems
 from baton.operate.openapi.examples import example_of
 from baton.operate.openapi.route_docs import BODY as ROUTE_BODY

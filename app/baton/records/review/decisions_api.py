@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime
 
-from baton.kernel.http.bodies_to_split import DecisionModel, DecisionPage
 from baton.kernel.http.features import of
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
+from baton.records.review.bodies import DecisionModel, DecisionPage
 from baton.records.review.decisions import DecisionFilter, Decisions
 
 router = APIRouter(tags=["decisions"])
