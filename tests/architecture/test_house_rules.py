@@ -28,7 +28,7 @@ IMPURE = {
     "uuid_utils", "uvicorn",
 }  # fmt: skip
 LARGE = {
-    # file: why it is one idea in more than 300 lines
+    # file: why it is one idea in more than 400 lines
 }
 
 
@@ -66,7 +66,7 @@ def test_the_purity_check_sees_a_seeded_violation(seeded):
 def test_no_file_grows_into_a_hall_of_everything(path):
     name = str(path.relative_to(ROOT))
     lines = len(path.read_text().splitlines())
-    assert lines <= 300 or name in LARGE, f"{name} has {lines} lines: split it, or give its reason in LARGE"
+    assert lines <= 400 or name in LARGE, f"{name} has {lines} lines: split it, or give its reason in LARGE"
 
 
 @pytest.mark.parametrize(

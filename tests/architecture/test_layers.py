@@ -1,0 +1,71 @@
+"""The contracts of `pyproject.toml` on imports, each proven by a violation; and what they cannot say."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.application.use_cases import _get_built_in_contract_types, read_user_options
+from importlinter.configuration import configure
+from importlinter.domain.contract import registry
+
+ROOT = Path(__file__).parents[2]
+configure()
+OPTIONS = read_user_options(str(ROOT / "pyproject.toml"))
+CONTRACTS = {contract["name"].split(":")[0]: contract for contract in OPTIONS.contracts_options}
+SEEDED = {
+    # contract: imports, each of which breaks it
+    "floors": [
+        ("baton.kernel.base.errors", "baton.people.users"),
+        ("baton.people.users", "baton.modes.service"),
+        ("baton.decide.service", "baton.operate.health"),
+        ("baton.engine.call.places", "baton.kernel.base.clock"),
+        ("baton.records.feature", "baton.main"),
+        ("baton.policies.layers", "baton.clients.codex"),
+    ],
+    "tools speak HTTP": [
+        ("baton.cli.status", "baton.people.users"),
+        ("baton.mcp.server", "baton.kernel.base.errors"),
+        ("baton.runner.runner", "baton.delegate.jobs.service"),
+        ("baton.local.config", "baton.serve.command"),
+    ],
+    "the server knows nothing of the tools": [("baton.serve.command", "baton.cli.main"), ("baton.main", "baton.local.config")],
+    "tools": [("baton.runner.runner", "baton.cli.status"), ("baton.local.config", "baton.mcp.server")],
+    "records": [("baton.records.pipeline.store", "baton.records.review.audit")],
+    "delegate": [("baton.delegate.core.store", "baton.delegate.jobs.service")],
+    "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.push", "baton.route.feedback.service")],
+    "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.etags", "baton.kernel.changes.announce")],
+    "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.words", "baton.engine.call.call")],
+    "no cycle of modules or packages": [
+        ("baton.engine.shell.words", "baton.engine.shell.walk"),
+        ("baton.modes.service", "baton.modes.feature"),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph():
+    for name, kind in _get_built_in_contract_types():
+        registry.register(kind, name)
+    return grimp.build_graph("baton", exclude_type_checking_imports=False, cache_dir=None)
+
+
+def kept(graph, contract):
+    options = {key: value for key, value in contract.items() if key not in {"name", "type"}}
+    kind = registry.get_contract_class(contract["type"])
+    return kind(contract["name"], OPTIONS.session_options, options).check(deepcopy(graph), verbose=False).kept
+
+
+def test_each_contract_has_a_seeded_violation():
+    assert set(SEEDED) == set(CONTRACTS)
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_a_contract_holds_and_breaks(graph, name):
+    contract = CONTRACTS[name]
+    assert kept(graph, contract)
+    for importer, imported in SEEDED[name]:
+        assert {importer, imported} <= graph.modules, "the violation names a module that is not there"
+        broken = deepcopy(graph)
+        broken.add_import(importer=importer, imported=imported)
+        assert not kept(broken, contract), f"{importer} -> {imported} passes"
