@@ -13,12 +13,14 @@ from baton.decide import feature as decide
 from baton.delegate import feature as delegate
 from baton.engine.policy.load import PolicyProblems
 from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
 from baton.kernel.http import problems
 from baton.kernel.http.features import Features
 from baton.kernel.http.hot_routes import HotFastAPI, HotRoute, StartFailed
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
 from baton.kernel.kernel import Kernel
+from baton.kernel.redis.client import Redis
 from baton.modes import feature as modes
 from baton.operate import feature as operate
 from baton.operate.backing import MENDABLE, backing
@@ -52,9 +54,10 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             try:
-                kernel = Kernel(settings, redis_url or await stack.enter_async_context(backing(settings)), stack)
-                await kernel.start()
+                url = redis_url or await stack.enter_async_context(backing(settings))
+                kernel = await _kernel(settings, url, stack)
                 hot = await _build(kernel, app)
+                kernel.begin()
             except _MENDABLE as error:
                 raise StartFailed(f"Baton cannot start: {error}") from error
             app.hot = {one.path: one for one in hot}
@@ -76,11 +79,21 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     app.lifecycle = Lifecycle()
     app.state.features = Features()
     app.state.limits = Limits(settings)
-    problems.install(app)
+    problems.install(app, ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
     app.openapi = lambda: document.document(app)  # type: ignore[method-assign]
     return app
+
+
+async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack) -> Kernel:
+    """Connect to Redis, in the background where it is away; SQL connects with the first query."""
+    redis = Redis(redis_url, timeout_s=settings.redis_timeout_ms / 1000)
+    await redis.start()
+    stack.push_async_callback(redis.close)
+    database = Database(settings)
+    stack.push_async_callback(database.close)
+    return Kernel(settings, redis, database, stack)
 
 
 async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
@@ -122,7 +135,7 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
         history=session.history,
         jobs=delegated.counts,
     )
-    kernel.run(kernel.changes.run)  # last: every kind of change must have said how it is reloaded
+    kernel.run(kernel.changes.run)
     features: Features = app.state.features
     for feature in (who, rules, heard, recorded, mode, session, routed, decided, delegated, spawned, operated):
         features.add(feature)

@@ -51,7 +51,7 @@ def test_a_lost_admin_token_is_replaced_on_the_machine(sqlite_url):
         (("check",), {"BATON_DATABASE_URL": "mysql://x/y"}, 1, "unknown database `mysql`"),
         (("check",), {"BATON_DATABASE_URL": "postgresql://u:s3cretpass@127.0.0.1:1/x"}, 1, "baton: "),
         (("admin-token",), {}, 1, "`baton db check`"),
-        (("admin-token", "--expires", "soon"), {}, 1, "`soon` is not a time"),
+        (("admin-token", "--expires", "soon"), {}, 1, "`soon` is no time span"),
         (("check",), {"PORT": "many"}, 2, "`PORT` is `many`"),
     ],
 )

@@ -2,16 +2,18 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 
 import pytest
 
+from baton.decide.service import PreToolUse
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.policy import load as loading
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.main import _start
+from baton.main import _build, _kernel, create_app
 from baton.policies.in_force import PREPARE_S, Policies
 from baton.shared import layers_store, policy_folders
 
@@ -40,7 +42,12 @@ async def services(tmp_path, valkey_url, sqlite_url, redis):
         await layers_store.activate(connection, "default", "team", "payments", version)
     await database.close()
     async with AsyncExitStack() as stack:
-        yield await _start(settings, valkey_url, stack)
+        app = create_app(settings, redis_url=valkey_url)
+        kernel = await _kernel(settings, valkey_url, stack)
+        await _build(kernel, app)
+        kernel.begin()
+        found = app.state.features
+        yield SimpleNamespace(policies=found.get(Policies), pre_tool_use=found.get(PreToolUse))
 
 
 async def decide(services, session):

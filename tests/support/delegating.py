@@ -1,7 +1,8 @@
 """Delegation without a server: its services on a real database, and a runner that does what a test says."""
 
-from baton.delegate.runners.parts import delegation
+from contextlib import AsyncExitStack
 
+from baton.delegate import feature
 from baton.delegate.core import events_store
 from baton.delegate.core import store as jobs
 from baton.delegate.jobs.service import JobFilter, NewJob
@@ -11,10 +12,11 @@ from baton.delegate.runners.service import Held, Poll
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.settings import Settings
-from baton.kernel.changes.announce import Changes
+from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.spawn.graphs.store import owns
 
 ADA = Principal(user="ada", team="red")
 BEA = Principal(user="bea", team="red")
@@ -104,12 +106,12 @@ class World:
 
     def __init__(self, database, redis, **settings):
         settings = Settings(database_url="sqlite:///unused", **settings)
-        changes = Changes(redis, database, "default")
-        self.users = Users(database, changes, organisation="default", team="default")
+        self.kernel = kernel = Kernel(settings, redis, database, AsyncExitStack())
+        self.users = Users(database, kernel.changes, organisation="default", team="default")
         self.rules = Rules()
         self.database = database
-        self.modes = Modes(database, changes, organisation="default", auto_level="strict")
-        self.all = delegation(settings, database, redis, self.users, self.rules, self.modes)
+        self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
+        self.all = feature.build(kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns)
         for name in self.all.__struct_fields__:
             setattr(self, name, getattr(self.all, name))
 

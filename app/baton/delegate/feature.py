@@ -25,6 +25,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     agent_modes: AgentModes
     analytics: JobAnalytics
+    bell: Bell
     control: JobControl
     counts: JobCounts
     jobs: Jobs
@@ -32,6 +33,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
     reports: JobReports
     runners: Runners
     streams: JobStreams
+    sweeper: JobSweeper
 
 
 def build(kernel: Kernel, *, users: Users, rules: Decider, modes: Exempting, owns_graph: OwnsGraph) -> DelegateFeature:
@@ -45,10 +47,12 @@ def build(kernel: Kernel, *, users: Users, rules: Decider, modes: Exempting, own
     reports = JobReports(machine, DelegatedSessions(database, modes))
     permissions = JobPermissions(machine, reports, rules, wait_s=settings.permission_s)
     kernel.run(bell.run)
-    kernel.run(JobSweeper(database, machine, permissions, kernel.organisation).run)
+    sweeper = JobSweeper(database, machine, permissions, kernel.organisation)
+    kernel.run(sweeper.run)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
         analytics=JobAnalytics(database, read(settings.prices)),
+        bell=bell,
         control=JobControl(machine),
         counts=JobCounts(database, kernel.organisation),
         jobs=Jobs(database, machine, bell, owns_graph),
@@ -56,4 +60,5 @@ def build(kernel: Kernel, *, users: Users, rules: Decider, modes: Exempting, own
         reports=reports,
         runners=Runners(database, machine, bell, longest_wait_s=settings.poll_s),
         streams=JobStreams(database, bell),
+        sweeper=sweeper,
     )

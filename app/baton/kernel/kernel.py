@@ -10,31 +10,36 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 
+Work = Callable[[asyncio.Event], Coroutine[None, None, None]]
+"""Goes on until the event is set."""
+
 
 class Kernel:
-    """The parts that features share. What is started last is stopped first."""
+    """The parts that features share. What was registered last is stopped first."""
 
-    def __init__(self, settings: Settings, redis_url: str, stack: AsyncExitStack) -> None:
-        self._stack = stack
+    def __init__(self, settings: Settings, redis: Redis, database: Database, stack: AsyncExitStack) -> None:
         self.settings = settings
         self.organisation = settings.organisation
-        self.redis_url = redis_url
-        self.redis = Redis(redis_url, timeout_s=settings.redis_timeout_ms / 1000)
-        self.database = Database(settings)
-        self.changes = Changes(self.redis, self.database, settings.organisation)
-
-    async def start(self) -> None:
-        """Connect to Redis, in the background where it is away; SQL connects with the first query."""
-        await self.redis.start()
-        self.on_stop(self.redis.close)
-        self.on_stop(self.database.close)
+        self.redis = redis
+        self.database = database
+        self.changes = Changes(redis, database, settings.organisation)
+        self._stack = stack
+        self._background: list[Work] = []
 
     def on_stop(self, close: Callable[[], Awaitable[None]]) -> None:
         """Await `close` when the server stops, before everything that was registered earlier."""
         self._stack.push_async_callback(close)
 
-    def run(self, work: Callable[[asyncio.Event], Coroutine[None, None, None]]) -> None:
-        """Run `work` until the server stops, and again when it fails; it gets the event that tells it to end."""
+    def run(self, work: Work) -> None:
+        """Run `work` from `begin` until the server stops, and again whenever it fails."""
+        self._background.append(work)
+
+    def begin(self) -> None:
+        """Start the background work, once every feature is built: it may call any of them."""
+        for work in self._background:
+            self._begin(work)
+
+    def _begin(self, work: Work) -> None:
         stop = asyncio.Event()
         task = asyncio.create_task(keep_up(work, stop))
 

@@ -29,7 +29,7 @@ class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
     """Build the services and start the recorder."""
-    recorder = Recorder(kernel.settings, kernel.redis_url, kernel.database)
+    recorder = Recorder(kernel.settings, kernel.redis.url, kernel.database)
     await recorder.start()
     kernel.on_stop(recorder.stop)
     decisions = Decisions(kernel.database)

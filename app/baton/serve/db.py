@@ -72,7 +72,8 @@ def admin_token(
     try:
         until = datetime.now(UTC) + time_span(expires)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        print(f"baton: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
     if _missing():
         print("baton: the schema is not this Baton's; `baton db check` tells what it lacks", file=sys.stderr)
         raise typer.Exit(1)

@@ -190,8 +190,8 @@ def test_explain_shows_the_expression(build, rule, facts):
 
 def test_the_language_is_loaded_only_where_a_rule_uses_it():
     code = (
-        "import sys; from baton.engine.policy.load import layered, load; from app.store import policy_files;"
-        "load(layered(policy_files.read(policy_files.shipped())));"
+        "import sys; from baton.engine.policy.load import layered, load; from baton.shared import policy_folders;"
+        "load(layered(policy_folders.read(policy_folders.shipped())));"
         "sys.exit(any(name.startswith('cel_expr') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -19,7 +19,7 @@ from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
-from baton.operate import retention_store, user_data_store
+from baton.operate import retention_store, user_data, user_data_store
 from baton.operate.retention import Kept, Retention
 from baton.operate.user_data import UserData
 from baton.people.users import Users, version_of
@@ -176,7 +176,8 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
 
 
 async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, monkeypatch):
-    monkeypatch.setattr(retention_store, "LARGEST_BATCH", 2)
+    for module in (retention_store, user_data):
+        monkeypatch.setattr(module, "LARGEST_BATCH", 2)
     hit = (RuleHit("a/b", "deny"),)
     theirs = [record(user="dora", rules=hit) for _ in range(4)]
     other = record(user="bob", rules=hit)

@@ -4,7 +4,6 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from baton.spawn.graphs.parts import spawning
 from msgspec.structs import replace
 
 from baton.engine.agents.judge import Spawn
@@ -15,6 +14,7 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.policies.in_force import Policies
 from baton.shared import policy_folders
+from baton.spawn import feature
 from baton.spawn.graphs import store
 from baton.spawn.graphs.service import NewGraph
 from baton.spawn.jobs import Asked
@@ -32,7 +32,7 @@ def server(database, redis, tmp_path):
     def make(own=database):
         world = World(own, redis)
         policies = Policies(policy_folders.shipped(), tmp_path / "none", own, "default")
-        world.spawning = spawning("default", own, policies, world.users, world.jobs)
+        world.spawning = feature.build(world.kernel, users=world.users, policies=policies, jobs=world.jobs)
         return world
 
     return make

@@ -1,10 +1,11 @@
 """The one mapper from errors to answers, for everything that FastAPI serves. It invents no text of its own."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
@@ -29,8 +30,9 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of the app's routes leave in the documented shape."""
+def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
+    """Make every error of the app's routes leave in the documented shape. `routers` are those of the app."""
+    app.state.routers = routers
     app.add_exception_handler(BatonError, _baton_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
@@ -104,7 +106,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """Name what is allowed on a path; of two routes with the same path the router names the first one's only."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    routers: Sequence[APIRouter] = request.app.state.routers
+    routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
     return sorted({name for one in routes if one.path_regex.match(request.url.path) for name in one.methods or ()})
 
 
