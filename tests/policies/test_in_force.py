@@ -14,8 +14,9 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.main import _build, _kernel, create_app
+from baton.policies import layers_store
 from baton.policies.in_force import PREPARE_S, Policies
-from baton.shared import layers_store, policy_folders
+from baton.shared import policy_folders
 
 ANN = Principal(team="payments", user="ann")
 BUDGET_S = 0.25
