@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from baton.engine.call.modes import Mode, ModeSetting, Scope
+from baton.kernel.http.moments import Moment
 
 Level = Literal["strict", "guidance"]
 
@@ -23,7 +24,7 @@ class ModeBody(BaseModel):
     level: Level = Field("guidance", validation_alias=AliasChoices("level", "enforcement_level"))
     locked: bool = Field(False, description="With scope organisation: narrower settings count only where stricter.")
     reason: str = ""
-    expires_at: AwareDatetime | None = None
+    expires_at: Moment | None = None
 
 
 class ModeSettingModel(BaseModel):

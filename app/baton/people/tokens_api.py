@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, after, page
 from baton.people.dependencies import CallerOf
 from baton.people.permissions import Role
@@ -27,7 +28,7 @@ class TokenBody(BaseModel):
     user: str = Field(min_length=1, description="Whom it speaks for; entered in the directory where unknown.")
     role: Role = "developer"
     team: str = Field("", description="The team of a user who is not in the directory yet; your own when absent.")
-    expires_at: AwareDatetime | None = Field(None, description="From when it is refused; never when absent.")
+    expires_at: Moment | None = Field(None, description="From when it is refused; never when absent.")
     reason: str = Field("", description="Why; it is kept in the audit log.")
 
 

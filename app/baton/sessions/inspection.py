@@ -7,6 +7,7 @@ import msgspec
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
@@ -19,7 +20,6 @@ from baton.sessions.history import History, Past
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.overrides.store import Override
 
-USUAL = timedelta(days=7)
 KEPT = timedelta(days=366)
 _AWAY = "sessions cannot be read now; try again"
 
@@ -61,7 +61,7 @@ class SessionAdmin:
             StoreUnavailable: the database is away.
         """
         asked = msgspec.structs.asdict(wanted)
-        asked["since"] = wanted.since or (wanted.until or datetime.now(UTC)) - USUAL
+        asked["since"] = start_of(wanted.since, wanted.until)
         return await self._groups(principal, "sessions.read", Wanted(**asked), after=after, limit=limit)
 
     async def inspect(self, principal: Principal, session_id: str, user: str = "") -> Inspected:

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.modes.bodies import ModeModel
 from baton.people.dependencies import CallerOf
@@ -73,8 +74,8 @@ async def list_sessions(
     team: Text = "",
     project: Text = "",
     client: Text = "",
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> SessionPage:

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
 from baton.delegate.core.protocol import State
 from baton.delegate.jobs.active_agent import AgentModes
@@ -11,6 +11,7 @@ from baton.delegate.jobs.bodies import JobModel, JobPage, JobSummary
 from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.service import JobFilter, Jobs
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
@@ -49,8 +50,8 @@ async def list_jobs(
     provider: Text = "",
     workspace: Text = "",
     graph: Text = "",
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> JobPage:

@@ -1,7 +1,7 @@
 """What delegated tasks cost, and what the same tokens would have cost on the expensive tier. It prices no other calls."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 
 import msgspec
@@ -11,10 +11,9 @@ from baton.delegate.jobs.costs_store import By, Sum
 from baton.delegate.jobs.prices import Price, price_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.reach import whose
-
-USUAL = timedelta(days=7)
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +48,7 @@ class JobAnalytics:
             StoreUnavailable: the database is away.
         """
         theirs = whose(principal, "analytics.read")
-        start = since or (until or datetime.now(UTC)) - USUAL
+        start = start_of(since, until)
         try:
             sums = await store.sums(self._database, principal.organisation, theirs, by, start, until, user)
         except DatabaseUnavailable:

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
 from baton.delegate.jobs.costs import JobAnalytics
 from baton.delegate.jobs.costs_store import By
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Text
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -46,8 +47,8 @@ async def get_job_analytics(
     caller: CallerOf,
     analytics: JobAnalyticsOf,
     by: Annotated[By, Query()] = "tier",
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     user: Text = "",
 ) -> SpentsModel:
     """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`."""

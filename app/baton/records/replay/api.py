@@ -1,16 +1,18 @@
 """`POST /policies/replay` and `GET /policies/rules`: what other policies would have decided, and how often rules spoke."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.base.errors import BatonError, Invalid
+from baton.kernel.base.periods import start_of
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.people.dependencies import CallerOf
 from baton.people.permissions import require
 from baton.people.rate_limits import EXPENSIVE
@@ -27,7 +29,6 @@ PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 ReplayOf = Annotated[Replay, Depends(of(Replay))]
 RuleCountsOf = Annotated[RuleCounts, Depends(of(RuleCounts))]
-WEEK = timedelta(days=7)
 
 
 class ReplayBody(BaseModel):
@@ -35,8 +36,8 @@ class ReplayBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    since: AwareDatetime | None = Field(None, description="From when; seven days ago without it.")
-    until: AwareDatetime | None = Field(None, description="Until when; now without it.")
+    since: Moment | None = Field(None, description="From when; seven days ago without it.")
+    until: Moment | None = Field(None, description="Until when; now without it.")
     tier: Tier = "organisation"
     name: str = Field("", max_length=500)
     files: dict[FilePath, str] | None = Field(None, max_length=500)
@@ -66,8 +67,8 @@ class RuleCountModel(BaseModel):
 async def list_rule_counts(
     caller: CallerOf,
     rule_counts: RuleCountsOf,
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     project: Annotated[str, Query(max_length=1_024)] = "",
 ) -> list[RuleCountModel]:
     """Count each rule's hits in a period (seven days), with those that never fired and those most reported."""
@@ -124,11 +125,8 @@ async def _lines(found: AsyncIterator[Progress | Summary]) -> AsyncIterator[byte
 
 
 def _period(since: datetime | None, until: datetime | None) -> Period:
-    try:
-        end = (until or datetime.now(UTC)).astimezone(UTC)
-        start = (since or end - WEEK).astimezone(UTC)
-    except OverflowError:
-        raise Invalid("since", "or `until` lies outside of the years 1 to 9999") from None
+    end = until or datetime.now(UTC)
+    start = start_of(since, end)
     if start >= end:
         raise Invalid("since", "must be before `until`")
     return Period(since=start, until=end)

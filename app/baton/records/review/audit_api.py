@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -45,8 +46,8 @@ async def list_audit(
     kind: Text = "",
     object: Text = "",  # noqa: A002 - the field's name in the API
     actor: Text = "",
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> AuditPage:

@@ -3,9 +3,9 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime
 
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.bodies import DecisionModel, DecisionPage
@@ -32,8 +32,8 @@ async def list_decisions(
     rule: Text = "",
     project: Text = "",
     overridden: bool | None = None,
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Text = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DecisionPage:

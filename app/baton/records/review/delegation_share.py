@@ -7,6 +7,7 @@ import msgspec
 from baton.engine.agents.rosters import MODELS
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
+from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.reach import whose
 from baton.policies.in_force import Policies
@@ -23,7 +24,6 @@ SPAWNING = frozenset(
     | {f"mcp__baton__invoke_{name}" for name in ("gemini", "gemini_agentic", "openai")}
 )
 """Tools that delegate, besides those of `agent_tools`: of Codex, Gemini CLI and Copilot CLI, and Baton's own."""
-USUAL = timedelta(days=7)
 LONGEST = timedelta(days=366)
 
 
@@ -58,7 +58,7 @@ class Analytics:
         """
         theirs = whose(principal, "analytics.read")
         until = wanted.until or datetime.now(UTC)
-        since = wanted.since or until - USUAL
+        since = start_of(wanted.since, wanted.until)
         if until - since > LONGEST:
             raise Invalid("since", f"is more than {LONGEST.days} days before the end of the period")
         asked = msgspec.structs.asdict(wanted) | {"since": since}

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
 from baton.kernel.http.features import of
+from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -83,8 +84,8 @@ async def get_delegation(
     project: Text = "",
     session_id: Text = "",
     client: Text = "",
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> DelegationPage:

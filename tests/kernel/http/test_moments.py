@@ -1,0 +1,56 @@
+"""Every point in time that a request names, at the ends of the calendar."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+OPENAPI = json.loads((Path(__file__).parents[3] / "openapi/openapi.json").read_text())
+WITHOUT_A_DATE_IN_UTC = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
+FIRST_AND_LAST = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"]
+
+
+def is_moment(schema):
+    return any(one.get("format") == "date-time" for one in (schema, *schema.get("anyOf", ())))
+
+
+PARAMETERS = [
+    (path, parameter["name"])
+    for path, operations in OPENAPI["paths"].items()
+    for parameter in operations.get("get", {}).get("parameters", ())
+    if is_moment(parameter["schema"])
+]
+BODIES = [
+    ("PUT", "/mode", {"scope": "session", "id": "s1", "enabled": True}, "expires_at"),
+    ("POST", "/tokens", {"user": "moment", "role": "developer"}, "expires_at"),
+    ("POST", "/policies/replay", {"files": {}}, "since"),
+    ("POST", "/policies/replay", {"files": {}}, "until"),
+]
+
+
+def test_the_lists_of_decisions_and_jobs_are_among_those_tried():
+    assert {("/decisions", "since"), ("/jobs", "until"), ("/audit", "since")} <= set(PARAMETERS)
+
+
+@pytest.mark.parametrize("moment", WITHOUT_A_DATE_IN_UTC)
+@pytest.mark.parametrize(("path", "name"), PARAMETERS)
+def test_a_parameter_without_a_date_in_utc_is_named(http, path, name, moment):
+    problem = http.get(path, params={name: moment})
+    assert problem.status_code == 422, problem.text
+    assert problem.json()["errors"][0]["field"] == name
+    assert "years 1 to 9999" in problem.json()["detail"]
+
+
+@pytest.mark.parametrize("moment", FIRST_AND_LAST)
+@pytest.mark.parametrize(("path", "name"), PARAMETERS)
+def test_the_first_and_the_last_moment_of_the_calendar_are_understood(http, path, name, moment):
+    answer = http.get(path, params={name: moment})
+    assert answer.status_code in {200, 422}, answer.text  # 422: the period is empty, or too long
+
+
+@pytest.mark.parametrize("moment", WITHOUT_A_DATE_IN_UTC)
+@pytest.mark.parametrize(("method", "path", "body", "field"), BODIES)
+def test_a_field_without_a_date_in_utc_is_named(http, method, path, body, field, moment):
+    problem = http.request(method, path, json=body | {field: moment})
+    assert problem.status_code == 422, problem.text
+    assert problem.json()["errors"][0]["field"] == field
