@@ -2,7 +2,7 @@
 
 import pytest
 
-from baton.decide.retries import LARGEST, REMEMBERED, Answers, unpack
+from baton.decide.retries import LARGEST, REMEMBERED, AnswerCache, unpack
 from baton.engine.call.verdict import Verdict
 from baton.records.pipeline.decision import Decision, ModeInForce
 
@@ -18,7 +18,7 @@ def key(name):
 
 
 def test_an_answer_is_found_again_and_is_what_other_servers_read():
-    answers, given = Answers(), decision(effect="deny", reason="no")
+    answers, given = AnswerCache(), decision(effect="deny", reason="no")
     packed = answers.keep(key(b"1"), given)
     assert answers.find(key(b"1")) == unpack(packed) == given
     assert answers.find(key(b"2")) is None
@@ -30,13 +30,13 @@ def test_an_answer_is_found_again_and_is_what_other_servers_read():
     ids=["too large", "text that cannot be packed"],
 )
 def test_what_is_not_kept_is_decided_again(verdict):
-    answers = Answers()
+    answers = AnswerCache()
     assert answers.keep(key(b"1"), decision(**verdict)) is None
     assert answers.find(key(b"1")) is None
 
 
 def test_the_oldest_answers_make_room():
-    answers = Answers()
+    answers = AnswerCache()
     for number in range(REMEMBERED + 1):
         answers.keep(key(b"%d" % number), decision())
     assert [answers.find(key(b"%d" % number)) is None for number in (0, 1, REMEMBERED)] == [True, False, False]

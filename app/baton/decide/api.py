@@ -1,82 +1,34 @@
-"""`POST /pre-tool-use`: one tool call in, the typed decision out, in the seeds' words. It does not decide."""
+"""`POST /pre-tool-use`: one tool call in, the typed decision out."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from baton.clients.last_heard import ClientsSeen
+from baton.decide.bodies import render
 from baton.decide.service import PreToolUse
 from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import RuleHit, Verdict
-from baton.engine.shell.model import SOMEWHERE, Category, Shell
 from baton.kernel.base.caller import Caller
 from baton.kernel.http.asgi import Headers, Request, Response
 from baton.kernel.http.fields import LONGEST_TEXT, optional_text, required_object, required_text
 from baton.kernel.http.json_io import decode_object, encode
 from baton.people.callers import PROTOCOL
-from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.records.pipeline.decision import Decision
 
 MAX_BODY = 8 << 20
 CLIENT = "api"
-"""The client's name in records of calls that came in here and did not say."""
+"""The client's name in records of calls that come in here and name none."""
 
 _Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 _Absent = Annotated[str, msgspec.Meta(max_length=0)] | UnsetType
-_DECISIONS: dict[str, Literal["allow", "ask", "block"]] = {"deny": "block", "ask": "ask"}
-
-
-class ShellView(msgspec.Struct, frozen=True, kw_only=True):
-    """What reading the shell command yielded."""
-
-    programs: list[tuple[str, ...]]
-    """Every program that the line would run, at any nesting level, outermost first; quotes removed."""
-    writes: list[str]
-    """Targets of redirections and of programs that write."""
-    categories: list[Category]
-    unparsed: bool
-    """True when the line could not be read whole."""
-    unparsed_reason: str | UnsetType = UNSET
-
-
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules say of a call, in the seeds' words. What is absent was not said; nothing is ever null."""
-
-    decision: Literal["allow", "ask", "block"]
-    continue_: bool = msgspec.field(name="continue")
-    """False only with `block`."""
-    reason: str | UnsetType = UNSET
-    """Why the call is blocked or asked about: what was found, what to do instead, the way out."""
-    guidance: str | UnsetType = UNSET
-    suggestion: str | UnsetType = UNSET
-    """A ready-made Task call."""
-    message: str | UnsetType = UNSET
-    """What was rewritten."""
-    modified_input: dict[str, Any] = msgspec.field(name="modifiedInput")
-    """The full tool input, rewritten or not."""
-    rules: tuple[RuleHit, ...]
-    """Every rule that matched; effect `guidance` is a deny that the guidance level softened."""
-    mode: ModeInForce
-    shell: ShellView | UnsetType = UNSET
-    policy_revision: str
-
-
-class PreToolUseAnswer(Judgement, frozen=True, kw_only=True):
-    """The typed decision: the judgement, and what makes it one that was made and recorded."""
-
-    decision_id: str
-    degraded: tuple[str, ...]
-    """What was unavailable while deciding."""
-    elapsed_ms: float
-    overridden: bool | UnsetType = UNSET
-    """True when the person had switched Baton off for the session."""
 
 
 def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
-    """Read a PreToolUse payload; the seeds' camelCase is taken beside snake_case, unknown keys are ignored.
+    """Read a PreToolUse payload, in snake_case or camelCase. Unknown keys are ignored.
 
     Raises:
-        baton.kernel.base.errors.Invalid: naming the field that is missing or of a wrong type.
+        Invalid: If a field is missing or of a wrong type; the error names it.
     """
     return ToolCall(
         client=optional_text(payload, "client") or CLIENT,
@@ -94,7 +46,10 @@ def read_call(payload: dict[str, Any], caller: Caller) -> ToolCall:
 
 
 class _Payload(msgspec.Struct, frozen=True):
-    """A payload as clients send it: snake_case, every text a text. `read_call` reads all others, and says what is wrong."""
+    """The usual payload: snake_case, every text a string. Anything else is left to `read_call`, which is slower.
+
+    The camelCase names stand here as fields that must be absent, so that a payload with one of them does not match.
+    """
 
     tool_name: _Text
     tool_input: dict[str, Any]
@@ -106,7 +61,7 @@ class _Payload(msgspec.Struct, frozen=True):
     cwd: _Text = ""
     project: _Text = ""
     permission_mode: _Text = ""
-    sessionId: _Absent = UNSET  # noqa: N815 - the seeds' words: whoever uses one of them is read by `read_call`
+    sessionId: _Absent = UNSET  # noqa: N815
     toolUseId: _Absent = UNSET  # noqa: N815
     agentId: _Absent = UNSET  # noqa: N815
     agentType: _Absent = UNSET  # noqa: N815
@@ -121,8 +76,8 @@ def decode_call(body: bytes, caller: Caller) -> ToolCall:
     """Decode a PreToolUse payload into a call.
 
     Raises:
-        baton.kernel.base.errors.BadJSON: the body is no JSON object.
-        baton.kernel.base.errors.Invalid: naming the field that is missing or of a wrong type.
+        BadJSON: If the body is no JSON object.
+        Invalid: If a field is missing or of a wrong type; the error names it.
     """
     try:
         payload = _decode_payload(body)
@@ -145,48 +100,8 @@ def decode_call(body: bytes, caller: Caller) -> ToolCall:
     )
 
 
-def shell_view(shell: Shell) -> ShellView:
-    """Show a reading as the API does."""
-    return ShellView(
-        programs=[program.argv for program in shell.programs],
-        writes=list(dict.fromkeys(write.target for write in shell.writes if write.target != SOMEWHERE)),
-        categories=list(shell.categories),
-        unparsed=shell.unparsed != "",
-        unparsed_reason=shell.unparsed or UNSET,
-    )
-
-
-def judgement_fields(verdict: Verdict, tool_input: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields of a `Judgement` that come from the verdict on a call with this input."""
-    word = _DECISIONS.get(verdict.effect, "allow")
-    return {
-        "decision": word,
-        "continue_": word != "block",
-        "reason": verdict.reason or UNSET,
-        "guidance": verdict.guidance or UNSET,
-        "suggestion": verdict.suggestion or UNSET,
-        "message": verdict.message or UNSET,
-        "modified_input": tool_input if verdict.updated_input is None else verdict.updated_input,
-        "rules": verdict.hits,
-        "shell": UNSET if verdict.shell is None else shell_view(verdict.shell),
-    }
-
-
-def render(decision: Decision, tool_input: dict[str, Any]) -> PreToolUseAnswer:
-    """Render a decision about a call with this input."""
-    return PreToolUseAnswer(
-        **judgement_fields(decision.verdict, tool_input),
-        decision_id=decision.id,
-        mode=decision.mode,
-        policy_revision=decision.revision,
-        degraded=decision.degraded,
-        elapsed_ms=decision.elapsed_us / 1000,
-        overridden=decision.overridden or UNSET,
-    )
-
-
 def decision_headers(decision: Decision, *, debug: bool) -> Headers:
-    """The response headers by which a shim (and a person with curl) can tell what was decided."""
+    """Return the headers by which a shim, or a person with curl, sees what was decided."""
     headers: Headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-decision-id", decision.id.encode())]
     if decision.degraded:
         headers.append((b"baton-degraded", ",".join(decision.degraded).encode()))
@@ -199,13 +114,13 @@ def decision_headers(decision: Decision, *, debug: bool) -> Headers:
 
 
 def header_text(text: str) -> bytes:
-    """Make a text fit for a header: one line, UTF-8, no control characters, at most 512 bytes."""
+    """Return a text as a header value: one line, UTF-8, no control characters, at most 512 bytes."""
     shown = "".join(character if character.isprintable() else " " for character in text[:512])
     return " ".join(shown.split()).encode("utf-8", "replace")[:512]
 
 
 class PreToolUseEndpoint:
-    """Reads, decides, renders."""
+    """Read the call, decide it, render the decision."""
 
     def __init__(self, service: PreToolUse, seen: ClientsSeen) -> None:
         self._service = service

@@ -1,10 +1,11 @@
-"""`POST /policies/evaluate`: what the active rules say of a call, and why each did or did not match. Records nothing."""
+"""`POST /policies/evaluate`: a dry run. What the rules in force say of a call, and why each matched or not."""
 
 from typing import get_args
 
 import msgspec
 
-from baton.decide.api import Judgement, judgement_fields, read_call
+from baton.decide.api import read_call
+from baton.decide.bodies import Judgement, judgement_fields
 from baton.decide.service import PreToolUse
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.evaluate import evaluate
@@ -19,20 +20,20 @@ from baton.records.pipeline.decision import ModeInForce
 
 
 class EvaluateAnswer(Judgement, frozen=True, kw_only=True):
-    """A judgement and its reasons, rule by rule."""
+    """What the rules say of a call, and why, rule by rule."""
 
     trace: tuple[RuleTrace, ...]
 
 
 class EvaluateEndpoint:
-    """Reads a call, gathers facts, evaluates and explains."""
+    """Judge a call without recording it, and explain the verdict."""
 
     def __init__(self, service: PreToolUse, policies: Policies) -> None:
         self._service = service
         self._policies = policies
 
     async def answer(self, request: Request, caller: Caller) -> Response:
-        """Answer a dry run; `level` and `history` in the body stand in for the mode and the session's past."""
+        """Answer a dry run. `level` and `history` in the body replace the mode and the session's history."""
         payload = decode_object(request.body)
         call = read_call(payload, caller)
         facts = self._service.facts_without_history(caller, call)

@@ -1,4 +1,4 @@
-"""One native hook event: which use case it is for, and what comes of it. It speaks no client's dialect."""
+"""The use case of each hook event, whatever client it comes from."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ from baton.sessions.service import Sessions, as_call
 
 
 class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer, the decision behind it if there was one, and what was unavailable."""
+    """The answer to an event, the decision behind it if there is one, and what was unavailable."""
 
     answer: HookAnswer = HookAnswer()
     decision: Decision | None = None
@@ -22,7 +22,7 @@ class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hooks:
-    """Leads each event to its use case; an event without one gets no opinion."""
+    """Dispatch each event to its use case. An event that Baton does not know gets an answer without an opinion."""
 
     def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions, routing: Routing, route_prompts: bool) -> None:
         self._pre_tool_use = pre_tool_use
@@ -31,7 +31,7 @@ class Hooks:
         self._route_prompts = route_prompts
 
     async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Serve one event."""
+        """Return the answer to one event."""
         match event.name:
             case "PreToolUse":
                 decision = await self._pre_tool_use.decide(caller, as_call(caller, event))
@@ -60,7 +60,7 @@ class Hooks:
             self._routing.expect(caller.principal, call.project)
 
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Give a prompt's context; a local model's answer takes the agent's place where the operator wants that."""
+        """Return the context for a prompt, or a local model's answer in the agent's place where the operator wants that."""
         if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
             self._sessions.prompted(caller, event)
             return HookOutcome()
@@ -80,7 +80,7 @@ class Hooks:
         return HookOutcome(answer=HookAnswer(context=route.additional_context), degraded=degraded)
 
     async def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:
-        """Answer a permission dialog: what the rules deny is denied here too; the rest is the person's to say."""
+        """Deny in a permission dialog what the rules deny; leave everything else to the person."""
         if caller.disabled:
             return HookOutcome()
         verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
@@ -88,7 +88,7 @@ class Hooks:
 
 
 def answer_of(verdict: Verdict) -> HookAnswer:
-    """Give a verdict as a hook's answer: an allow is no opinion, since it must not skip the person's own prompt."""
+    """Return a verdict as a hook's answer. An allow becomes no opinion: it must not skip the client's own prompt."""
     softened = any(hit.effect == "guidance" for hit in verdict.hits)
     context = "\n".join(filter(None, (verdict.guidance, verdict.suggestion))) if softened else ""
     return HookAnswer(

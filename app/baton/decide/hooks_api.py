@@ -1,7 +1,7 @@
-"""`POST /hooks/{client}`: any event of a client in, that client's own dialect out. It never answers an error.
+"""`POST /hooks/{client}`: any event of a client in, an answer in that client's dialect out.
 
-To a client, anything but a 2xx means that the tool runs; so a body that cannot be read gets the answer which the
-caller configured for failures, and is counted.
+Clients run the tool on anything but a 2xx. So this endpoint never answers an error: an event that cannot be read gets
+the answer that the caller configured for failures (`BATON_ON_FAILURE`), and is counted.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class HooksEndpoint:
-    """Reads a client's event, has it served, renders the answer in the client's dialect."""
+    """Read a client's event, dispatch it, render the answer in the client's dialect."""
 
     def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientsSeen) -> None:
         self._callers = callers
@@ -43,7 +43,7 @@ class HooksEndpoint:
         return Response(encode(body), 200, _headers(outcome, caller))
 
     def failed(self, request: Request, error: BatonError) -> Response:
-        """Answer an event that could not be served: allow, or block what is about to run."""
+        """Answer an event that could not be served: let the tool run, or block it, as the caller configured."""
         try:
             client = _client(request)
         except UnknownClient as unknown:
@@ -76,14 +76,13 @@ def _client(request: Request) -> Client:
 
 def _refusal(error: BatonError) -> str:
     return (
-        f"Baton refused this call because it could not read it: {error.detail}. This project asks to block when no"
-        " decision can be made (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to look at"
-        " `baton status`."
+        f"Baton blocked this call because it could not read it: {error.detail}. This project blocks calls that cannot be"
+        " decided (BATON_ON_FAILURE=block). Make the call smaller or simpler, or ask the person to run `baton status`."
     )
 
 
 def _event(client: Client, request: Request) -> str:
-    """Name the event of a call that nobody has read yet."""
+    """Return the event's name, from the body if it can be read, else from the URL."""
     try:
         return client.read(decode_object(request.body), request.parameter("event")).native_name
     except BatonError:
@@ -91,17 +90,16 @@ def _event(client: Client, request: Request) -> str:
 
 
 def _unguarded(error: BatonError) -> str:
-    known = isinstance(error, Forbidden)
     return (
-        f"BATON {'DECIDES NOTHING FOR THIS TOKEN' if known else 'DOES NOT KNOW YOU'}: {error.detail}. Until then no rule of your team is asked before a tool runs, unless"
-        " this project blocks without one (BATON_ON_FAILURE=block). `baton doctor` looks for the cause."
+        f"BATON IS NOT CHECKING THIS SESSION: {error.detail}. Your team's rules are not applied until this is fixed."
+        " Run `baton doctor`."
     )
 
 
 def _unknown(error: BatonError) -> str:
     return (
-        f"Baton refused this call because it decides none for this token: {error.detail}. This project asks to block"
-        " when no decision can be made (BATON_ON_FAILURE=block). Tell the person to run `baton doctor`."
+        f"Baton blocked this call because it does not accept this machine's token: {error.detail}. This project blocks"
+        " calls that cannot be decided (BATON_ON_FAILURE=block). Ask the person to run `baton doctor`."
     )
 
 
@@ -111,7 +109,7 @@ def _with_protocol(answer: HookAnswer, caller: Caller, event: str) -> HookAnswer
     older = "hooks" if caller.protocol < PROTOCOL else "server"
     notice = (
         f"Baton's {older} should be updated: the hooks speak protocol {caller.protocol}, the server {PROTOCOL}. "
-        + ("Run `baton hooks install`." if older == "hooks" else "Decisions are made all the same.")
+        + ("Run `baton hooks install`." if older == "hooks" else "Calls are decided all the same.")
     )
     return HookAnswer(
         effect=answer.effect,

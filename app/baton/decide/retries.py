@@ -1,7 +1,4 @@
-"""Answers that were given, for retries of their calls. It keeps them in this process: the recorder keeps them in Redis.
-
-What reading a call's command yielded is not kept: the call tells it again.
-"""
+"""The latest answers, so that a retried call gets the answer of its first attempt."""
 
 from collections import OrderedDict
 
@@ -10,32 +7,34 @@ import msgspec
 from baton.records.pipeline.decision import Decision
 
 REMEMBERED = 2_048
-"""Answers that a process keeps to answer retries with, even while Redis is away."""
+"""Answers that a process keeps, so that retries are answered even while Redis is away."""
 LARGEST = 65_536
-"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same prior calls."""
+"""Bytes of the largest answer that is kept; a retry of a larger one is decided again on the same history."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Decision).decode
 
-Key = tuple[str, str, str, bytes]
-"""Organisation, user, session, and the name of the call."""
+CallKey = tuple[str, str, str, bytes]
+"""Organisation, user, session, and the name of the call; b"" for a call that the client did not name."""
 
 
-class Answers:
-    """The latest answers, each packed: one block of memory that is cheap to drop."""
+class AnswerCache:
+    """The latest answers of this process. Redis keeps them for the other processes, with the call's record."""
 
     def __init__(self) -> None:
-        self._packed: OrderedDict[Key, bytes] = OrderedDict()
+        self._packed: OrderedDict[CallKey, bytes] = OrderedDict()
 
-    def find(self, key: Key) -> Decision | None:
-        """Give what a call was answered, but for the reading of its command, if it is one of the latest."""
+    def find(self, key: CallKey) -> Decision | None:
+        """Return what a call was answered, without the reading of its command; None if it is not known here."""
         packed = self._packed.get(key)
         return None if packed is None else unpack(packed)
 
-    def keep(self, key: Key, decision: Decision) -> bytes | None:
-        """Keep an answer and give it packed; None for one that is too large or has text that cannot be packed."""
+    def keep(self, key: CallKey, decision: Decision) -> bytes | None:
+        """Keep an answer and return it packed; None for one that is too large or has text that cannot be packed."""
+        # The reading of the command is left out: it is large, and the retried call brings the command again.
         bare = msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=None))
         try:
+            # Packed, not as objects: one block of memory that the garbage collector never walks.
             packed = _encode(bare)
         except UnicodeEncodeError:  # half a surrogate pair
             return None
@@ -48,5 +47,5 @@ class Answers:
 
 
 def unpack(packed: bytes) -> Decision:
-    """Read an answer that was packed, here or by another server; it lacks the reading of the call's command."""
+    """Unpack an answer that this or another server kept; it has no reading of the call's command."""
     return _decode(packed)

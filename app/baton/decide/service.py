@@ -1,13 +1,13 @@
-"""Decides one tool call: mode, history, rules, record. It renders nothing and never touches SQL."""
+"""The decision on one tool call, in five steps: place, retry, history, judge, record."""
 
 from time import perf_counter_ns
 
 import msgspec
 from uuid_utils import uuid7
 
-from baton.decide.retries import Answers, unpack
+from baton.decide.retries import AnswerCache, CallKey, unpack
 from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts, RuleHit, Verdict
+from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.rules.context import Context
 from baton.kernel.base import logs
@@ -29,6 +29,28 @@ RATE_RULE = "limits/rate"
 """The rule that a refusal for too many calls names."""
 
 
+class Case(msgspec.Struct, kw_only=True):
+    """One call on its way through the steps.
+
+    `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
+    `prior` is None while the history is not read, or cannot be.
+    """
+
+    caller: Caller
+    call: ToolCall
+    key: CallKey
+    in_force: InForce
+    decision_id: str
+    started_ns: int
+    prior: Prior | None = None
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Whether the client named the call, so that a second request can be told from a second call."""
+        return self.key[-1] != b""
+
+
 class PreToolUse:
     """The use case behind `/pre-tool-use` and each client's own PreToolUse event."""
 
@@ -45,138 +67,179 @@ class PreToolUse:
         users: Users,
         rate: CallRate = UNLIMITED,
     ) -> None:
-        self._rate = rate
-        self._counters = counters
-        self._overrides = overrides
-        self._users = users
         self._policies = policies
         self._modes = modes
         self._sessions = sessions
         self._history = history
         self._recorder = recorder
-        self._answers = Answers()
+        self._counters = counters
+        self._overrides = overrides
+        self._users = users
+        self._rate = rate
+        self._answers = AnswerCache()
 
     async def decide(self, caller: Caller, call: ToolCall) -> Decision:
-        """Decide a call and record it; a retry (same `tool_use_id`) gets the answer that the first one got."""
-        started = perf_counter_ns()
-        principal = caller.principal
-        name = name_of_call(call) if call.tool_use_id else b""
-        key = (principal.organisation, principal.user, call.session_id, name)
-        degraded: tuple[str, ...] = ()
-        prior: Prior | None = None
-        decision_id = str(uuid7())
-        call = self._sessions.place(principal, call)
-        project = call.project or call.project_root or call.cwd
-        in_force = self._policies.find(principal, project) or await self._policies.prepare(principal, project)
-        known = self._answers.find(key) if name else None
-        if known is not None:
-            return _again(known, caller, call, in_force)
-        if call.session_id:
-            try:
-                prior = await self._history.begin(
-                    principal, call, decision_id, name, editors=in_force.policies.needs_editors
-                )
-            except RedisUnavailable:
-                degraded = ("history",)
-        if prior is not None:
-            if prior.retry:  # of a call that this process may have answered just now, or another one
-                known = self._answers.find(key) if prior.answer is None else unpack(prior.answer)
-                if known is not None:
-                    return _again(known, caller, call, in_force)
-            decision_id = prior.decision_id
-            call = self._sessions.learn(principal, call, prior.place)
-        logs.decision_id.set(decision_id)
-        call = self._sessions.settle(call)
-        if call.project != project:
-            in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
-                principal, call.project
-            )
-        wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
-        decision = self._judge(caller, call, in_force, decision_id, prior, degraded, started, wait_ms)
-        answer = None
-        if name and not wait_ms:  # a call that came too fast is decided when it comes again
-            packed = self._answers.keep(key, decision)
-            if packed is not None and prior is not None:
-                answer = (answer_key(principal, call, name), packed)
-        self._counters.decided(decision)
-        prompt = self._kept_prompt(caller, call, in_force)
-        self._recorder.put(decision_record(caller, call, decision, prompt=prompt), answer)
+        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not recorded."""
+        case = await self._place(caller, call)
+        answered = self._retry(case) or await self._read_history(case)
+        if answered is not None:
+            return answered
+        decision = self._judge(case)
+        self._record(case, decision)
         return decision
 
-    def _kept_prompt(self, caller: Caller, call: ToolCall, in_force: InForce) -> str:
-        """Give what an agent is asked to do, if the caller's team keeps prompts."""
-        if caller.disabled or not self._users.keeps_prompts(caller.principal.team):
-            return ""
-        prompt = call.tool_input.get("prompt") if call.tool_name in in_force.policies.config.agent_tools else ""
-        return prompt if isinstance(prompt, str) else ""
+    async def preview(self, caller: Caller, call: ToolCall) -> Verdict:
+        """Judge a call without reading its history and without a record."""
+        facts = self.facts_without_history(caller, call)
+        return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
 
-    def _judge(
-        self,
-        caller: Caller,
-        call: ToolCall,
-        in_force: InForce,
-        decision_id: str,
-        prior: Prior | None,
-        degraded: tuple[str, ...],
-        started: int,
-        wait_ms: int,
-    ) -> Decision:
+    def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
+        """Return the facts about a call as if it were the session's first. Redis is neither read nor written."""
+        call = self._sessions.settle(self._sessions.place(caller.principal, call))
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        lifted = self._overrides.lifted(caller.principal, call.session_id)
+        return Facts(call=call, level=mode.level if mode.enabled else "off", principal=caller.principal)
+
+    async def _place(self, caller: Caller, call: ToolCall) -> Case:
+        """Step 1: find the call's project, which its session's start may have named, and the policies in force there."""
+        started = perf_counter_ns()
+        principal = caller.principal
+        call = self._sessions.place(principal, call)
+        return Case(
+            caller=caller,
+            call=call,
+            key=(
+                principal.organisation,
+                principal.user,
+                call.session_id,
+                name_of_call(call) if call.tool_use_id else b"",
+            ),
+            in_force=await self._policies_for(caller, _project(call)),
+            decision_id=str(uuid7()),
+            started_ns=started,
+        )
+
+    def _retry(self, case: Case) -> Decision | None:
+        """Step 2: return the answer that this process has given to the same call, if it has."""
+        known = self._answers.find(case.key) if case.can_be_retried else None
+        return None if known is None else _with_reading(known, case)
+
+    async def _read_history(self, case: Case) -> Decision | None:
+        """Step 3: read what the session did before, and append the call to it, in one Redis trip.
+
+        Return the answer of an earlier attempt if another process gave it. Without Redis the call is decided without
+        a history, and `degraded` says so.
+        """
+        principal = case.caller.principal
+        before = _project(case.call)
+        if case.call.session_id:
+            try:
+                case.prior = await self._history.begin(
+                    principal,
+                    case.call,
+                    case.decision_id,
+                    case.key[-1],
+                    editors=case.in_force.policies.needs_editors,
+                )
+            except RedisUnavailable:
+                case.degraded = ("history",)
+        prior = case.prior
+        if prior is not None:
+            if prior.retry:
+                # Asked again: the first attempt may have been answered by this process during the Redis trip.
+                known = self._answers.find(case.key) if prior.answer is None else unpack(prior.answer)
+                if known is not None:
+                    return _with_reading(known, case)
+            case.decision_id = prior.decision_id
+            case.call = self._sessions.learn(principal, case.call, prior.place)
+        logs.decision_id.set(case.decision_id)
+        case.call = self._sessions.settle(case.call)
+        if case.call.project != before:  # the session started on another server, and Redis knew its project
+            case.in_force = await self._policies_for(case.caller, case.call.project)
+        return None
+
+    def _judge(self, case: Case) -> Decision:
+        """Step 4: ask the rules, under the mode and the overrides that hold now."""
+        caller, call, prior = case.caller, case.call, case.prior
+        principal = caller.principal
+        mode = self._modes.effective(principal, call.project, call.session_id)
+        lifted = self._overrides.lifted(principal, call.session_id)
+        wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
         if caller.disabled:
             verdict = Verdict()
         elif wait_ms:
             verdict = _too_many(wait_ms)
         else:
-            known = not degraded
-            facts = Facts(
-                call=call,
-                level=mode.level if mode.enabled else "off",
-                history=prior.prior if prior is not None else () if known else None,
-                background_running=prior.background_running if prior is not None else 0 if known else None,
-                other_editor=prior.other_editor if prior is not None else "" if known else None,
-                principal=caller.principal,
-                lifted=lifted,
-            )
-            verdict = evaluate(in_force.policies, facts)
+            verdict = evaluate(case.in_force.policies, _facts(case, mode.level if mode.enabled else "off", lifted))
         return Decision(
-            id=decision_id,
+            id=case.decision_id,
             verdict=verdict,
             mode=ModeInForce(enabled=mode.enabled, level=mode.level, scope=mode.scope),
-            revision=in_force.policies.revision,
-            degraded=degraded + in_force.degraded + verdict.errors,
-            elapsed_us=(perf_counter_ns() - started) // 1000,
+            revision=case.in_force.policies.revision,
+            degraded=case.degraded + case.in_force.degraded + verdict.errors,
+            elapsed_us=(perf_counter_ns() - case.started_ns) // 1000,
             overridden=caller.disabled or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
-    def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
-        """Gather the facts about a call as if it were the session's first; Redis is neither read nor written."""
-        call = self._sessions.settle(self._sessions.place(caller.principal, call))
-        mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        return Facts(call=call, level=mode.level if mode.enabled else "off", principal=caller.principal)
+    def _record(self, case: Case, decision: Decision) -> None:
+        """Step 5: count the decision and queue its record; the answer is kept for retries."""
+        answer = None
+        # A call that came too fast gets no kept answer: it is decided when it comes again.
+        if case.can_be_retried and decision.verdict.rule != RATE_RULE:
+            packed = self._answers.keep(case.key, decision)
+            if packed is not None and case.prior is not None:
+                answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
+        self._counters.decided(decision)
+        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case))
+        self._recorder.put(record, answer)
 
-    async def preview(self, caller: Caller, call: ToolCall) -> Verdict:
-        """Judge a call without recording it."""
-        facts = self.facts_without_history(caller, call)
-        return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
+    async def _policies_for(self, caller: Caller, project: str) -> InForce:
+        # `find` answers from memory; only the first call of a combination of layers waits for `prepare`.
+        return self._policies.find(caller.principal, project) or await self._policies.prepare(caller.principal, project)
+
+    def _kept_prompt(self, case: Case) -> str:
+        """Return what a sub-agent is asked to do if the caller's team keeps prompts, else ""."""
+        if case.caller.disabled or not self._users.keeps_prompts(case.caller.principal.team):
+            return ""
+        call = case.call
+        prompt = call.tool_input.get("prompt") if call.tool_name in case.in_force.policies.config.agent_tools else ""
+        return prompt if isinstance(prompt, str) else ""
 
 
-def _again(decision: Decision, caller: Caller, call: ToolCall, in_force: InForce) -> Decision:
-    """Give an answer once more, with the reading of the command, which is not kept with it."""
-    if caller.disabled:
+def _project(call: ToolCall) -> str:
+    return call.project or call.project_root or call.cwd
+
+
+def _facts(case: Case, level: Level, lifted: frozenset[str]) -> Facts:
+    """Return what the rules may ask about. Without Redis, history is unknown (None), which is not the same as empty."""
+    prior = case.prior
+    known = not case.degraded
+    return Facts(
+        call=case.call,
+        level=level,
+        history=prior.prior if prior is not None else () if known else None,
+        background_running=prior.background_running if prior is not None else 0 if known else None,
+        other_editor=prior.other_editor if prior is not None else "" if known else None,
+        principal=case.caller.principal,
+        lifted=lifted,
+    )
+
+
+def _with_reading(decision: Decision, case: Case) -> Decision:
+    """Return a kept answer with the reading of the command, which is not kept with it."""
+    if case.caller.disabled:
         return decision
-    shell = Context(in_force.policies, Facts(call=call)).shell
+    shell = Context(case.in_force.policies, Facts(call=case.call)).shell
     return msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=shell))
 
 
 def _too_many(wait_ms: int) -> Verdict:
-    """Refuse a call of a user who makes too many; in words, as an agent that loops reads them."""
+    """Refuse a call of a user who makes too many."""
     return Verdict(
         effect="deny",
         rule=RATE_RULE,
         hits=(RuleHit(RATE_RULE, "deny"),),
         reason=(
-            "Too many calls in a short time, as of an agent that goes round in circles. Stop and think about what the"
-            f" last calls have shown; the next call is answered in {-(-wait_ms // 1000)} s."
+            f"Too many tool calls; you may be in a loop. Wait {-(-wait_ms // 1000)} s, and look at the last results"
+            " before the next call."
         ),
     )

@@ -19,7 +19,7 @@ SOURCES = ["startup", "resume", "clear", "compact", "fork"]
 
 
 class ModeView(msgspec.Struct, frozen=True, kw_only=True):
-    """The mode in force and where it comes from."""
+    """The mode in force, and the scope that set it."""
 
     enabled: bool
     level: Literal["strict", "guidance"]
@@ -29,7 +29,7 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, mode: Mode) -> "ModeView":
-        """Show a mode as the API does."""
+        """Return a mode as the API shows it."""
         return cls(
             enabled=mode.enabled,
             level=mode.level,
@@ -40,13 +40,13 @@ class ModeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a starting session is told."""
+    """What a session is told when it starts."""
 
     mode: ModeView
     additional_context: str | UnsetType = UNSET
-    """The orchestrator's directives; absent while the mode is off."""
+    """Directives for the orchestrator; absent while the mode is off."""
     message: str | UnsetType = UNSET
-    """A word to the person."""
+    """A notice for the person."""
     degraded: tuple[str, ...]
 
 
@@ -58,13 +58,13 @@ class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionEventsEndpoint:
-    """Reads the three events and has them served."""
+    """Read the events and hand them to `Sessions`."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     async def start(self, request: Request, caller: Caller) -> Response:
-        """Answer a session's start."""
+        """Answer the start of a session."""
         payload, caller = _read(request, caller)
         event = read_event(payload, "SessionStart")
         if event.source and event.source not in SOURCES:
@@ -82,7 +82,7 @@ class SessionEventsEndpoint:
         return Response(encode(answer))
 
     async def end(self, request: Request, caller: Caller) -> Response:
-        """Answer a session's end."""
+        """Answer the end of a session."""
         payload, caller = _read(request, caller)
         return Response(
             encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd"))))
@@ -106,7 +106,7 @@ def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
     """Read an event's payload.
 
     Raises:
-        baton.kernel.base.errors.Invalid: naming the field that is missing or of a wrong type.
+        Invalid: If a field is missing or of a wrong type; the error names it.
     """
     return HookEvent(
         client="api",

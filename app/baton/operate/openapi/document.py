@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from baton.clients.registry import CLIENTS
-from baton.decide.api import PreToolUseAnswer
+from baton.decide.bodies import PreToolUseAnswer
 from baton.decide.dry_run_api import EvaluateAnswer
 from baton.decide.session_events_api import Acknowledged, SessionStartAnswer
 from baton.kernel.base.errors import (
