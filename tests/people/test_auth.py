@@ -72,8 +72,8 @@ def test_a_refused_hook_gets_the_failure_answer_loudly_and_is_counted(server, ad
     assert ("deny" in answer.text) == (failure == "block")
     assert "deny" not in start.text
     assert "block" not in start.json()
-    assert "BATON DOES NOT KNOW YOU" in start.json()["systemMessage"]
-    assert failure == "block" or "BATON DOES NOT KNOW YOU" in answer.json()["systemMessage"]
+    assert "BATON IS NOT CHECKING THIS SESSION" in start.json()["systemMessage"]
+    assert failure == "block" or "BATON IS NOT CHECKING THIS SESSION" in answer.json()["systemMessage"]
     status = admin.get("/status").json()
     assert status["refused"][f"token {token_id}"] == 2
     assert status["hook_failures"][f"{client} {failure} unauthenticated"] == 2
