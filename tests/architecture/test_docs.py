@@ -21,8 +21,8 @@ PAGES = [
 ]
 TOP = ("app/", "tests/", "policies/", "docs/", "hooks/", "openapi/", "bench/", "deploy/", "alembic/", "clients/")
 ROOMS = tuple(f"{room.name}/" for room in PACKAGE.iterdir() if room.is_dir())
-MADE = {"deploy/.env"}
-"""Files that the reader makes."""
+MADE = {"deploy/.env", "tests/e2e/.clients/"}
+"""What the reader or a test makes."""
 _CODE = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
