@@ -8,9 +8,10 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from baton.clients import feature as clients
-from baton.decide import feature as decide
-from baton.delegate import feature as delegate
+from baton.clients.feature import build as build_clients
+from baton.decide.feature import build as build_decide
+from baton.decide.feature import hot_routes as decide_routes
+from baton.delegate.feature import build as build_delegate
 from baton.engine.policy.load import PolicyProblems
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -21,18 +22,19 @@ from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
 from baton.kernel.kernel import Kernel
 from baton.kernel.redis.client import Redis
-from baton.modes import feature as modes
-from baton.operate import feature as operate
+from baton.modes.feature import build as build_modes
 from baton.operate.backing import MENDABLE, backing
+from baton.operate.feature import build as build_operate
 from baton.operate.openapi import document
-from baton.people import feature as people
+from baton.people.feature import build as build_people
 from baton.people.rate_limits import Limits
-from baton.policies import feature as policies
-from baton.records import feature as records
-from baton.route import feature as route
+from baton.policies.feature import build as build_policies
+from baton.records.feature import build as build_records
+from baton.route.feature import build as build_route
+from baton.route.feature import hot_routes as route_routes
 from baton.routers import ROUTERS
-from baton.sessions import feature as sessions
-from baton.spawn import feature as spawn
+from baton.sessions.feature import build as build_sessions
+from baton.spawn.feature import build as build_spawn
 from baton.spawn.graphs.store import owns
 
 _DESCRIPTION = "One server that a team shares, and that every coding agent asks before it acts."
@@ -97,57 +99,57 @@ async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack) -> 
 
 
 async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
-    """Build every feature from the lowest floor up; return the endpoints that agents wait for."""
-    who = await people.build(kernel)
-    rules = await policies.build(kernel, who.users)
-    heard = clients.build(kernel, who.users)
-    recorded = await records.build(kernel, rules.policies)
-    mode = await modes.build(kernel, who.users)
-    session = await sessions.build(
-        kernel, users=who.users, policies=rules.policies, modes=mode.modes, recorder=recorded.recorder
+    """Build every feature, from the lowest floor up; return the endpoints that agents wait for."""
+    people = await build_people(kernel)
+    policies = await build_policies(kernel, people.users)
+    clients = build_clients(kernel, people.users)
+    records = await build_records(kernel, policies.policies)
+    modes = await build_modes(kernel, people.users)
+    sessions = await build_sessions(
+        kernel, users=people.users, policies=policies.policies, modes=modes.modes, recorder=records.recorder
     )
-    routed = await route.build(
+    route = await build_route(
         kernel,
-        policies=rules.policies,
-        layers=rules.layers,
-        sessions=session.sessions,
-        counters=recorded.counters,
+        policies=policies.policies,
+        layers=policies.layers,
+        sessions=sessions.sessions,
+        counters=records.counters,
     )
-    decided = decide.build(
+    decide = build_decide(
         kernel,
-        users=who.users,
-        policies=rules.policies,
-        records=recorded,
-        modes=mode.modes,
-        sessions=session,
-        routing=routed.pipeline,
+        users=people.users,
+        policies=policies.policies,
+        records=records,
+        modes=modes.modes,
+        sessions=sessions,
+        routing=route.pipeline,
     )
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
-    delegated = delegate.build(kernel, users=who.users, rules=decided.pre_tool_use, modes=mode.modes, owns_graph=owns)
-    spawned = spawn.build(kernel, users=who.users, policies=rules.policies, jobs=delegated.jobs)
-    operated = operate.build(
+    delegate = build_delegate(kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns)
+    spawn = build_spawn(kernel, users=people.users, policies=policies.policies, jobs=delegate.jobs)
+    operate = build_operate(
         kernel,
         app.lifecycle,
-        users=who.users,
-        policies=rules.policies,
-        records=recorded,
-        modes=mode.modes,
-        history=session.history,
-        jobs=delegated.counts,
+        users=people.users,
+        policies=policies.policies,
+        records=records,
+        modes=modes.modes,
+        history=sessions.history,
+        jobs=delegate.counts,
     )
     kernel.run(kernel.changes.run)
     features: Features = app.state.features
-    for feature in (who, rules, heard, recorded, mode, session, routed, decided, delegated, spawned, operated):
+    for feature in (people, policies, clients, records, modes, sessions, route, decide, delegate, spawn, operate):
         features.add(feature)
-    app.admit = who.callers.read
+    app.admit = people.callers.read
     return [
-        *decide.hot_routes(
-            decided,
-            callers=who.callers,
-            policies=rules.policies,
-            records=recorded,
-            sessions=session,
-            seen=heard.seen,
+        *decide_routes(
+            decide,
+            callers=people.callers,
+            policies=policies.policies,
+            records=records,
+            sessions=sessions,
+            seen=clients.seen,
         ),
-        *route.hot_routes(routed, callers=who.callers, sessions=session.sessions, seen=heard.seen),
+        *route_routes(route, callers=people.callers, sessions=sessions.sessions, seen=clients.seen),
     ]
