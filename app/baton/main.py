@@ -133,7 +133,6 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
         users=people.users,
         policies=policies.policies,
         records=records,
-        modes=modes.modes,
         history=sessions.history,
         jobs=delegate.counts,
     )

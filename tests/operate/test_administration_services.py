@@ -21,6 +21,7 @@ from baton.modes import store as modes
 from baton.modes.service import Modes
 from baton.operate.retention import Kept, Retention
 from baton.people.users import Users
+from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.records.pipeline import store as decisions
@@ -69,6 +70,7 @@ class Process:
         self.changes = Changes(redis, database, "default")
         self.users = Users(database, self.changes, organisation="default", team="default")
         self.policies = Policies(policy_folders.shipped(), folder, database, "default")
+        self.changes.on(POLICIES, self.policies.load_layers)
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
         self.overrides = Overrides(
             database, self.changes, self.users, self.policies, self.modes, organisation="default"
@@ -181,7 +183,7 @@ async def test_another_process_learns_of_an_override_and_of_its_end(process, dat
 async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
     decided = record(decision="block", effect="deny")
     await decisions.add(database, [decided])
-    reports = Reports(database, Decisions(database))
+    reports = Reports(database, process.changes, Decisions(database))
     made = await reports.make(DORA, decided.id, "c")
     assert await reports.find(LEAD, ReportFilter(), before_id="", limit=9) == [made]
     assert await reports.find(OTHER_LEAD, ReportFilter(), before_id="", limit=9) == []
@@ -196,10 +198,10 @@ async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, 
     assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None
 
 
-async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
+async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database, redis):
     old, young = (record(at=datetime.now(UTC) - timedelta(days=days)) for days in (31, 29))
     await decisions.add(database, [old, young])
-    servers = [Retention(database, "default") for _ in range(2)]
+    servers = [Retention(database, Changes(redis, database, "default"), "default") for _ in range(2)]
     await servers[0].put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
     stops = [asyncio.Event(), asyncio.Event()]
     running = [asyncio.create_task(one.run(stop)) for one, stop in zip(servers, stops, strict=True)]
@@ -211,7 +213,7 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database):
     assert await decisions.get(database, "default", young.id) == young
 
 
-async def test_what_is_purged_is_counted_by_kind(database):
+async def test_what_is_purged_is_counted_by_kind(database, redis):
     now = datetime.now(UTC)
     await decisions.add(database, [record(at=now - timedelta(days=400))])
     agents = [
@@ -223,7 +225,7 @@ async def test_what_is_purged_is_counted_by_kind(database):
         Seen(user="dora", client=name, last_seen=now - timedelta(days=days)) for name, days in (("a", 366), ("b", 8))
     ]
     await last_heard_store.note(database, "default", heard)
-    purged = await Retention(database, "default").purge(asyncio.Event())
+    purged = await Retention(database, Changes(redis, database, "default"), "default").purge(asyncio.Event())
     assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
     assert [one.client for one in await last_heard_store.load(database, "default")] == ["b"]
     assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}

@@ -85,14 +85,14 @@ async def test_overrides_are_read_until_they_expire(database):
         assert not await overrides.remove(connection, "default", "1")
 
 
-async def test_a_setting_is_stored_once_a_version(database):
+async def test_a_setting_has_its_last_value_and_version(database):
     assert await organisation_settings.get(database, "default", "k") == ({}, 0)
     async with database.transaction() as connection:
-        assert await organisation_settings.put(connection, "default", "k", {"a": 1}, 1)
-        assert not await organisation_settings.put(connection, "default", "k", {"a": 2}, 1)
-        assert await organisation_settings.put(connection, "default", "k", {"a": 3}, 2)
-        assert not await organisation_settings.put(connection, "default", "k", {"a": 4}, 2)
+        await organisation_settings.put(connection, "default", "k", {"a": 1}, 1)
+        await organisation_settings.put(connection, "default", "k", {"a": 3}, 2)
+        assert await organisation_settings.get_with(connection, "default", "k") == ({"a": 3}, 2)
     assert await organisation_settings.get(database, "default", "k") == ({"a": 3}, 2)
+    assert await organisation_settings.get(database, "another", "k") == ({}, 0)
 
 
 async def test_one_of_many_takes_a_lease_until_it_ends(database):

@@ -6,14 +6,12 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
+from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
 from baton.modes import store
@@ -24,7 +22,6 @@ from baton.people.users import Users
 KIND = "modes"
 REMEMBERED = 4_096
 """Callers, by their project and session, whose mode a process remembers until a setting changes or expires."""
-_AWAY = "the mode cannot be changed now; nothing was changed, try again"
 _OFF = Mode()
 _Where = tuple[str, str, str, str]
 _Change = tuple[list[ModeSetting], list[Key]]
@@ -215,54 +212,23 @@ class Modes:
     async def _change(
         self, actor: Principal, work: Callable[[dict[Key, ModeSetting]], _Change], reason: str = ""
     ) -> None:
-        """Put and remove what `work` says of the stored settings.
-
-        Counting the change comes first: it lets one change happen at a time, on all servers.
-        """
-        try:
-            async with self._changes.turn(KIND), self._database.transaction() as connection:
-                await numbers.raise_number(connection, self._organisation, KIND)
-                known = {one.key: one for one in await store.load_with(connection, self._organisation, self._now())}
-                put, remove = work(known)
-                await store.change(connection, self._organisation, put=put, remove=remove)
-                await _note(connection, actor, known, put, remove, reason)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        kept = {key: setting for key, setting in known.items() if key not in set(remove)}
-        self._take(kept | {setting.key: setting for setting in put})
-        self._changes.announce(KIND)
-
-
-async def _note(
-    connection: AsyncConnection,
-    actor: Principal,
-    known: dict[Key, ModeSetting],
-    put: list[ModeSetting],
-    remove: list[Key],
-    reason: str,
-) -> None:
-    """Write into the audit log what was put and removed; `reason` is why it was removed."""
-    for key in known.keys() & remove:
-        await audit_store.add(
-            connection,
-            actor,
-            action="mode.remove",
-            kind="mode",
-            object=_name(key),
-            before=_shown(known[key]),
-            reason=reason,
-        )
-    for setting in put:
-        await audit_store.add(
-            connection,
-            actor,
-            action="mode.set",
-            kind="mode",
-            object=_name(setting.key),
-            before=_shown(known.get(setting.key)),
-            after=_shown(setting),
-            reason=setting.reason,
-        )
+        """Store and remove what `work` makes of the stored settings; `reason` is why something is removed."""
+        async with self._changes.write(KIND, actor, "mode.set") as change:
+            known = {one.key: one for one in await store.load_with(change.connection, self._organisation, self._now())}
+            put, remove = work(known)
+            remove = [key for key in remove if key in known]
+            if not put and not remove:
+                change.unchanged()
+            await store.change(change.connection, self._organisation, put=put, remove=remove)
+            for key in remove:
+                await change.audit(_name(key), before=_shown(known[key]), reason=reason, action="mode.remove")
+            for setting in put:
+                await change.audit(
+                    _name(setting.key),
+                    before=_shown(known.get(setting.key)),
+                    after=_shown(setting),
+                    reason=setting.reason,
+                )
 
 
 def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetting) -> list[Key]:

@@ -5,7 +5,6 @@ import msgspec
 from baton.delegate.runners.counts import JobCounts
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
-from baton.modes.service import Modes
 from baton.operate.health import Health
 from baton.operate.metrics import Metrics
 from baton.operate.retention import Retention
@@ -33,14 +32,13 @@ def build(
     users: Users,
     policies: Policies,
     records: RecordsFeature,
-    modes: Modes,
     history: History,
     jobs: JobCounts,
 ) -> OperateFeature:
     """Build the services."""
     health = Health(kernel.redis, kernel.database, lifecycle)
     metrics = Metrics(counters=records.counters, recorder=records.recorder, policies=policies, health=health, jobs=jobs)
-    retention = Retention(kernel.database, kernel.organisation)
+    retention = Retention(kernel.database, kernel.changes, kernel.organisation)
     kernel.run(metrics.run)
     kernel.run(retention.run)
     return OperateFeature(
@@ -48,5 +46,5 @@ def build(
         health=health,
         metrics=metrics,
         retention=retention,
-        user_data=UserData(kernel.database, kernel.changes, users, modes, history),
+        user_data=UserData(kernel.database, kernel.changes, users, history),
     )

@@ -14,10 +14,11 @@ import msgspec
 
 from baton.delegate.core.retention import purge_jobs
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Conflict, StoreUnavailable
+from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, leases, organisation_settings
+from baton.kernel.changes import leases, organisation_settings
+from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
 from baton.operate import retention_store as store
 from baton.people.permissions import require
@@ -34,7 +35,7 @@ PAUSE_S = 0.1
 """Between two batches, so that those who store decisions get their turn, in seconds."""
 LEAST_AUDIT_DAYS = 365
 LONGEST_DAYS = 36_500
-_AWAY = "retention cannot be read or changed now; nothing was changed, try again"
+_AWAY = "retention cannot be read now; try again"
 
 _Days = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_DAYS)]
 
@@ -52,9 +53,15 @@ class Retention:
     """The organisation's retention, and the work of keeping to it."""
 
     def __init__(
-        self, database: Database, organisation: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        database: Database,
+        changes: Changes,
+        organisation: str,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
+        self._changes = changes
         self._organisation = organisation
         self._now = now
 
@@ -75,34 +82,18 @@ class Retention:
         """Set how long rows are kept.
 
         Raises:
-            Conflict: somebody else changed it at this moment.
             Forbidden: the role may not.
             PreconditionFailed: somebody else has changed it since `version`.
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "retention.write")
-        try:
-            before, current = await self._read()
+        async with self._changes.write(KEY, principal, "retention.set") as change:
+            value, current = await organisation_settings.get_with(change.connection, self._organisation, KEY)
             check(version, current)
-            async with self._database.transaction() as connection:
-                stored = await organisation_settings.put(
-                    connection, self._organisation, KEY, msgspec.structs.asdict(kept), current + 1
-                )
-                if stored:
-                    await audit_store.add(
-                        connection,
-                        principal,
-                        action="retention.set",
-                        kind="retention",
-                        object=KEY,
-                        before=msgspec.structs.asdict(before),
-                        after=msgspec.structs.asdict(kept),
-                        reason=reason,
-                    )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        if not stored:
-            raise Conflict("retention was changed at the same time; read it again")
+            before = msgspec.structs.asdict(msgspec.convert(value, Kept))
+            after = msgspec.structs.asdict(kept)
+            await organisation_settings.put(change.connection, self._organisation, KEY, after, current + 1)
+            await change.audit(KEY, before=before, after=after, reason=reason)
         return kept, current + 1
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import KIND as MODES
-from baton.modes.service import Modes
 from baton.operate import retention_store
 from baton.operate import user_data_store as store
 from baton.people.permissions import require
@@ -18,9 +16,6 @@ from baton.people.users import Users
 from baton.policies.in_force import KIND as POLICIES
 from baton.sessions.history import History
 from baton.sessions.overrides.service import KIND as OVERRIDES
-
-_KINDS = (MODES, OVERRIDES, POLICIES)
-"""What is kept in memory of what a deletion takes."""
 
 
 class Export:
@@ -46,11 +41,10 @@ class Export:
 class UserData:
     """A person's right to see what is kept about them, and to have it deleted."""
 
-    def __init__(self, database: Database, changes: Changes, users: Users, modes: Modes, history: History) -> None:
+    def __init__(self, database: Database, changes: Changes, users: Users, history: History) -> None:
         self._database = database
         self._changes = changes
         self._users = users
-        self._modes = modes
         self._history = history
 
     async def export(self, principal: Principal, user: str) -> Export:
@@ -80,24 +74,13 @@ class UserData:
             while gone == LARGEST_BATCH:
                 gone = await retention_store.remove_decisions_of(self._database, organisation, user)
                 decisions += gone
-            async with self._database.transaction() as connection:
-                deleted = {"decisions": decisions} | await store.remove(connection, organisation, user)
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="user.delete-data",
-                    kind="user",
-                    object=user,
-                    after=deleted,
-                    reason=reason,
-                )
-                for kind in _KINDS:
-                    await numbers.raise_number(connection, organisation, kind)
-            await self._modes.load()
-        except DatabaseUnavailable:
+            async with self._changes.write(MODES, principal, "user.delete-data") as change:
+                await change.also(OVERRIDES)
+                await change.also(POLICIES)
+                deleted = {"decisions": decisions} | await store.remove(change.connection, organisation, user)
+                await change.audit(user, after=deleted, reason=reason)
+        except (DatabaseUnavailable, StoreUnavailable):
             raise StoreUnavailable("not everything was deleted; try again") from None
-        for kind in _KINDS:
-            self._changes.announce(kind)
         await self._forget(Principal(organisation=organisation, user=user), sessions)
         return deleted
 

@@ -4,13 +4,12 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from baton.engine.call.principal import Principal
 from baton.kernel.base.sql import Database
-from baton.kernel.changes import audit_store, numbers
+from baton.kernel.changes.write import Change, write
 from baton.people import tokens as service
 from baton.people import tokens_store, users_store
+from baton.people.users import KIND as USERS
 from baton.people.users_store import User
 
 ON_THE_MACHINE = "made on the server's machine"
@@ -30,12 +29,12 @@ async def ensure(database: Database, principal: Principal, file: Path) -> str:
     async with database.transaction() as connection:
         if await tokens_store.live_admins(connection, organisation, now):
             return ""
-    async with database.transaction() as connection:
-        # The first write takes the row: a server that starts at the same time waits here, then finds the token.
-        await numbers.raise_number(connection, organisation, service.KIND)
-        if await tokens_store.live_admins(connection, organisation, now):
+    async with write(database, service.KIND, principal, "token.create") as change:
+        # A server that starts at the same time waited for this change, and finds its token here.
+        if await tokens_store.live_admins(change.connection, organisation, now):
+            change.unchanged()
             return ""
-        text = await _add(connection, principal, now, None, "first start without an admin's token")
+        text = await _add(change, principal, now, None, "first start without an admin's token")
         _write(file, text)
     return text
 
@@ -47,33 +46,23 @@ async def recover(database: Database, principal: Principal, expires_at: datetime
         DatabaseUnavailable: the database is away.
         ValueError: the user is disabled.
     """
-    async with database.transaction() as connection:
-        await numbers.raise_number(connection, principal.organisation, service.KIND)
-        return await _add(connection, principal, datetime.now(UTC), expires_at, ON_THE_MACHINE)
+    async with write(database, service.KIND, principal, "token.create") as change:
+        return await _add(change, principal, datetime.now(UTC), expires_at, ON_THE_MACHINE)
 
 
-async def _add(
-    connection: AsyncConnection, principal: Principal, now: datetime, expires_at: datetime | None, reason: str
-) -> str:
-    """Make the token, and enter its user where they are not known."""
+async def _add(change: Change, principal: Principal, now: datetime, expires_at: datetime | None, reason: str) -> str:
+    """Make the token, and enter its user if they are not known yet."""
     organisation, name = principal.organisation, principal.user
-    known = await users_store.find(connection, organisation, User, name)
-    if known is not None and known.disabled_at is not None:
+    user = await users_store.find(change.connection, organisation, User, name)
+    if user is None:
+        user = User(name=name, team=principal.team, created_at=now)
+        await change.also(USERS)
+        await users_store.put(change.connection, organisation, user)
+    elif user.disabled_at is not None:
         raise ValueError(f"`{name}` is disabled, and so would be the token; name somebody else")
     token, text = service.made(name, "admin", created_by=name, now=now, expires_at=expires_at)
-    await tokens_store.add(connection, organisation, token)
-    if known is None:
-        await users_store.put(connection, organisation, User(name=name, team=principal.team, created_at=now))
-        await numbers.raise_number(connection, organisation, "users")
-    await audit_store.add(
-        connection,
-        principal,
-        action="token.create",
-        kind="token",
-        object=token.id,
-        after=service.shown(token),
-        reason=reason,
-    )
+    await tokens_store.add(change.connection, organisation, token)
+    await change.audit(token.id, after=service.shown(token, user.team), reason=reason)
     return text
 
 

@@ -14,7 +14,6 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.people import tokens_store as store
 from baton.people.permissions import ROLES, Role, covers, require
@@ -27,7 +26,6 @@ FLUSH_S = 5.0
 """How often it goes to the database which tokens were used, in seconds."""
 
 _SHAPE = re.compile(r"baton_([0-9a-f]{12})_[0-9a-f]{64}")
-_AWAY = "tokens cannot be changed now; nothing was changed, try again"
 _MEND = "ask an admin for a new one (`baton token create`) and set BATON_TOKEN to it"
 
 
@@ -112,28 +110,12 @@ class Tokens:
         if known is not None and team not in {"", known.team}:
             raise Invalid("team", f"is `{team}`, but `{user}` is in another team", [known.team])
         token, text = made(user, role, created_by=principal.user, now=now, expires_at=expires_at)
-        try:
-            async with self._database.transaction() as connection:
-                await store.add(connection, self._organisation, token)
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="token.create",
-                    kind="token",
-                    object=token.id,
-                    after=shown(token),
-                    reason=reason,
-                )
-                await numbers.raise_number(connection, self._organisation, KIND)
-                if known is None:
-                    entered = User(name=user, team=team or principal.team, created_at=now)
-                    await self._users.enter(connection, entered)
-            await self.load()
+        async with self._changes.write(KIND, principal, "token.create") as change:
+            await store.add(change.connection, self._organisation, token)
             if known is None:
-                await self._users.entered()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+                known = User(name=user, team=team or principal.team, created_at=now)
+                await self._users.enter(change, known)
+            await change.audit(token.id, after=shown(token, known.team), reason=reason)
         return token, text
 
     async def find(self, principal: Principal, *, user: str = "") -> list[Token]:
@@ -164,24 +146,14 @@ class Tokens:
         if token.revoked_at is not None:
             return
         now = self._now()
-        try:
-            async with self._changes.turn(KIND), self._database.transaction() as connection:
-                await store.revoke(connection, self._organisation, token_id, now)
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="token.revoke",
-                    kind="token",
-                    object=token_id,
-                    before=shown(token),
-                    after={"revoked_at": now.isoformat()},
-                    reason=reason,
-                )
-                await numbers.raise_number(connection, self._organisation, KIND)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._known = self._known | {token_id: msgspec.structs.replace(token, revoked_at=now)}
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "token.revoke") as change:
+            await store.revoke(change.connection, self._organisation, token_id, now)
+            await change.audit(
+                token_id,
+                before=shown(token, self._users.team_of(token.user)),
+                after={"revoked_at": now.isoformat()},
+                reason=reason,
+            )
 
     async def flush(self) -> None:
         """Bring to SQL which tokens were used; while the database is away it stays."""
@@ -222,7 +194,7 @@ def digest_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def shown(token: Token) -> dict[str, object]:
-    """Give what the audit log keeps of a token."""
-    fields: dict[str, object] = msgspec.to_builtins(token)
+def shown(token: Token, team: str) -> dict[str, object]:
+    """Show a token, with the team of its user, as the audit log does."""
+    fields: dict[str, object] = msgspec.to_builtins(token) | {"team": team}
     return {name: value for name, value in fields.items() if name != "digest" and value is not None}

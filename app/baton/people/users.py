@@ -1,27 +1,24 @@
 """Who belongs to the organisation: users, teams, projects, all in memory. It gives no rights: `permissions` does."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
+from baton.kernel.base.errors import Invalid, NotFound
+from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
+from baton.kernel.changes.write import Change
 from baton.people import users_store as store
 from baton.people.permissions import covers, require
 from baton.people.users_store import Directory, Project, Team, User
 
 T = TypeVar("T", User, Team, Project)
-R = TypeVar("R")
 KIND = "users"
-_AWAY = "the directory cannot be changed now; nothing was changed, try again"
 
 
 class Users:
@@ -190,69 +187,30 @@ class Users:
         require(principal, "users.write")
         self.get(principal, name)
 
-        async def work(connection: AsyncConnection) -> None:
-            before = await store.find(connection, self._organisation, User, name)
-            await store.remove_user(connection, self._organisation, name)
-            await self._audit(connection, principal, name, before, None, reason)
+        async with self._changes.write(KIND, principal, "user.remove") as change:
+            before = await store.find(change.connection, self._organisation, User, name)
+            await store.remove_user(change.connection, self._organisation, name)
+            await change.audit(name, before=_shown(before), reason=reason)
 
-        await self._change(work)
-
-    async def enter(self, connection: AsyncConnection, user: User) -> None:
-        """Enter a user within a transaction of somebody else's; `entered` must follow its commit."""
-        await store.put(connection, self._organisation, user)
-        await numbers.raise_number(connection, self._organisation, KIND)
-
-    async def entered(self) -> None:
-        """Read and tell others what a transaction of somebody else's has entered."""
-        await self.load()
-        self._changes.announce(KIND)
+    async def enter(self, change: Change, user: User) -> None:
+        """Enter a user as part of another change."""
+        await change.also(KIND)
+        await store.put(change.connection, self._organisation, user)
 
     async def _put(
         self, principal: Principal, kind: type[T], name: str, make: Callable[[T | None], T], reason: str
     ) -> T:
-        """Store what `make` gives for the stored one of that name, None where there is none."""
-
-        async def work(connection: AsyncConnection) -> T:
-            before = await store.find(connection, self._organisation, kind, name)
+        """Store what `make` returns for the stored one of that name, None where there is none."""
+        async with self._changes.write(KIND, principal, f"{kind.__name__.lower()}.put") as change:
+            before = await store.find(change.connection, self._organisation, kind, name)
             after = make(before)
-            await store.put(connection, self._organisation, after)
-            await self._audit(connection, principal, name, before, after, reason)
-            return after
+            await store.put(change.connection, self._organisation, after)
+            await change.audit(name, before=_shown(before), after=_shown(after), reason=reason)
+        return after
 
-        return await self._change(work)
 
-    async def _change(self, work: Callable[[AsyncConnection], Awaitable[R]]) -> R:
-        """Change the directory. Counting the change comes first: it lets one change happen at a time, on all servers."""
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, self._organisation, KIND)
-                done = await work(connection)
-            await self.load()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
-        return done
-
-    @staticmethod
-    async def _audit(
-        connection: AsyncConnection,
-        principal: Principal,
-        name: str,
-        before: User | Team | Project | None,
-        after: User | Team | Project | None,
-        reason: str,
-    ) -> None:
-        kind = type(after or before).__name__.lower()
-        await audit_store.add(
-            connection,
-            principal,
-            action=f"{kind}.{'remove' if after is None else 'put'}",
-            kind=kind,
-            object=name,
-            before=msgspec.to_builtins(before) if before is not None else None,
-            after=msgspec.to_builtins(after) if after is not None else None,
-            reason=reason,
-        )
+def _shown(row: User | Team | Project | None) -> dict[str, Any]:
+    return {} if row is None else msgspec.to_builtins(row)
 
 
 def check_name(field: str, name: str) -> None:

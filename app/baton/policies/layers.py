@@ -1,12 +1,11 @@
 """Who may upload, activate and roll back which policy layer, and how. It compiles nothing: the engine does."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from difflib import unified_diff
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.principal import Principal
 from baton.engine.policy.diff import RuleChange, compare
@@ -14,9 +13,9 @@ from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend,
 from baton.engine.policy.rules.layers import Tier
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
+from baton.kernel.changes.write import Change
 from baton.people.users import Users
 from baton.policies import layers_store
 from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer
@@ -133,21 +132,22 @@ class PolicyLayers:
         await self.validate(where, files)
         organisation, tier, name = principal.organisation, where.tier, where.name
 
-        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+        action = "policies.activate" if activate else "policies.upload"
+        async with self._changes.write(KIND, principal, action) as change:
+            before = await self._active_version(change, principal, where)
             if activate:
                 check(seen, before, required=bool(before))
             version = await layers_store.add(
-                connection, organisation, tier, name, files, by=principal.user, reason=reason
+                change.connection, organisation, tier, name, files, by=principal.user, reason=reason
             )
             if activate:
-                await layers_store.activate(connection, organisation, tier, name, version)
-            return {"version": version, "active": version if activate else before}
-
-        after = await self._change(principal, where, "activate" if activate else "upload", reason, work)
-        return await self.get(principal, where, after["version"])
+                await layers_store.activate(change.connection, organisation, tier, name, version)
+            after = {"version": version, "active": version if activate else before}
+            await change.audit(str(where), before={"active": before}, after=after, reason=reason)
+        return await self.get(principal, where, version)
 
     async def activate(
-        self, principal: Principal, where: Where, version: int, *, reason: str, seen: str | None, action: str = ""
+        self, principal: Principal, where: Where, version: int, *, reason: str, seen: str | None, verb: str = "activate"
     ) -> StoredLayer:
         """Make a stored version the active one, if it is still accepted.
 
@@ -160,12 +160,12 @@ class PolicyLayers:
         stored = await self.get(principal, where, version)
         await self.validate(where, stored.files)
 
-        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+        async with self._changes.write(KIND, principal, f"policies.{verb}") as change:
+            before = await self._active_version(change, principal, where)
             check(seen, before, required=bool(before))
-            await layers_store.activate(connection, principal.organisation, where.tier, where.name, version)
-            return {"version": version, "active": version}
-
-        await self._change(principal, where, action or "activate", reason, work)
+            await layers_store.activate(change.connection, principal.organisation, where.tier, where.name, version)
+            after = {"version": version, "active": version}
+            await change.audit(str(where), before={"active": before}, after=after, reason=reason)
         return await self.get(principal, where, version)
 
     async def roll_back(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> StoredLayer:
@@ -182,18 +182,16 @@ class PolicyLayers:
             raise Conflict(
                 f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force"
             )
-        return await self.activate(principal, where, version, reason=reason, seen=seen, action="rollback")
+        return await self.activate(principal, where, version, reason=reason, seen=seen, verb="rollback")
 
     async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
         """Take a layer out of force; its versions stay. One that is not active is no error."""
         self.require_write_of(principal, where)
-
-        async def work(connection: AsyncConnection, before: int) -> dict[str, Any]:
+        async with self._changes.write(KIND, principal, "policies.deactivate") as change:
+            before = await self._active_version(change, principal, where)
             check(seen, before, required=bool(before))
-            await layers_store.retire(connection, principal.organisation, where.tier, where.name)
-            return {"active": 0}
-
-        await self._change(principal, where, "deactivate", reason, work)
+            await layers_store.retire(change.connection, principal.organisation, where.tier, where.name)
+            await change.audit(str(where), before={"active": before}, after={"active": 0}, reason=reason)
 
     async def diff(self, principal: Principal, where: Where, before: int, after: int) -> LayerDiff:
         """Compare two versions; 0 is the empty layer.
@@ -225,36 +223,9 @@ class PolicyLayers:
         team = self._users.project_team(where.name) if where.tier == "project" else ""
         require_write(principal, where.tier, where.name, team_of_project=team)
 
-    async def _change(
-        self,
-        principal: Principal,
-        where: Where,
-        action: str,
-        reason: str,
-        work: Callable[[AsyncConnection, int], Awaitable[dict[str, Any]]],
-    ) -> dict[str, Any]:
-        """Change a layer. Counting the change comes first: it lets one change of an organisation happen at a time."""
-        organisation = principal.organisation
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, organisation, KIND)
-                before = await layers_store.active_version(connection, organisation, where.tier, where.name)
-                after = await work(connection, before)
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action=f"policies.{action}",
-                    kind="policies",
-                    object=str(where),
-                    before={"active": before},
-                    after=after,
-                    reason=reason,
-                )
-            await self._policies.load_layers()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
-        return after
+    @staticmethod
+    async def _active_version(change: Change, principal: Principal, where: Where) -> int:
+        return await layers_store.active_version(change.connection, principal.organisation, where.tier, where.name)
 
     async def _read(self, reading: Awaitable[T]) -> T:
         try:

@@ -38,7 +38,7 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
         recorder=recorder,
         decisions=decisions,
         audit=Audit(kernel.database),
-        reports=Reports(kernel.database, decisions),
+        reports=Reports(kernel.database, kernel.changes, decisions),
         analytics=Analytics(kernel.database, policies),
         replay=Replay(kernel.database, policies),
         rule_counts=RuleCounts(kernel.database, policies),

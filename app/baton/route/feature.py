@@ -77,7 +77,7 @@ async def build(
         counters=counters,
         warm=rosters.warm,
     )
-    pushes = RosterPushes(kernel.database, kernel.changes, rosters)
+    pushes = RosterPushes(kernel.changes, rosters)
     return RouteFeature(
         breakers=breakers,
         models=models,

@@ -165,12 +165,12 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
     kept = await decisions.get(world.database, "default", row.id)
     exported = [row async for row in user_data_store.rows(world.database, "default", "dora", "decisions")]
     assert [row["prompt"] for row in exported] == ["mend the login; the key is [masked:sk-key]"]
-    data = UserData(world.database, world.changes, world.users, world.modes, world.history)
+    data = UserData(world.database, world.changes, world.users, world.history)
     assert (await data.delete(DORA, "dora"))["decisions"] == 1
 
     long_ago = datetime.now(UTC) - timedelta(days=31)
     await decisions.add(world.database, [msgspec.structs.replace(kept, at=long_ago)])
-    keeping = Retention(world.database, "default")
+    keeping = Retention(world.database, world.changes, "default")
     await keeping.put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
     assert (await keeping.purge(asyncio.Event()))["decisions"] == 1
 
@@ -182,7 +182,7 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     theirs = [record(user="dora", rules=hit) for _ in range(4)]
     other = record(user="bob", rules=hit)
     await decisions.add(world.database, [*theirs, other])
-    data = UserData(world.database, world.changes, world.users, world.modes, world.history)
+    data = UserData(world.database, world.changes, world.users, world.history)
     assert (await data.delete(DORA, "dora"))["decisions"] == 4
     (entry,) = await audit_store.find(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)

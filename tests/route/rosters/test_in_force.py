@@ -31,7 +31,7 @@ class Server:
         self.indexes = Indexes()
         policies = Policies(folder, folder / "none", database, "default")
         self.rosters = RoutingRosters(database, self.changes, policies, self.indexes, "default")
-        self.pushes = RosterPushes(database, self.changes, self.rosters)
+        self.pushes = RosterPushes(self.changes, self.rosters)
         self.feedback = RouteFeedback(database, self.changes, RouteTraces(redis), organisation="default", threshold=0.3)
 
     async def catch_up(self):

@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes import numbers as store
+from baton.kernel.changes.write import Change, write
 from baton.kernel.redis.client import Redis
 from baton.kernel.redis.listener import listen
 
@@ -43,6 +46,33 @@ class Changes:
     def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
         """Have a kind of state read again when it changed."""
         self._reloads[kind] = reload
+
+    @contextlib.asynccontextmanager
+    async def write(self, kind: str, principal: Principal, action: str) -> AsyncIterator[Change]:
+        """Change shared state: store it, audit it, tell the other processes, and read it again in this one.
+
+        The block stores and audits within the change's transaction; `kernel.changes.write` describes the arguments.
+
+        Raises:
+            StoreUnavailable: The database is away; nothing was changed.
+            RuntimeError: The block ended without an audit entry; nothing was changed.
+        """
+        try:
+            async with write(self._database, kind, principal, action) as change:
+                yield change
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the database is away; nothing was changed, try again") from None
+        for changed in change.kinds:
+            self.announce(changed)
+            # The change is stored: a database that goes away now must not make it look as if it had failed.
+            # `catch_up` reads it later, as in every other process.
+            with contextlib.suppress(DatabaseUnavailable):
+                await self._reload(changed)
+
+    async def _reload(self, kind: str) -> None:
+        reload = self._reloads.get(kind)
+        if reload is not None:
+            await reload()
 
     def announce(self, kind: str) -> None:
         """Tell the other processes that a change was stored; while Redis is away they find it by asking SQL."""

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, Column, Table, select, update
+from sqlalchemy import JSON, Column, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -26,22 +26,21 @@ _settings = OrganisationSettingRow.__table__
 
 async def get(database: Database, organisation: str, key: str) -> tuple[dict[str, Any], int]:
     """Read a setting and its version; ({}, 0) where it was never set."""
+    async with database.transaction() as connection:
+        return await get_with(connection, organisation, key)
+
+
+async def get_with(connection: AsyncConnection, organisation: str, key: str) -> tuple[dict[str, Any], int]:
+    """Read a setting and its version within a transaction; ({}, 0) where it was never set."""
     query = select(_settings.c.value, _settings.c.version).where(
         _settings.c.organisation == organisation, _settings.c.key == key
     )
-    async with database.transaction() as connection:
-        row = (await connection.execute(query)).first()
+    row = (await connection.execute(query)).first()
     return (row[0], row[1]) if row is not None else ({}, 0)
 
 
-async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> bool:
-    """Store a setting as this version; False if another change has made it already."""
+async def put(connection: AsyncConnection, organisation: str, key: str, value: dict[str, Any], version: int) -> None:
+    """Store a setting as this version, in a change that lets nobody else change it (`kernel.changes.write`)."""
     row = {"organisation": organisation, "key": key, "value": value, "version": version}
-    if version == 1:
-        new = insert_into(connection.dialect.name, _settings).values(row)
-        done = await connection.execute(new.on_conflict_do_nothing())
-        return bool(done.rowcount == 1)
-    change = update(_settings).where(
-        _settings.c.organisation == organisation, _settings.c.key == key, _settings.c.version == version - 1
-    )
-    return (await connection.execute(change.values(row))).rowcount == 1
+    insert = insert_into(connection.dialect.name, _settings).values(row)
+    await connection.execute(insert.on_conflict_do_update(index_elements=["organisation", "key"], set_=row))

@@ -9,7 +9,7 @@ from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store
+from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
 from baton.people.permissions import covers, require
 from baton.people.reach import whose
@@ -17,6 +17,7 @@ from baton.records.review import wrong_blocks_store as store
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks_store import Report, State
 
+KIND = "reports"
 _AWAY = "reports cannot be read or changed now; nothing was changed, try again"
 _RANK = {"deny": 4, "ask": 3, "rewrite": 2, "guidance": 1}
 
@@ -32,8 +33,9 @@ class ReportFilter(msgspec.Struct, frozen=True, kw_only=True):
 class Reports:
     """The reports of the organisation."""
 
-    def __init__(self, database: Database, decisions: Decisions) -> None:
+    def __init__(self, database: Database, changes: Changes, decisions: Decisions) -> None:
         self._database = database
+        self._changes = changes
         self._decisions = decisions
 
     async def make(self, principal: Principal, decision_id: str, comment: str) -> Report:
@@ -123,25 +125,16 @@ class Reports:
             resolved_at=None if state == "open" else datetime.now(UTC),
             version=before.version + 1,
         )
-        try:
-            async with self._database.transaction() as connection:
-                replaced = await store.replace(connection, principal.organisation, after)
-                if replaced:
-                    await audit_store.add(
-                        connection,
-                        principal,
-                        action="report.resolve",
-                        kind="report",
-                        object=report_id,
-                        before={"state": before.state, "answer": before.answer},
-                        after={"state": after.state, "answer": after.answer},
-                        reason=answer,
-                    )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        if not replaced:
-            check(version, (await self.get(principal, report_id)).version)
-            raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
+        async with self._changes.write(KIND, principal, "report.resolve") as change:
+            if not await store.replace(change.connection, principal.organisation, after):
+                check(version, (await self.get(principal, report_id)).version)
+                raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
+            await change.audit(
+                report_id,
+                before={"state": before.state, "answer": before.answer},
+                after={"state": after.state, "answer": after.answer},
+                reason=answer,
+            )
         return after
 
 

@@ -12,7 +12,6 @@ from baton.engine.routing.features import DEFAULT, NAMES, Weights
 from baton.engine.routing.fit import LEAST, Sample, refit
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.permissions import covers, require
@@ -110,23 +109,12 @@ class RouteFeedback:
             "before": msgspec.structs.asdict(done.before),
             "after": msgspec.structs.asdict(done.after),
         }
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, organisation, KIND)
-                weights = msgspec.structs.asdict(done.weights)
-                version = await fits_store.add(
-                    connection, organisation, team, weights=weights, report=report, by=principal.user
-                )
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="routing.fit",
-                    kind="routing",
-                    object=team,
-                    after={"version": version, "samples": done.samples},
-                )
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
+        async with self._changes.write(KIND, principal, "routing.fit") as change:
+            weights = msgspec.structs.asdict(done.weights)
+            version = await fits_store.add(
+                change.connection, organisation, team, weights=weights, report=report, by=principal.user
+            )
+            await change.audit(team, after={"version": version, "samples": done.samples})
         return (await self.fits(principal, team))[0]
 
     async def activate(self, principal: Principal, team: str, version: int, reason: str = "") -> None:
@@ -138,26 +126,11 @@ class RouteFeedback:
         """
         team = self._team(principal, "routes.fit", team)
         organisation = principal.organisation
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, organisation, KIND)
-                before, found = await fits_store.activate(connection, organisation, team, version)
-                if not found:
-                    raise NotFound(f"team `{team}` has no fit {version}")
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="routing.activate",
-                    kind="routing",
-                    object=team,
-                    before={"active": before},
-                    after={"active": version},
-                    reason=reason,
-                )
-            await self.load()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "routing.activate") as change:
+            before, found = await fits_store.activate(change.connection, organisation, team, version)
+            if not found:
+                raise NotFound(f"team `{team}` has no fit {version}")
+            await change.audit(team, before={"active": before}, after={"active": version}, reason=reason)
 
     def _team(self, principal: Principal, action: str, team: str) -> str:
         team = team or principal.team

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
+from baton.kernel.base.errors import NotFound
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers, organisation_settings
+from baton.kernel.changes import organisation_settings
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 from baton.people.permissions import require
@@ -38,7 +38,6 @@ TIERS = frozenset({"model", "node"})
 """Breakers whose service chooses agents."""
 CountAgreement = Callable[[Database, str, str, datetime], Awaitable[Agreement]]
 """Counts people's feedback on the routes of an organisation that a tier decided, since a moment."""
-_AWAY = "breakers cannot be changed now; nothing was changed, try again"
 
 
 class Breakers:
@@ -73,7 +72,8 @@ class Breakers:
     async def load(self) -> None:
         """Read from SQL what people hold; a reset since the last time starts a breaker anew. Raises DatabaseUnavailable."""
         async with self._changes.turn(KIND):
-            holds, _ = await self._read()
+            value, _ = await organisation_settings.get(self._database, self._organisation, KIND)
+            holds = msgspec.convert(value, dict[str, Hold])
             for name, breaker in self._known.items():
                 hold = holds.get(name, Hold())
                 if self._loaded and hold.resets != breaker.hold.resets:
@@ -122,7 +122,6 @@ class Breakers:
         """Hold a breaker open or closed until further notice, or leave it to fresh counts again.
 
         Raises:
-            Conflict: somebody else changed one at this moment.
             Forbidden: the role may not.
             NotFound: there is no such breaker.
             StoreUnavailable: the database is away; nothing was changed.
@@ -135,48 +134,28 @@ class Breakers:
             raise NotFound(
                 f"there is no breaker `{name}`" + (f"; did you mean `{near[0]}`?" if near else f"; there are: {known}")
             )
-        try:
-            async with self._changes.turn(KIND):
-                hold = await self._store(principal, name, action, reason)
-                if action == "reset":
-                    breaker.agreement = Agreement()
-                    await breaker.forget()
-                breaker.hold = hold
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, f"breaker.{action}") as change:
+            value, version = await organisation_settings.get_with(change.connection, self._organisation, KIND)
+            holds = msgspec.convert(value, dict[str, Hold])
+            before = holds.get(name, Hold())
+            after = _hold(before, action)
+            value = msgspec.to_builtins(holds | {name: after})
+            await organisation_settings.put(change.connection, self._organisation, KIND, value, version + 1)
+            await change.audit(
+                name, before=msgspec.to_builtins(before), after=msgspec.to_builtins(after), reason=reason
+            )
         log.warning("breaker `%s`: `%s` by %s", name, action, principal.user)
         return breaker.seen()
 
-    async def _store(self, principal: Principal, name: str, action: str, reason: str) -> Hold:
-        holds, version = await self._read()
-        before = holds.get(name, Hold())
-        held: dict[str, Held] = {"open": "open", "close": "closed", "reset": ""}
-        hold = Hold(
-            held=held[action],
-            resets=before.resets + (action == "reset"),
-            reset_at=time.time() if action == "reset" else before.reset_at,
-        )
-        value: dict[str, Any] = msgspec.to_builtins(holds | {name: hold})
-        async with self._database.transaction() as connection:
-            if not await organisation_settings.put(connection, self._organisation, KIND, value, version + 1):
-                raise Conflict("a breaker was changed at the same time; try again")
-            await audit_store.add(
-                connection,
-                principal,
-                action=f"breaker.{action}",
-                kind="breaker",
-                object=name,
-                before=msgspec.to_builtins(before),
-                after=msgspec.to_builtins(hold),
-                reason=reason,
-            )
-            await numbers.raise_number(connection, self._organisation, KIND)
-        return hold
 
-    async def _read(self) -> tuple[dict[str, Hold], int]:
-        value, version = await organisation_settings.get(self._database, self._organisation, KIND)
-        return msgspec.convert(value, dict[str, Hold]), version
+def _hold(before: Hold, action: Literal["open", "close", "reset"]) -> Hold:
+    """Return what is held after a person's action."""
+    held: dict[str, Held] = {"open": "open", "close": "closed", "reset": ""}
+    return Hold(
+        held=held[action],
+        resets=before.resets + (action == "reset"),
+        reset_at=time.time() if action == "reset" else before.reset_at,
+    )
 
 
 async def _again_and_again(look: Callable[[], Awaitable[None]], name: str, pause_s: float) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.principal import Principal
 from baton.engine.routing.agent_files import AgentFileError, read
 from baton.engine.routing.candidates import Agent
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
+from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.versions import check
 from baton.people.permissions import require
@@ -30,8 +28,7 @@ _AWAY = "the rosters cannot be read or changed now; nothing was changed, try aga
 class RosterPushes:
     """The rosters that teams and the organisation push."""
 
-    def __init__(self, database: Database, changes: Changes, rosters: RoutingRosters) -> None:
-        self._database = database
+    def __init__(self, changes: Changes, rosters: RoutingRosters) -> None:
         self._changes = changes
         self._rosters = rosters
 
@@ -59,34 +56,34 @@ class RosterPushes:
         _check(agents)
         digest = digest_of(agents)
         organisation = principal.organisation
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, organisation, KIND)
-                before = await store.active_version(connection, organisation, *key)
-                check(if_match, before, required=False)
-                active = self._rosters.active(key)
-                if active is None or (active.version, active.digest, active.description) != (
-                    before,
-                    digest,
-                    description,
-                ):
-                    version = await store.add(
-                        connection,
-                        organisation,
-                        key,
-                        description=description,
-                        agents=[msgspec.to_builtins(agent) for agent in agents],
-                        digest=digest,
-                        by=principal.user,
-                        reason=reason,
-                    )
-                    after = {"version": version, "agents": len(agents)}
-                    await self._audit(connection, principal, "push", key, before, after, reason)
-            await self._rosters.load()
-            await self._rosters.settled()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "roster.push") as change:
+            before = await store.active_version(change.connection, organisation, *key)
+            check(if_match, before, required=False)
+            active = self._rosters.active(key)
+            if active is not None and (active.version, active.digest, active.description) == (
+                before,
+                digest,
+                description,
+            ):
+                change.unchanged()
+            else:
+                version = await store.add(
+                    change.connection,
+                    organisation,
+                    key,
+                    description=description,
+                    agents=[msgspec.to_builtins(agent) for agent in agents],
+                    digest=digest,
+                    by=principal.user,
+                    reason=reason,
+                )
+                await change.audit(
+                    "/".join(key),
+                    before=_version(before),
+                    after={"version": version, "agents": len(agents)},
+                    reason=reason,
+                )
+        await self._rosters.settled()
         found = self._rosters.active(key)
         if found is None:
             raise NotFound(f"roster `{name}` was removed at the same time")
@@ -104,20 +101,14 @@ class RosterPushes:
         """
         key = self._key(principal, tier, owner, name)
         organisation = principal.organisation
-        try:
-            async with self._database.transaction() as connection:
-                await numbers.raise_number(connection, organisation, KIND)
-                before = await store.active_version(connection, organisation, *key)
-                if not before:
-                    raise NotFound(f"there is no roster `{name}` that was pushed")
-                check(if_match, before, required=False)
-                await store.retire(connection, organisation, key)
-                await self._audit(connection, principal, "remove", key, before, {}, reason)
-            await self._rosters.load()
-            await self._rosters.settled()
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "roster.remove") as change:
+            before = await store.active_version(change.connection, organisation, *key)
+            if not before:
+                raise NotFound(f"there is no roster `{name}` that was pushed")
+            check(if_match, before, required=False)
+            await store.retire(change.connection, organisation, key)
+            await change.audit("/".join(key), before=_version(before), reason=reason)
+        await self._rosters.settled()
 
     async def agents(self, roster: PushedRoster) -> list[Agent]:
         """Read the agents of a roster.
@@ -150,32 +141,15 @@ class RosterPushes:
             raise Invalid("team", "is missing; you are in no team")
         return ("team", owner, name)
 
-    @staticmethod
-    async def _audit(
-        connection: AsyncConnection,
-        principal: Principal,
-        action: str,
-        key: tuple[str, str, str],
-        before: int,
-        after: Mapping[str, int],
-        reason: str,
-    ) -> None:
-        await audit_store.add(
-            connection,
-            principal,
-            action=f"roster.{action}",
-            kind="roster",
-            object="/".join(key),
-            before={"version": before} if before else {},
-            after=after,
-            reason=reason,
-        )
-
     async def _read(self, reading: Awaitable[T]) -> T:
         try:
             return await reading
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
+
+
+def _version(version: int) -> dict[str, int]:
+    return {"version": version} if version else {}
 
 
 def _check(agents: Sequence[Agent]) -> None:

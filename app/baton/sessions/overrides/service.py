@@ -11,7 +11,6 @@ from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import EVERY
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
 from baton.people.permissions import covers, require
@@ -111,22 +110,11 @@ class Overrides:
                 created_at=now,
                 expires_at=now + timedelta(minutes=minutes),
             )
-            async with self._changes.turn(KIND), self._database.transaction() as connection:
-                await store.add(connection, self._organisation, override)
-                await audit_store.add(
-                    connection,
-                    principal,
-                    action="override.make",
-                    kind="override",
-                    object=override.id,
-                    after=msgspec.to_builtins(override),
-                    reason=reason,
-                )
-                await numbers.raise_number(connection, self._organisation, KIND)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
-        self._keep(self._known | {override.id: override})
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "override.make") as change:
+            await store.add(change.connection, self._organisation, override)
+            await change.audit(override.id, after=msgspec.to_builtins(override), reason=reason)
         return override
 
     async def end(self, principal: Principal, override_id: str, reason: str = "") -> None:
@@ -141,23 +129,11 @@ class Overrides:
         override = self._known.get(override_id)
         if override is None or not self._covers(principal, "overrides.write", override.user):
             raise NotFound(f"there is no override `{override_id}`")
-        try:
-            async with self._changes.turn(KIND), self._database.transaction() as connection:
-                if await store.remove(connection, self._organisation, override_id):
-                    await audit_store.add(
-                        connection,
-                        principal,
-                        action="override.end",
-                        kind="override",
-                        object=override_id,
-                        before=msgspec.to_builtins(override),
-                        reason=reason,
-                    )
-                await numbers.raise_number(connection, self._organisation, KIND)
-        except DatabaseUnavailable:
-            raise StoreUnavailable(_AWAY) from None
-        self._keep({key: one for key, one in self._known.items() if key != override_id})
-        self._changes.announce(KIND)
+        async with self._changes.write(KIND, principal, "override.end") as change:
+            if await store.remove(change.connection, self._organisation, override_id):
+                await change.audit(override_id, before=msgspec.to_builtins(override), reason=reason)
+            else:  # it ended, or another process ended it
+                change.unchanged()
 
     async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
         """Refuse a rule that is none in the session's set, and one that this principal may not lift there."""
