@@ -189,6 +189,17 @@ def test_no_answer_holds_a_null(http, session, call, level):
     assert not has_null(answer)
 
 
+HUGE = b'"tool_name":"Task","tool_input":{"subagent_type":"explore","prompt":"p","description":"d","n":1e999}'
+
+
+def test_a_number_that_no_float_holds_comes_back_as_it_came_on_a_retry_too(http, session):
+    body = b'{"session_id":"%s","tool_use_id":"t1",%s}' % (session["session_id"].encode(), HUGE)
+    for _ in range(2):
+        answer = http.post("/pre-tool-use", content=body)
+        assert answer.status_code == 200
+        assert b'"n":1e999,"model":"haiku"}' in answer.content
+
+
 BAD = [
     (b"", 400, "bad_json", "body"),
     (b"{", 400, "bad_json", "line 1"),

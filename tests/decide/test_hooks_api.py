@@ -65,6 +65,21 @@ def test_a_rewrite_leaves_claude_code_s_own_prompt(http, session):
     assert answer == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": given | {"model": "haiku"}}}
 
 
+@pytest.mark.parametrize(
+    ("tool_input", "answered"),
+    [
+        (b'{"command":"rm -rf /","timeout":1e999}', b'"permissionDecision":"deny"'),
+        (b'{"command":"git status","timeout":1e999}', b"{}"),
+        (b'{"subagent_type":"Explore","prompt":"p","description":"d","n":-1e999}', b'"n":-1e999,"model":"haiku"}'),
+    ],
+    ids=["deny", "no opinion", "rewrite"],
+)
+def test_a_call_with_a_number_that_no_float_holds_is_judged_and_keeps_it(http, tool_input, answered):
+    tool = b"Agent" if b"subagent_type" in tool_input else b"Bash"
+    body = b'{"hook_event_name":"PreToolUse","tool_name":"%s","tool_input":%s}' % (tool, tool_input)
+    assert answered in post(http, "claude-code", body).content
+
+
 def test_no_model_is_ever_put_into_a_codex_spawn(http, session):
     for tool in ("spawn_agent", "collaborationspawn_agent"):
         given = {"task_name": "t", "message": "m", "agent_type": "explore"}

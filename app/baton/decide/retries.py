@@ -30,13 +30,13 @@ class AnswerCache:
         return None if packed is None else unpack(packed)
 
     def keep(self, key: CallKey, decision: Decision) -> bytes | None:
-        """Keep an answer and return it packed; None for one that is too large or has text that cannot be packed."""
+        """Keep an answer and return it packed; None for one that is too large or cannot be packed."""
         # The reading of the command is left out: it is large, and the retried call brings the command again.
         bare = msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=None))
         try:
             # Packed, not as objects: one block of memory that the garbage collector never walks.
             packed = _encode(bare)
-        except UnicodeEncodeError:  # half a surrogate pair
+        except (UnicodeEncodeError, TypeError):  # half a surrogate pair, or a number that no float holds
             return None
         if len(packed) > LARGEST:
             return None

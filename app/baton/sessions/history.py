@@ -190,8 +190,8 @@ def name_of_call(call: ToolCall) -> bytes:
     """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
     try:
         content = _encode((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input))
-    except UnicodeEncodeError:  # half a surrogate pair
-        content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input)).encode()
+    except (UnicodeEncodeError, TypeError):  # half a surrogate pair, or a number that no float holds
+        content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input), default=repr).encode()
     return blake2b(content, digest_size=16).hexdigest().encode()
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from baton.kernel.http.json_io import whole_characters
+from baton.kernel.http.json_io import decode_object, encode, whole_characters
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,16 @@ from baton.kernel.http.json_io import whole_characters
 )
 def test_what_no_store_takes_becomes_the_sign_for_an_unknown_character(body, text):
     assert json.loads(whole_characters(body)) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        rb'{"n":1e999}',
+        rb'{"n":-1E+999,"deep":[{"n":1.5e400}]}',
+        rb'{"n":1e99999999999999999999999}',
+        rb'{"n":1e999,"deep":["\ud83d",true,null,0.5,{"a":"b"}]}',
+    ],
+)
+def test_a_number_that_no_float_holds_leaves_as_it_came(body):
+    assert encode(decode_object(body)) == body

@@ -1,6 +1,7 @@
-"""JSON in and out of the hot paths, and whole characters for all others. It validates no field: each payload's reader does."""
+"""JSON in and out of the hot paths, and whole characters for all others. Each payload's reader validates its own fields."""
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -10,7 +11,6 @@ from baton.kernel.base.errors import BadJSON
 from baton.kernel.http.fields import kind
 
 _decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 _HALF = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 _ESCAPE = re.compile(
@@ -21,6 +21,35 @@ _ESCAPE = re.compile(
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"`{constant}` is not JSON")
+
+
+class HugeNumber:
+    """A number that no float holds, such as `1e999`. It is kept as text: an infinite float would be encoded as null.
+
+    It is no type that msgspec knows, so an encoder that was not told of it fails instead of writing something else.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _number(text: str) -> float | HugeNumber:
+    value = float(text)
+    return value if math.isfinite(value) else HugeNumber(text)
+
+
+def _digits(value: Any) -> bytes:
+    if isinstance(value, HugeNumber):
+        return value.text.encode()
+    raise TypeError(f"`{type(value).__name__}` cannot be encoded")
+
+
+_encode = msgspec.json.Encoder(enc_hook=lambda value: msgspec.Raw(_digits(value))).encode
 
 
 def whole_characters(body: bytes) -> bytes:
@@ -58,7 +87,7 @@ def _with_whole_names(value: Any) -> Any:
 
 def _decode_slowly(body: bytes) -> Any:
     try:
-        return json.loads(body.decode(), parse_constant=_refuse)
+        return json.loads(body.decode(), parse_constant=_refuse, parse_float=_number)
     except (ValueError, RecursionError) as error:
         raise bad_json(error) from None
 
@@ -84,4 +113,13 @@ def encode(value: Any) -> bytes:
     try:
         return _encode(value)
     except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()
+        return _spelled(msgspec.to_builtins(value, enc_hook=_digits, builtin_types=(bytes,))).encode()
+
+
+def _spelled(value: Any) -> str:
+    """Spell built-in values as JSON; bytes are the digits of a huge number, which `json` would not take."""
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{json.dumps(key)}:{_spelled(part)}" for key, part in value.items()]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([_spelled(part) for part in value]) + "]"
+    return value.decode() if isinstance(value, bytes) else json.dumps(value)
