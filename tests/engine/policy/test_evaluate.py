@@ -149,17 +149,6 @@ def test_an_exception_must_hold_for_every_path(build, rule, facts):
     assert evaluate(policies, facts("apply_patch", patch("a.md") + patch("b.py"))).effect == "deny"
 
 
-def test_explain_agrees_and_says_why(shipped, facts):
-    call = facts("Bash", "pytest -q")
-    traces = {trace.id: trace for trace in explain(shipped, call)}
-    matched = {trace.id for trace in traces.values() if trace.matched}
-    assert "orchestrator/test-or-build" in matched
-    assert traces["orchestrator/shell-write"].why == "`shell.writes_to`: the line writes nothing"
-    assert traces["options/pkill"].why == "the rule is off"
-    assert traces["orchestrator/direct-edit"].why == "`tools`: another tool"
-    assert "fails `program`" in traces["guardrails/force-push"].why
-
-
 def test_strict_refusal_says_what_instead_who_and_the_way_out(shipped, facts):
     verdict = evaluate(shipped, facts("Edit", {"file_path": "src/a.py"}))
     assert verdict.reason == (
@@ -248,11 +237,6 @@ def test_a_rule_in_shadow_replaces_none(build, rule, facts):
         {"team/old": rule("team/old"), "team/new": rule("team/new", extra="shadow: true\nreplaces: [team/old]")}
     )
     assert evaluate(policies, facts("Edit")).hits == (RuleHit("team/old", "deny"), RuleHit("team/new", "shadow"))
-
-
-def test_explain_tells_a_rule_in_shadow(build, rule, facts):
-    trace = explain(build({"team/quiet": rule("team/quiet", extra="shadow: true")}), facts("Edit"))[0]
-    assert (trace.matched, trace.decision, trace.shadow) == (True, "deny", True)
 
 
 def test_a_switch_takes_a_rule_out_of_its_shadow(build, rule, facts):

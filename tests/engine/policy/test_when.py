@@ -195,3 +195,13 @@ def test_the_language_is_loaded_only_where_a_rule_uses_it():
         "sys.exit(any(name.startswith('cel_expr') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_rule_s_tests_set_the_permission_mode(build, rule):
+    text = with_when(
+        rule,
+        'call.permission_mode == "bypassPermissions"',
+        yes="{tool: Edit, permission_mode: bypassPermissions}",
+        no="{tool: Edit, permission_mode: plan}",
+    )
+    assert build({"team/rule": text}).rules

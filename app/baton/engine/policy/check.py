@@ -59,6 +59,7 @@ def facts_of(case: Case, rule: Rule) -> Facts:
             agent_type=case.agent_type,
             cwd=case.cwd,
             project_root=case.root,
+            permission_mode=case.permission_mode,
         ),
         level=level,
         history=tuple(case.history or ()),

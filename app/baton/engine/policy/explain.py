@@ -54,16 +54,22 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
 
 
 def _why_not(rule: Rule, context: Context) -> str:
+    """Return the first thing that keeps a rule from matching; "" for one that matches."""
     tool = context.call.tool_name
     asked = candidate(rule, tool)
     if asked is None:
-        applies = any(condition.applies(tool) for condition in rule.given)
-        return "`unless`: the tool is an exception" if applies else rule.given[0].why_not_applies
+        if any(condition.applies(tool) for condition in rule.given):
+            return "`unless`: the tool is an exception"
+        return "; ".join(dict.fromkeys(condition.why_not_applies for condition in rule.given))
     if asked.matches(context):
         return ""
-    fails = [condition.failing(context) for condition in asked.given]
-    if any(why == "" for _, why in fails):
+    applicable = [(number, one) for number, one in enumerate(rule.given, 1) if one.applies(tool)]
+    misses = [(number, miss) for number, one in applicable if (miss := one.miss(context)) is not None]
+    if len(misses) < len(applicable):  # an alternative holds, so something else keeps the rule from matching
         if rule.when is not None and not any(exception.holds(context) for exception in asked.unless):
             return "`when`: it failed" if rule.when.name in context.errors else "`when`: it is false"
         return "`unless`: the call is an exception"
-    return max(fails, key=lambda fail: fail[0])[1]
+    number, nearest = max(misses, key=lambda one: one[1].held)
+    if len(rule.given) == 1:
+        return nearest.why
+    return f"the nearest alternative is number {number} of {len(rule.given)}: {nearest.why}"

@@ -20,11 +20,15 @@ _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One key of a condition. `holds` decides; `why` says for people what stood there when it does not hold."""
+    """One key of a condition. `holds` decides; `why` tells people what was found where it does not hold.
+
+    `progress` is for a key that is made of several tests: how many of them hold before the first that does not.
+    """
 
     key: str
     holds: Callable[[Context], bool]
     why: Callable[[Context], str]
+    progress: Callable[[Context], int] | None = None
 
 
 def background(least: int, *, missing: bool) -> Check:
@@ -176,7 +180,7 @@ def paths(match: Match, quantifier: Quantifier) -> Check:
     return Check(
         "paths",
         lambda c: _of_paths(c, c.paths, lambda path: match(c.relative(path)), quantifier),
-        lambda c: f"{quoted([c.relative(path) for path in c.paths])} does not match",
+        lambda c: f"{quoted(map(c.relative, c.paths))} does not match" if c.paths else "the call names no path",
     )
 
 
@@ -188,7 +192,12 @@ def places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
             return "work" in wanted
         return _of_paths(context, context.paths, lambda p: not wanted.isdisjoint(context.places(p)), quantifier)
 
-    return Check("places", holds, lambda c: f"{quoted(c.paths)} lies elsewhere")
+    def why(context: Context) -> str:
+        if not context.paths:
+            return "the call names no path, which counts as `work`"
+        return f"{quoted(context.paths)} lies elsewhere"
+
+    return Check("places", holds, why)
 
 
 def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier: Quantifier) -> bool:
@@ -202,5 +211,5 @@ def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier:
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """A few texts for a sentence."""
-    return ", ".join(f"`{text[:80]}`" for text in islice(texts, 5)) or "no path"
+    """Return the first five texts, in backticks, for a sentence."""
+    return ", ".join(f"`{text[:80]}`" for text in islice(texts, 5))

@@ -65,12 +65,22 @@ class Compiled(msgspec.Struct, frozen=True):
                 return False
         return True
 
-    def failing(self, context: Context) -> tuple[int, str]:
-        """How many checks hold before the first that does not, and why that one does not ("" if all hold)."""
-        for at, check in enumerate(self.checks):
+    def miss(self, context: Context) -> "Miss | None":
+        """Return what keeps the condition from holding; None if it holds."""
+        held = 0
+        for check in self.checks:
+            held += check.progress(context) if check.progress else 0
             if not check.holds(context):
-                return at, f"`{check.key}`: {check.why(context)}"
-        return len(self.checks), ""
+                return Miss(held, f"`{check.key}`: {check.why(context)}")
+            held += 1
+        return None
+
+
+class Miss(msgspec.Struct, frozen=True):
+    """A condition that does not hold: how many tests hold before the first that does not, and why that one does not."""
+
+    held: int
+    why: str
 
 
 class Ground(msgspec.Struct, frozen=True):

@@ -121,6 +121,7 @@ class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     input: dict[str, Any] = msgspec.field(default_factory=dict)
     who: Literal["orchestrator", "subagent"] | None = None
     agent_type: str = ""
+    permission_mode: str = ""
     level: Literal["off", "guidance", "strict"] | None = None
     history: list[str] | None = None
     background_running: int = 0

@@ -25,12 +25,17 @@ class ProgramTest:
                 return False
         return True
 
-    def failing(self, context: Context, shell: Shell, index: int) -> tuple[int, str]:
-        """How many tests hold before the first that does not, and that one's name ("" if all hold)."""
-        for at, (name, test) in enumerate(self.tests):
+    def nearest(self, context: Context, shell: Shell) -> tuple[int, int, str]:
+        """Return the program that passes the most tests in their order: its index, how many, and which one it fails."""
+        return max(
+            (self._progress(context, shell, at) for at in range(len(shell.programs))), key=lambda found: found[1]
+        )
+
+    def _progress(self, context: Context, shell: Shell, index: int) -> tuple[int, int, str]:
+        for held, (name, test) in enumerate(self.tests):
             if not test(context, shell, index):
-                return at, name
-        return len(self.tests), ""
+                return index, held, name
+        return index, len(self.tests), ""
 
 
 def words(value: str | Sequence[str], lists: Lists) -> list[str]:

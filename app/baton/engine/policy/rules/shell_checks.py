@@ -62,14 +62,14 @@ def _one_program(test: ProgramTest) -> Check:
         shell = context.shell
         if shell is None or not shell.programs:
             return "the line runs no program"
-        best, name, index = -1, "", 0
-        for at in range(len(shell.programs)):
-            held, failed = test.failing(context, shell, at)
-            if held > best:
-                best, name, index = held, failed, at
-        return f"no program has all of it; the nearest, `{' '.join(shell.programs[index].argv)[:60]}`, fails `{name}`"
+        index, _, failed = test.nearest(context, shell)
+        return f"no program has all of it; the nearest, `{' '.join(shell.programs[index].argv)[:60]}`, fails `{failed}`"
 
-    return Check("shell", holds, why)
+    def progress(context: Context) -> int:
+        shell = context.shell
+        return test.nearest(context, shell)[1] if shell is not None and shell.programs else 0
+
+    return Check("shell", holds, why, progress)
 
 
 def _any_write(places: frozenset[Place]) -> Check:
