@@ -5,7 +5,7 @@ import pytest
 from baton.engine.call.verdict import RuleHit
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
-from baton.engine.policy.load import layered, load
+from baton.engine.policy.load import Layer, extend, layered, load
 
 CONFIG = "rosters: [team]\n"
 LOUD = "{tool: Edit, input: {loud: true}}"
@@ -56,6 +56,40 @@ def test_guidance_softens_what_the_mode_causes_and_nothing_else(build, rule, fac
     assert evaluate(bound, facts(level="off")).effect == "abstain"
     free = build({"team/r": rule("team/r", decision=decision)})
     assert [evaluate(free, facts(level=level)).effect for level in ("off", "guidance", "strict")] == [decision] * 3
+
+
+@pytest.mark.parametrize("softened", ["team/a", "team/z"], ids=["first", "last"])
+def test_a_softened_refusal_ranks_below_a_rewrite_and_above_an_allow(build, rule, facts, softened):
+    rules = {
+        "team/m": rule("team/m", decision="rewrite", extra="set: {note: x}", reason="noted"),
+        softened: rule(softened, modes="[guidance]"),
+    }
+    verdict = evaluate(build(rules), facts(level="guidance"))
+    assert (verdict.effect, verdict.rule, verdict.guidance) == ("rewrite", "team/m", "⚠️ ORCHESTRATOR: because")
+    assert {(hit.id, hit.effect) for hit in verdict.hits} == {("team/m", "rewrite"), (softened, "guidance")}
+    rules["team/m"] = rule("team/m", decision="allow", reason="fine")
+    verdict = evaluate(build(rules), facts(level="guidance"))
+    assert (verdict.effect, verdict.rule, verdict.guidance) == ("allow", softened, "⚠️ ORCHESTRATOR: because")
+
+
+@pytest.mark.parametrize("lifted", ["team/rule", "*"])
+@pytest.mark.parametrize(
+    ("locked", "effect", "hit"), [("[]", "abstain", "lifted"), ("[team/rule]", "deny", "deny")], ids=["free", "locked"]
+)
+def test_a_lifted_rule_is_silent_unless_it_was_locked_since(build, rule, facts, lifted, locked, effect, hit):
+    policies = build({"team/rule": rule(modes="[strict]")})
+    locks = Layer(tier="organisation", files={"config.yaml": f"locked: {locked}"})
+    call = facts(lifted=frozenset({lifted}))
+    assert evaluate(policies, call).effect == "abstain"
+    verdict = evaluate(extend(policies, [locks]), call)
+    assert (verdict.effect, verdict.hits) == (effect, (RuleHit("team/rule", hit),))
+
+
+def test_lifting_every_rule_lifts_those_that_the_mode_switches(build, rule, facts):
+    policies = build({"team/always": rule("team/always")})
+    assert evaluate(policies, facts(lifted=frozenset({"*"}))).effect == "deny"
+    assert evaluate(policies, facts(lifted=frozenset({"team/always"}))).effect == "abstain"
+    assert evaluate(policies, facts(lifted=frozenset({"team/other"}))).effect == "deny"
 
 
 @pytest.mark.parametrize("tool", ["Task", "mcp__x__y"])
@@ -134,19 +168,20 @@ def test_a_fact_that_could_not_be_read(build, rule, facts, match, missing, name)
     assert (denied.effect, denied.blind) == ("deny", (name,))
 
 
-def test_an_exception_must_hold_for_every_path(build, rule, facts):
-    policies = build(
-        {
-            "team/rule": rule(
-                match="{tools: apply_patch}",
-                unless='{paths: ["*.md"]}',
-                yes="{tool: apply_patch}",
-            )
-        }
-    )
-    patch = "*** Update File: {}\n".format
-    assert evaluate(policies, facts("apply_patch", patch("a.md"))).effect == "abstain"
-    assert evaluate(policies, facts("apply_patch", patch("a.md") + patch("b.py"))).effect == "deny"
+@pytest.mark.parametrize(
+    ("unless", "inside", "outside"),
+    [('{paths: ["*.md"]}', "a.md", "b.py"), ("{places: scratch}", "/tmp/a", "src/b")],
+    ids=["paths", "places"],
+)
+def test_an_exception_must_hold_for_every_path(build, rule, facts, unless, inside, outside):
+    policies = build({"team/rule": rule(match="{tools: apply_patch}", unless=unless, yes="{tool: apply_patch}")})
+
+    def decided(*paths):
+        patch = "".join(f"*** Update File: {path}\n" for path in paths)
+        return evaluate(policies, facts("apply_patch", patch)).effect
+
+    assert decided(inside) == decided(inside, inside) == "abstain"
+    assert decided(inside, outside) == decided(outside, inside) == decided(outside) == "deny"
 
 
 def test_strict_refusal_says_what_instead_who_and_the_way_out(shipped, facts):

@@ -48,6 +48,22 @@ def test_what_the_parser_misreads_is_read(line, programs):
     assert (read.unparsed, " / ".join(" ".join(program.argv) for program in read.programs)) == ("", programs)
 
 
+
+READ_AND_WRITTEN = [
+    ("echo 'rm x' <> f | sh", "echo rm x / sh / rm x"),
+    ("echo 'rm x' 3<>f | sh", "echo rm x / sh / rm x"),
+    ("echo 'rm x' 1<>f | sh", "echo rm x / sh"),
+    ("echo 'rm x' 2>a 1<> f | sh", "echo rm x / sh"),
+]
+
+
+@pytest.mark.parametrize(("line", "programs"), READ_AND_WRITTEN)
+def test_a_file_opened_to_read_and_write_takes_the_output_only_on_descriptor_1(line, programs):
+    read = shell(line)
+    assert " / ".join(" ".join(program.argv) for program in read.programs) == programs
+    assert "f" in [write.target for write in read.writes]
+
+
 REFUSED = [
     ("cat <<A <<B\na\nA\nb\nB", "not valid shell syntax, or a construct that is not read"),
     ("cat <<E\nx\n E\nrm y\nE", "a heredoc whose body the parser may have cut wrongly"),

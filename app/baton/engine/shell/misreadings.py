@@ -51,6 +51,7 @@ _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
 _LATE_HERESTRING = re.compile(
     rb"((?:[0-9]*|&)>>?&?[ \t]*[\w./\-]+)[ \t]+(<<<[ \t]*(?:\"[^\"`\\]*\"|'[^']*'|[$\w./\-]+))(?=[ \t\n;&|)]|\Z)"
 )
+_DESCRIPTOR = re.compile(rb"(?<![^\s;&|()<>])[0-9]+\Z")
 _LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
 _BACKTICKS = re.compile(rb"`([^`\\#]*)`")
 _BARE_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
@@ -111,7 +112,8 @@ def tree(root: Node, src: bytes) -> None:
             if found and found.start(2) == at:
                 raise MendError(src, found.start(), found.end(), found[2] + b" " + found[1])
         if node.type == ">" and node.parent is not None and node.parent.is_error and src[at - 1 : at] == b"<":
-            raise MendError(src, at - 1, at + 1, b">>")
+            # Without a number `<>` is standard input, not output: descriptor 3 stands for any that is neither.
+            raise MendError(src, at - 1, at + 1, b">>" if _DESCRIPTOR.search(src, 0, at - 1) else b" 3>>")
         found = _FOR_DO.match(src, at) if node.is_error else None
         if found:
             raise MendError(src, found.end(), found.end(), b";")

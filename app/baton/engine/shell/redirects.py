@@ -11,7 +11,7 @@ from baton.engine.shell.scripts import Input, Place, Text
 from baton.engine.shell.words import Word
 
 _FD = re.compile(r"[0-9]+-?\Z|-\Z")
-_WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
+_WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&"])
 
 
 class Words(Protocol):
@@ -98,13 +98,13 @@ def _file(node: Node, walk: Words, place: Place, found: Redirects) -> None:
         walk.network = True
         found.output = True
         return
-    if operator in {"<", "<>"} and fd in (b"", b"0"):
+    if operator == "<" and fd in (b"", b"0"):
         found.input = Input(spans)
     if operator not in _WRITING:
         return
     if operator == ">&" and (fd or _FD.match(word.text)):
         return
-    if fd in (b"", b"1") and operator != "<>":
+    if fd in (b"", b"1"):
         found.output = True
     if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
         found.targets.append(word.text)
