@@ -48,7 +48,6 @@ def test_what_the_parser_misreads_is_read(line, programs):
     assert (read.unparsed, " / ".join(" ".join(program.argv) for program in read.programs)) == ("", programs)
 
 
-
 READ_AND_WRITTEN = [
     ("echo 'rm x' <> f | sh", "echo rm x / sh / rm x"),
     ("echo 'rm x' 3<>f | sh", "echo rm x / sh / rm x"),
