@@ -17,6 +17,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+from baton.cli.commands import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -159,14 +161,10 @@ def _become(order):
 
 def main():
     """Fork for each order on standard input; tell on standard output who started, and who ended how."""
-    for name in (
-        "baton.main",
-        "baton.kernel.http.server",
-        "baton.cli.main",
-        "baton.serve.workers",
-        "baton.kernel.base.logs",
-    ):
+    for name in ("baton.main", "baton.kernel.http.server", "baton.serve.workers", "baton.kernel.base.logs"):
         __import__(name)
+    for command in COMMANDS.values():
+        __import__(command.where.partition(":")[0])
     gc.collect()
     gc.freeze()
     waking, wake = os.pipe()

@@ -11,9 +11,10 @@ import typer
 
 from baton.cli.hooks import status as hook_status
 from baton.cli.hooks.files import targets
+from baton.cli.output import show_json
 from baton.local import config
 from baton.local.project import find_project
-from baton.local.server import Api, ApiError, TokenRefused, show_json
+from baton.local.server import Api, ApiError, TokenRefused
 from baton.shared.environment import unknown_variables
 
 Verdict = Literal["ok", "warning", "error"]
@@ -28,7 +29,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
-    """Check the environment, the server, the policies and the hooks; exits with 1 when something is broken."""
+    """Find what keeps Baton from working here, and how to fix it.
+
+    Exits with 1 if something is broken.
+    """
     findings = list(_examine())
     if as_json:
         show_json(msgspec.to_builtins(findings))

@@ -1,67 +1,49 @@
-"""`baton`: the command line. Each command is a file beside this one; this one only puts them together."""
+"""`baton`: the command line. `baton.cli.commands` lists its commands."""
 
 import io
 import sys
-from importlib import import_module
+from typing import Annotated
 
 import typer
 
-from baton.cli import doctor, status
-from baton.cli.hooks import command as hooks
-from baton.cli.jobs import command as jobs
-from baton.cli.jobs import delegate, delegation_share, graph, mcp, model_agent, runner, spawn
-from baton.cli.people import audit, mode, session, team, token, user
-from baton.cli.people import project as projects
-from baton.cli.policies import command as policy
-from baton.cli.policies import decisions, explain, override, report, roster
+from baton.cli.groups import LazyGroup
 from baton.local.server import ApiError
 
 app = typer.Typer(
-    name="baton",
-    help="One server that a team shares, and that every coding agent asks before it acts.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="baton", cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
 )
-_serve = import_module("baton.serve.command")  # by name: the command line knows nothing of the server
-app.command("serve")(_serve.serve)
-app.add_typer(mode.app, name="mode")
-app.add_typer(token.app, name="token")
-app.add_typer(user.app, name="user")
-app.add_typer(team.app, name="team")
-app.add_typer(projects.app, name="project")
-app.add_typer(hooks.app, name="hooks")
-app.add_typer(policy.app, name="policy")
-app.command("explain")(explain.explain)
-app.command("decisions")(decisions.decisions)
-app.command("status")(status.status)
-app.command("doctor")(doctor.doctor)
-app.add_typer(import_module("baton.serve.db").app, name="db")
-app.command("audit")(audit.audit)
-app.command("delegate")(delegate.delegate)
-app.add_typer(jobs.app, name="jobs")
-app.command("spawn")(spawn.spawn)
-app.add_typer(graph.app, name="graph")
-app.command("mcp")(mcp.mcp)
-app.command("model-agent")(model_agent.model_agent)
-app.command("delegation")(delegation_share.delegation)
-app.add_typer(override.app, name="override")
-app.command("report")(report.report)
-app.add_typer(report.reports, name="reports")
-app.add_typer(session.app, name="session")
-app.add_typer(roster.app, name="roster")
-app.add_typer(runner.app, name="runner")
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        print(f"baton {version('baton')}")
+        raise typer.Exit
+
+
+@app.callback()
+def baton(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """One server that a team shares, and that every coding agent asks before it acts."""
 
 
 def main() -> None:
-    """Run the command line; what went wrong is told in one line, with 1 as the exit status."""
+    """Run the command line. An ApiError is printed in one line, and the exit status is 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no `✓` shows something else
     try:
-        app()
+        app(prog_name="baton")
     except ApiError as error:
         print(f"baton: {error}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

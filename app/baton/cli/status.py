@@ -5,13 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 _UP = {True: "up", False: "down", None: "not looked at yet"}
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
-    """Show the server, its dependencies, what it decided, and when each client was last heard of."""
+    """Show the server, its dependencies, clients and runners."""
     api = Api()
     answer = api.request("GET", "/status")
     if as_json:

@@ -1,4 +1,4 @@
-"""Where the command line and the hooks find url, user and token. It does not check that the server answers.
+"""Reads and writes the person's settings: where the server is, who they are, and their token.
 
 The file is `${XDG_CONFIG_HOME:-~/.config}/baton/config`: lines `NAME=value`, the first of a name counts, no quoting.
 The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules.
@@ -7,18 +7,16 @@ The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` read
 import contextlib
 import os
 import pwd
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 NAMES = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "BATON_WORK_ITEMS_COMMAND")
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for this person: `url` has no slash at its end, `token` and the others are "" where unset."""
+class Config(NamedTuple):
+    """The settings in force: `url` has no slash at its end, `token` and the others are "" if unset."""
 
     url: str
     user: str
@@ -28,12 +26,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def config_path(env: Mapping[str, str] = os.environ) -> Path:
-    """Tell where the file is, whether it exists or not."""
+    """Return the path of the file, whether it exists or not."""
     return Path(env.get("XDG_CONFIG_HOME") or home(env) / ".config") / "baton" / "config"
 
 
 def home(env: Mapping[str, str] = os.environ) -> Path:
-    """Tell the person's home folder, as a shell would."""
+    """Return the person's home folder, as a shell would."""
     return Path(env.get("HOME") or Path.home())
 
 
@@ -50,7 +48,11 @@ def load(env: Mapping[str, str] = os.environ) -> Config:
 
 
 def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path:
-    """Put values into the file and keep its other lines; mode 0600. Raises ValueError on a line break in a value."""
+    """Write values into the file, keep its other lines, and return its path. Its mode is 0600.
+
+    Raises:
+        ValueError: If a value holds a line break.
+    """
     path = config_path(env)
     for name, value in values.items():
         if set(value) & {"\n", "\r", "\0"}:
@@ -64,7 +66,9 @@ def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path
 
 
 def replace_file(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file whole or not at all; a symbolic link stays one, and what it points to is replaced."""
+    """Write a file whole or not at all. A symbolic link stays; the file that it points to is replaced."""
+    import tempfile  # most commands write no file
+
     target = path.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

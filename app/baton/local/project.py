@@ -1,4 +1,4 @@
-"""Tells which project a folder belongs to, as `hooks/baton-lib.sh` does. It starts no git and changes nothing.
+"""Finds the project that a folder belongs to, by the same rules as `hooks/baton-lib.sh`, without starting git.
 
 A project is named by `BATON_PROJECT`, else by the url of its git remote `origin` without scheme, credentials and
 `.git` (`github.com/team/repo`, whether over https or ssh), else by its root: the nearest folder with a `.git`, else the
@@ -9,14 +9,13 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 LONGEST = 1024
-"""Bytes of a name that the server reads."""
+"""The server reads this many bytes of a name."""
 
 
-class Project(msgspec.Struct, frozen=True):
+class Project(NamedTuple):
     """A project: its `name`, the same for everybody who has the remote, and its `root` on this machine."""
 
     name: str

@@ -1,38 +1,44 @@
-"""The way from the command line to the server: its public HTTP API, like any client's. It prints nothing."""
+"""The way from the command line and the agents' tools to the server: its public HTTP API, like any client's.
 
+It is built on `http.client`, because an HTTP library takes longer to import than most commands take to run.
+"""
+
+import base64
+import http.client
 import json
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
-
-import httpx2
+from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from baton.local import config
 from baton.local.project import Project, find_project
 
 TIMEOUT_S = 10.0
-UNAUTHENTICATED = 401
 STREAM_S = 60.0
 """Longest silence within an answer that comes line by line, in seconds."""
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
+"""What `http.client` raises; ValueError for a header or a path that it cannot send."""
 
 
 class ApiError(Exception):
-    """What kept the command from its work, in words for the person."""
+    """Why a command cannot do its work, in words for the person."""
 
 
 class TokenRefused(ApiError):
-    """The server asks for a token, and this one is none that it takes."""
+    """The server wants a token, and none was given, or one that it does not accept."""
 
 
 class Api:
     """Speaks to the server for this person and the project of the current folder.
 
     With `administer`, and no token, it speaks for the machine's own person, who may do everything on loopback.
+    Each request has a connection of its own, so several threads may use one `Api`.
 
     Raises:
-        ApiError: for a url or a file of certificates that cannot be used.
+        ApiError: If the url or the file of certificates cannot be used.
     """
 
     def __init__(self, *, administer: bool = False) -> None:
@@ -41,25 +47,24 @@ class Api:
         headers = {"Baton-User": self.config.user, "Baton-Project": self.project.name, "Baton-Root": self.project.root}
         if administer and not self.config.token:
             del headers["Baton-User"]
+        self._server = _parsed(self.config.url)
         if self.config.token:
             headers["Authorization"] = f"Bearer {self.config.token}"
-        try:
-            self._client = httpx2.Client(
-                base_url=self.config.url,
-                headers=[(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()],
-                timeout=TIMEOUT_S,
-                trust_env=urlsplit(self.config.url).hostname not in _LOOPBACK,
-                verify=ssl.create_default_context(cafile=self.config.ca_file) if self.config.ca_file else True,
+        elif self._server.username:
+            headers["Authorization"] = _basic(self._server)
+        if any(set(value) & {"\n", "\r", "\0"} for value in headers.values()):
+            raise ApiError(
+                "BATON_USER, BATON_TOKEN or the folder's path holds a line break, which no request can carry"
             )
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise ApiError(f"`BATON_CA_FILE` is `{self.config.ca_file}`, which holds no certificates: {why}") from None
-        except (ValueError, httpx2.InvalidURL) as error:
-            raise ApiError(f"`BATON_URL` is `{self.config.url}`, which is no url: {error}") from None
+        self._headers = {name: value.encode("utf-8", "surrogateescape") for name, value in headers.items()}
+        is_tls = self._server.scheme == "https"
+        tls = _tls(self.config.ca_file) if is_tls or self.config.ca_file else None
+        self._tls = tls if is_tls else None
+        self._proxy = _proxy(self._server)
 
     @property
     def whom(self) -> str:
-        """Name the person that this speaks for; only the server knows whose a token is."""
+        """The person that this speaks for; only the server knows to whom a token belongs."""
         return "you" if self.config.token else self.config.user
 
     def request(
@@ -71,25 +76,22 @@ class Api:
         body: Any = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """Make a request and give what the answer's JSON holds, None where it has none.
+        """Make a request and return the JSON of the answer, None if it has no body.
 
         Raises:
-            ApiError: with the server's own words, or why it could not be asked.
+            ApiError: If the server refuses, in its own words, or cannot be reached.
         """
+        with self._answer(method, path, query=query, body=body, headers=headers) as answer:
+            content = answer.read()
         try:
-            response = self._client.request(method, path, params=query, json=body, headers=headers)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._nobody(error) from None
-        if response.is_success:
-            return response.json() if response.content else None
-        if response.status_code == UNAUTHENTICATED:
-            source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
-            raise TokenRefused(f"the server does not know you: {source}. {_told(response)}")
-        raise ApiError(_told(response))
+            return json.loads(content) if content else None
+        except ValueError:
+            raise ApiError(_not_baton(f"{self.config.url}{path}", answer.status)) from None
 
     def pages(self, path: str, query: dict[str, str]) -> list[Any]:
-        """Give the items of all pages of a list. Raises ApiError."""
-        items, asked = [], query | {"limit": "200"}
+        """Return the items of all pages of a list. Raises ApiError."""
+        items: list[Any] = []
+        asked = query | {"limit": "200"}
         while True:
             page = self.request("GET", path, query=asked)
             items += page["items"]
@@ -98,70 +100,142 @@ class Api:
             asked["cursor"] = page["next_cursor"]
 
     def lines(self, path: str, body: Any) -> Iterator[Any]:
-        """Post a body and give each line of the answer as JSON, as it comes.
+        """Post a body and yield each line of the answer as JSON, as it comes.
 
         Raises:
-            ApiError: with the server's own words, or why it could not be asked.
+            ApiError: If the server refuses, in its own words, or cannot be reached.
         """
-        try:
-            with self._client.stream("POST", path, json=body, timeout=STREAM_S) as response:
-                if not response.is_success:
-                    response.read()
-                    raise ApiError(_told(response))
-                yield from (json.loads(line) for line in _lines(response) if line)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._nobody(error) from None
+        with self._answer("POST", path, body=body, timeout_s=STREAM_S) as answer:
+            yield from (json.loads(line) for line in answer if line.strip())
 
     def events(self, path: str, after: int = 0) -> Iterator[tuple[int, str, Any]]:
-        """Give each server-sent event after a number: its own number, its type, its data; ends when the stream does.
+        """Yield the number, type and data of each server-sent event after a number, until the stream ends.
 
         Raises:
-            ApiError: with the server's own words, or why it could not be asked.
+            ApiError: If the server refuses, in its own words, or cannot be reached.
         """
         headers = {"Last-Event-ID": str(after)} if after else {}
         event: dict[str, str] = {}
+        with self._answer("GET", path, headers=headers, timeout_s=STREAM_S) as answer:
+            for line in answer:
+                name, _, value = line.decode().rstrip("\r\n").partition(": ")
+                if name:
+                    event[name] = value
+                elif "data" in event:
+                    yield int(event["id"]), event["event"], json.loads(event["data"])
+                    event = {}
+
+    @contextmanager
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request; the answer is a success and still to be read."""
+        sent: dict[str, str | bytes] = self._headers | (headers or {})
+        content = None
+        if body is not None:
+            content, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
+        target = self._server.path.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
+        connection = self._connection(timeout_s)
         try:
-            with self._client.stream("GET", path, headers=headers, timeout=STREAM_S) as response:
-                if not response.is_success:
-                    response.read()
-                    raise ApiError(_told(response))
-                for line in _lines(response):
-                    name, _, value = line.partition(": ")
-                    if name:
-                        event[name] = value
-                    elif "data" in event:
-                        yield int(event["id"]), event["event"], json.loads(event["data"])
-                        event = {}
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._nobody(error) from None
+            if self._proxy and not self._tls:  # a proxy is sent the whole url
+                target = f"http://{self._server.netloc.rpartition('@')[2]}{target}"
+                sent |= _proxy_headers(self._proxy)
+            connection.request(method, target, body=content, headers=sent)
+            answer = connection.getresponse()
+            if answer.status // 100 != 2:  # noqa: PLR2004 - 2xx
+                raise self._refusal(path, answer)
+            yield answer
+        except _UNREACHABLE as error:
+            raise ApiError(
+                f"no server answers at `{self.config.url}` ({str(error) or type(error).__name__}). Start one with"
+                " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
+            ) from None
+        finally:
+            connection.close()
 
-    def _nobody(self, error: Exception) -> ApiError:
-        return ApiError(
-            f"no server answers at `{self.config.url}` ({error or type(error).__name__}). Start one with"
-            " `make serve` (or `baton serve`), or set BATON_URL to where it runs."
-        )
+    def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
+        ends = self._proxy or self._server
+        host, port = ends.hostname or "", ends.port
+        if self._tls is None:
+            return http.client.HTTPConnection(host, port, timeout=timeout_s)
+        port = port or (http.client.HTTP_PORT if self._proxy else http.client.HTTPS_PORT)
+        connection = http.client.HTTPSConnection(host, port, timeout=timeout_s, context=self._tls)
+        if self._proxy:
+            connection.set_tunnel(
+                self._server.hostname or "", self._server.port or http.client.HTTPS_PORT, _proxy_headers(self._proxy)
+            )
+        return connection
+
+    def _refusal(self, path: str, answer: http.client.HTTPResponse) -> ApiError:
+        """Turn an answer that is no success into the server's own words."""
+        try:
+            problem = json.loads(answer.read())
+            text = f"{problem['detail']} ({problem['code']})"
+            several = problem.get("errors", []) if len(problem.get("errors", [])) > 1 else []
+            text = "\n".join((text, *(f"  {one['field']}: {one['message']}" for one in several)))
+        except (ValueError, KeyError, TypeError):
+            text = _not_baton(f"{self.config.url}{path}", answer.status)
+        if answer.status == http.client.UNAUTHORIZED:
+            source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
+            return TokenRefused(f"the server does not know you: {source}. {text}")
+        return ApiError(text)
 
 
-def _lines(response: httpx2.Response) -> Iterator[str]:
-    """Give an answer's lines; `iter_lines` would end them at U+2028 and the like too, which stand in JSON as they are."""
-    rest = b""
-    for part in response.iter_bytes():
-        *lines, rest = (rest + part).split(b"\n")
-        yield from (line.decode() for line in lines)
-    if rest:
-        yield rest.decode()
+def _not_baton(url: str, status: int) -> str:
+    return f"`{url}` answered {status}, and not as Baton does; check BATON_URL"
 
 
-def _told(response: httpx2.Response) -> str:
+def _parsed(url: str) -> SplitResult:
     try:
-        problem = response.json()
-        more = problem.get("errors", []) if len(problem.get("errors", [])) > 1 else []
-        told = f"{problem['detail']} ({problem['code']})"
-        return "\n".join((told, *(f"  {one['field']}: {one['message']}" for one in more)))
-    except (ValueError, KeyError, TypeError):
-        return f"`{response.request.url}` answered {response.status_code}, which is no answer of Baton's"
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError as error:
+        raise ApiError(f"`BATON_URL` is `{url}`, which is not a url: {error}") from None
+    if not usable:
+        raise ApiError(f"`BATON_URL` is `{url}`, which is not a url such as `http://127.0.0.1:8080`")
+    return parts
 
 
-def show_json(value: Any) -> None:
-    """Print a value for a script."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def _tls(ca_file: str) -> ssl.SSLContext:
+    if not ca_file:
+        import truststore  # the certificates that the operating system trusts
+
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ApiError(f"`BATON_CA_FILE` is `{ca_file}`, which holds no certificates: {why}") from None
+
+
+def _proxy(server: SplitResult) -> SplitResult | None:
+    """Return the proxy that the environment names for a server, as curl and browsers take it."""
+    host = server.hostname or ""
+    if host in _LOOPBACK:
+        return None
+    from urllib.request import getproxies, proxy_bypass
+
+    proxies = getproxies()
+    url = proxies.get(server.scheme) or proxies.get("all")
+    if not url or proxy_bypass(host):
+        return None
+    proxy = urlsplit(url if "://" in url else f"http://{url}")
+    if proxy.scheme != "http":
+        raise ApiError(f"the proxy `{url}` cannot be used; allowed: an `http://` proxy, or add `{host}` to NO_PROXY")
+    return proxy
+
+
+def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
+    return {"Proxy-Authorization": _basic(proxy)} if proxy.username else {}
+
+
+def _basic(parts: SplitResult) -> str:
+    pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"

@@ -16,7 +16,10 @@ BACKLOG = 2_048
 
 
 def serve() -> None:
-    """Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override) until Ctrl-C."""
+    """Run the server until Ctrl-C.
+
+    It listens on 127.0.0.1:8080; PORT and BATON_HOST change that, BATON_HOME is where it keeps its data.
+    """
     settings = _settings()
     for problem in unknown_variables(os.environ):
         print(f"baton: {problem}", file=sys.stderr)

@@ -15,7 +15,13 @@ from baton.engine.call.principal import Principal
 from baton.serve.server_settings import server_settings
 from baton.shared.time_span import time_span
 
-app = typer.Typer(help="Look at the database's schema, change it, and let an admin in again.", no_args_is_help=True)
+app = typer.Typer(
+    help="Check and migrate the database, and recover admin access.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 Found = TypeVar("Found")
 # What speaks SQL takes half a second to import; every command of `baton` would pay for it.
 

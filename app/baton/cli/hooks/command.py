@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from baton.cli.groups import group
 from baton.cli.hooks.entries import ClientName, Transport, Wanted, groups
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.json_edit import UnclearError, check
@@ -20,7 +21,7 @@ from baton.local.config import NAMES, Config, load, save
 from baton.local.project import Project, find_project
 from baton.local.server import Api
 
-app = typer.Typer(no_args_is_help=True, help="Put Baton in front of an agent's client, or take it away again.")
+app = group("Install or remove Baton's hooks in Claude Code or Codex.")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client; otherwise all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope; otherwise both.")]

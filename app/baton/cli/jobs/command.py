@@ -5,11 +5,13 @@ from urllib.parse import quote
 
 import typer
 
+from baton.cli.groups import group
 from baton.cli.jobs.follow import follow as follow_job
 from baton.cli.jobs.job_card import plain
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
-app = typer.Typer(no_args_is_help=True, help="Delegated tasks.")
+app = group("List, follow, approve, cancel and retry delegated jobs.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
 JobId = Annotated[str, typer.Argument(help="The job.")]

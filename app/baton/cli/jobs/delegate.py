@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from baton.cli.jobs.follow import follow as follow_job
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 ALIVE = timedelta(minutes=1)
 """A runner that was not heard of for so long does not run."""
@@ -30,7 +31,7 @@ def delegate(
     follow: Annotated[bool, typer.Option("--follow", help="Show what the agent does; Ctrl-C cancels it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
 ) -> None:
-    """Delegate a task to codex, Claude Code, opencode or gemini."""
+    """Delegate a task to another agent."""
     body: dict[str, Any] = {
         "user_prompt": prompt,
         "provider": provider,

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 _HEAD = ("", "calls", "delegated", "direct", "share", "blocked", "asked", "guided", "overridden", "cheaper model")
 
@@ -19,7 +20,10 @@ def delegation(
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
 ) -> None:
-    """Show how much was delegated, and how many agent calls injection moved to a cheaper model."""
+    """Show how much work agents delegate.
+
+    It also counts the agent calls that were moved to a cheaper model.
+    """
     asked = {"by": by, "parent": parent, "since": since, "user": user, "limit": "200"}
     query = {name: value for name, value in asked.items() if value}
     answer = Api(administer=everybody).request("GET", "/analytics/delegation", query=query)

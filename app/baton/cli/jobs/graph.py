@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 import typer
 
+from baton.cli.groups import group
 from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, Workspace, fields, show_plan
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Tasks with dependencies, started wave by wave.")
+app = group("Run tasks that depend on each other, wave by wave.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 GraphId = Annotated[str, typer.Argument(help="The graph.")]
 TaskName = Annotated[str, typer.Argument(help="The task.")]

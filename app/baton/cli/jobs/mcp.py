@@ -8,8 +8,11 @@ SESSIONS = ("BATON_SESSION", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID")
 
 
 def mcp() -> None:
-    """Serve an agent's tools (MCP on stdio): `claude mcp add baton -- baton mcp`."""
-    from baton.mcp.server import serve  # noqa: PLC0415 - the protocol takes a second to import
+    """Serve an agent's delegation tools over MCP.
+
+    It speaks on standard input and output: claude mcp add baton -- baton mcp
+    """
+    from baton.mcp.server import serve
 
     session = next((os.environ[name] for name in SESSIONS if os.environ.get(name)), "")
     serve(session or f"mcp-{uuid.uuid4().hex}")

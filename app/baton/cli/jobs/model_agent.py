@@ -15,7 +15,10 @@ def model_agent(
         Literal["", "low", "medium", "high"], typer.Option(help="How much the model thinks, where it can.")
     ] = "",
 ) -> None:
-    """Answer prompts over ACP by completions: `command: [baton, model-agent, --url, …, --model, …]` in `runner.yaml`."""
-    from baton.runner.agents.model_agent import ModelAgent, serve  # noqa: PLC0415 - the protocol takes half a second to import
+    """Serve an OpenAI-compatible model as an agent.
+
+    Name it in `runner.yaml`: `command: [baton, model-agent, --url, …, --model, …]`.
+    """
+    from baton.runner.agents.model_agent import ModelAgent, serve
 
     asyncio.run(serve(ModelAgent(url, model, os.environ.get(key_variable, ""), reasoning_effort)))

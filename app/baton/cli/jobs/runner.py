@@ -11,13 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from baton.cli.groups import group
+from baton.cli.output import show_json
 from baton.local import config as person
-from baton.local.server import Api, ApiError, show_json
+from baton.local.server import Api, ApiError
 from baton.runner import config, template
 from baton.runner.home import Busy, Home
 from baton.runner.wire import Link, Refused
 
-app = typer.Typer(help="Run delegated jobs on this machine, with your own agents and logins.", no_args_is_help=True)
+app = group("Run delegated jobs on this machine, with your own agents.")
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another file than `~/.config/baton/runner.yaml`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
@@ -57,7 +59,7 @@ def init(
 @app.command("doctor")
 def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
     """Give each provider a trivial prompt, and say what is missing; exits with 1 when something is."""
-    from baton.runner import doctor  # noqa: PLC0415 - the protocol takes half a second to import
+    from baton.runner import doctor
 
     settings = _settings(config_file)
     found, answers = _server()
@@ -98,8 +100,8 @@ def status(as_json: AsJson = False) -> None:
 
 
 async def _run(settings: config.RunnerConfig, home: Home) -> None:
-    from baton.runner.progress import Progress  # noqa: PLC0415 - the protocol takes half a second to import
-    from baton.runner.runner import Runner  # noqa: PLC0415
+    from baton.runner.progress import Progress
+    from baton.runner.runner import Runner
 
     runner = Runner(settings, _link(), home, os.environ, Progress(sys.stdout))
     loop = asyncio.get_running_loop()

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 By = Annotated[str, typer.Option(help="The agent that starts it.")]
@@ -35,7 +36,7 @@ def spawn(
     run: Annotated[bool, typer.Option("--run", help="Have one of your runners run it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask whether an agent may be started, and show how it would be."""
+    """Check whether an agent may be started, and start it."""
     body = fields(prompt=prompt, by=by, reason=reason, outcome=outcome, tools=tools, model=model, thinking=thinking) | {
         "agent_type": agent_type,
         "description": description,

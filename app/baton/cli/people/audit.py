@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 
 def audit(
@@ -15,7 +16,10 @@ def audit(
     most: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
 ) -> None:
-    """List changes, newest first."""
+    """List who changed what, and why.
+
+    The newest change comes first.
+    """
     asked = {"kind": kind, "actor": actor, "object": about, "since": since, "limit": str(most)}
     query = {name: value for name, value in asked.items() if value}
     items = Api(administer=True).request("GET", "/audit", query=query)["items"]

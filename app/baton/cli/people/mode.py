@@ -4,10 +4,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from baton.cli.groups import group
+from baton.cli.output import show_json
 from baton.cli.people.token import moment
-from baton.local.server import Api, ApiError, show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Keep this project's orchestrator delegating, or stop it.")
+app = group("Switch the orchestrator mode on or off, and show it.")
 
 ScopeName = Literal["user_project", "session", "user", "project", "team", "organisation"]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api
 
-app = typer.Typer(no_args_is_help=True, help="Say which team answers for a project.")
+app = group("List and set which team owns which project.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]

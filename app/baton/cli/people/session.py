@@ -5,9 +5,11 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api
 
-app = typer.Typer(no_args_is_help=True, help="Look into agents' sessions.")
+app = group("List agents' sessions, show and reset one.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
 SessionId = Annotated[str, typer.Argument(help="The session.")]

@@ -5,9 +5,11 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Enter teams; set what a team wants for itself.")
+app = group("List, add and configure teams.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Say who may speak to the server.")
+app = group("Create, list and revoke access tokens.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]

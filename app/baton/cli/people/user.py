@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Say who belongs to which team; see and delete what is kept.")
+app = group("Manage users, and export or delete their data.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]

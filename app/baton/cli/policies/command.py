@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from baton.cli.groups import group
 from baton.cli.policies import layers
 from baton.cli.policies import replay as policy_replay
 from baton.cli.policies.payloads import CallError, facts_of, one_call, read_calls
@@ -27,7 +28,7 @@ from baton.engine.policy.schema import file_text, json_schema
 from baton.engine.text.yaml_lines import did_you_mean
 from baton.shared import policy_folders as policy_files
 
-app = typer.Typer(help="Test, lint, explain and compare policies; upload, roll back and replay.", no_args_is_help=True)
+app = group("Test, compare, upload and replay policies.")
 layers.add_to(app)
 policy_replay.add_to(app)
 

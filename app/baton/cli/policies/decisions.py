@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 LONGEST = 60
 """Characters of a command or of paths that are shown."""
@@ -17,7 +18,7 @@ def decisions(
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
 ) -> None:
-    """List the newest decisions that you may see."""
+    """List the newest decisions."""
     query = {"session_id": session_id, "decision": decision, "rule": rule, "limit": str(limit)}
     found = Api().request("GET", "/decisions", query={name: value for name, value in query.items() if value})["items"]
     if as_json:

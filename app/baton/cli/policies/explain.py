@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
@@ -23,7 +24,10 @@ def explain(
     everything: Annotated[bool, typer.Option("--all", help="Show the rules that did not match, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
 ) -> None:
-    """Explain a recorded decision, or a PreToolUse payload: baton explain < payload.json."""
+    """Explain a recorded decision, or a payload from standard input.
+
+    A payload is what a client posts before a tool call: baton explain < payload.json
+    """
     api = Api()
     if decision_id:
         if not _ID.fullmatch(decision_id):

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
 
 TierOption = Annotated[

@@ -5,9 +5,11 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api
 
-app = typer.Typer(no_args_is_help=True, help="Lift a rule for one session, for a while (admins, leads).")
+app = group("Lift a rule for one session, for a while.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 
 

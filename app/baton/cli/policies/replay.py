@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -5,10 +5,12 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-reports = typer.Typer(help="Reports of wrong decisions: yours, and as a lead your team's.")
+reports = group("List and answer reports of wrong decisions.")
 
 
 def report(
@@ -16,7 +18,10 @@ def report(
     comment: Annotated[str, typer.Option(help="Why it was wrong.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Report a decision as wrong; the leads of your team see it."""
+    """Report a decision as wrong.
+
+    The leads of your team see the report.
+    """
     made = Api().request("POST", "/reports", body={"decision_id": decision_id, "comment": comment})
     if as_json:
         show_json(made)
@@ -33,7 +38,7 @@ def listed(
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List reports, newest first."""
+    """List and answer reports of wrong decisions."""
     if context.invoked_subcommand:
         return
     query = {name: value for name, value in (("rule", rule), ("state", state)) if value}

@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 import typer
 
-from baton.local.server import Api, ApiError, show_json
+from baton.cli.groups import group
+from baton.cli.output import show_json
+from baton.local.server import Api, ApiError
 
-app = typer.Typer(no_args_is_help=True, help="Push the agents that prompts are routed to; show them.")
+app = group("Push and show the agents that prompts are routed to.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Name = Annotated[str, typer.Argument(help="The roster.")]

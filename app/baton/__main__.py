@@ -1,0 +1,5 @@
+"""`python -m baton` is `baton`."""
+
+from baton.cli.main import main
+
+main()

@@ -1,0 +1,97 @@
+"""Groups of commands: `baton` itself, which imports a command when it is used, and the groups below it."""
+
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from baton.cli.commands import COMMANDS, EXTRAS, Command
+from baton.local.server import ApiError
+
+
+class Group(TyperGroup):
+    """A group that answers an unknown command with the one that was likely meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that the first word names, or end with the exit status 2."""
+        if not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            near = self.suggestions(ctx, args[0])
+            ctx.fail(f"unknown command `{args[0]}`" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def suggestions(self, ctx: Any, name: str) -> list[str]:
+        """Return what a misspelt command may have meant, in backticks."""
+        return [f"`{near}`" for near in get_close_matches(name, self.list_commands(ctx), n=1)]
+
+
+class LazyGroup(Group):
+    """The commands of a table, each imported when it runs.
+
+    `self.commands` holds stand-ins with name, help and panel: they are all that help and completion need.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, command in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=command.help, rich_help_panel=command.panel), name)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Import a command, None for an unknown one.
+
+        Raises:
+            ApiError: If the extra is not installed that it needs.
+        """
+        return load(cmd_name, COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def suggestions(self, ctx: Any, name: str) -> list[str]:
+        """Look in the groups too: `baton enable` means `baton mode enable`. They are imported only for this."""
+        near = super().suggestions(ctx, name)
+        if near:
+            return near
+        groups = {one: load(one, command) for one, command in COMMANDS.items() if not command.extra}
+        return [f"`{one} {name}`" for one, group in groups.items() if name in getattr(group, "commands", {})]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the commands below the titles of their panels."""
+        for panel in dict.fromkeys(command.panel for command in COMMANDS.values()):
+            with formatter.section(panel):
+                formatter.write_dl(
+                    [(name, command.help) for name, command in COMMANDS.items() if command.panel == panel]
+                )
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete from the stand-ins; a plain group does it from the commands, which would import them all."""
+        names = TyperGroup(name=self.name, commands=list(self.commands.values()), params=self.params)
+        return names.shell_complete(ctx, incomplete)
+
+
+def group(help_text: str) -> typer.Typer:
+    """Make a group of commands. Its help is plain text, since importing rich takes longer than most commands run."""
+    return typer.Typer(
+        cls=Group, help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False,
+        pretty_exceptions_enable=False,
+    )  # fmt: skip
+
+
+def load(name: str, command: Command) -> Any:
+    """Import a command of the table, ready to run.
+
+    Raises:
+        ApiError: If the extra is not installed that it needs.
+    """
+    if command.extra and find_spec(EXTRAS[command.extra]) is None:
+        raise ApiError(
+            f"`baton {name}` needs the extra `{command.extra}`, which is not installed here;"
+            f" install `baton[{command.extra}]` as you installed `baton`"
+        )
+    module, _, attribute = command.where.partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(rich_markup_mode=None, add_completion=False)
+        found.command()(function)
+    made = typer.main.get_command(found)
+    made.name = name
+    return made

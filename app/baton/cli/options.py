@@ -1,0 +1,65 @@
+"""Options that many commands share, and the one way in which all of them read a time span."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from baton.shared.time_span import time_span
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+Reason = Annotated[str, typer.Option(help="The reason, for the audit log.")]
+Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="Show at most this many.")]
+
+
+def span_of(unit: timedelta) -> Callable[[str], timedelta]:
+    """Return a parser of time spans such as `30m`, which also takes a bare number of a unit."""
+
+    def parse(text: str) -> timedelta:
+        return int(text) * unit if re.fullmatch(r"[0-9]{1,9}", text) else _span(text)
+
+    return parse
+
+
+def _span(text: str) -> timedelta:
+    try:
+        return time_span(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _from_now(text: str) -> str:
+    """Return the moment a time span from now, as RFC 3339; "" for ""."""
+    return (datetime.now(UTC) + _span(text)).isoformat() if text else ""
+
+
+def _past(text: str) -> str:
+    """Return the moment a time span ago, or the moment that the text is, as RFC 3339; "" for ""."""
+    if not text:
+        return ""
+    try:
+        return (datetime.now(UTC) - time_span(text)).isoformat()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"`{text}` is neither a time span such as `30m`, `12h`, `7d`, nor a moment such as `2026-05-01`"
+        ) from None
+    return (moment if moment.tzinfo else moment.astimezone()).isoformat()
+
+
+Expires = Annotated[
+    str,
+    typer.Option(
+        parser=_from_now, metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d. Default: never."
+    ),
+]
+Since = Annotated[
+    str,
+    typer.Option(parser=_past, metavar="SPAN", help="How far back: 30m, 12h, 7d, or a moment such as 2026-05-01."),
+]

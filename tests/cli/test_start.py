@@ -1,0 +1,46 @@
+"""The table of commands, what the start of `baton` imports, and what an unknown command is answered."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from baton.cli.commands import COMMANDS
+from baton.cli.groups import load
+from baton.cli.main import app
+
+HEAVY = {"acp", "fastapi", "httpx2", "mcp", "msgspec", "numpy", "pydantic", "rich", "sqlalchemy", "tree_sitter", "yaml"}
+"""Packages that take longer to import than a fast command takes to run."""
+
+
+def test_the_table_says_of_each_command_what_its_own_help_says():
+    for name, command in COMMANDS.items():
+        first, *_ = load(name, command).help.strip().split("\n\n")
+        assert " ".join(first.split()) == command.help, name
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["status", "--help"], ["mode", "status", "--help"], ["explain", "--help"]]
+)
+def test_a_fast_command_imports_nothing_heavy(words):
+    code = f"import sys; from baton.cli.main import app\ntry: app({words!r})\nexcept SystemExit: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split("\n")[-2].split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mdoe"], "unknown command `mdoe`; did you mean `mode`?"),
+        (["mode", "enabel"], "unknown command `enabel`; did you mean `enable`?"),
+        (["enable"], "unknown command `enable`; did you mean `mode enable`?"),
+        (["xyzzy"], "unknown command `xyzzy`\n"),
+        ([], "Get started:"),
+        (["mode"], "enable"),
+    ],
+)
+def test_a_missing_or_unknown_command_is_answered_with_the_right_one(words, said):
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert said in done.output
