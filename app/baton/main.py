@@ -111,7 +111,7 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
     route = await build_route(
         kernel,
         policies=policies.policies,
-        layers=policies.layers,
+        tables=policies.agent_tables,
         sessions=sessions.sessions,
         counters=records.counters,
     )

@@ -9,15 +9,15 @@ from baton.delegate.runners import permissions_api
 from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.people import teams_api, tokens_api, users_api
+from baton.policies import agent_tables_api, layers_api
 from baton.policies import api as policies
-from baton.policies import layers_api
 from baton.records.replay import api as replay
 from baton.records.review import audit_api, decisions_api, delegation_share_api, wrong_blocks_api
 from baton.route.feedback import api as route_feedback
 from baton.route.llm import breakers_api
 from baton.route.pipeline import local_answers_api
 from baton.route.rosters import api as rosters
-from baton.route.rosters import push_api
+from baton.route.rosters import catalogue_api
 from baton.sessions import inspection_api
 from baton.sessions.overrides import api as overrides
 from baton.spawn import api as spawn
@@ -32,9 +32,10 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         decisions_api,
         policies,
         layers_api,
+        agent_tables_api,
         replay,
         rosters,
-        push_api,
+        catalogue_api,
         route_feedback,
         tokens_api,
         users_api,

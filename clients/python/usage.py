@@ -12,8 +12,8 @@ from baton_client.api.health import get_healthz, get_readyz, get_status
 from baton_client.api.hooks import client_hook
 from baton_client.api.mode import delete_mode, get_mode, put_mode
 from baton_client.api.policies import evaluate_policies, get_policies
-from baton_client.api.rosters import delete_roster, get_roster_agent, put_roster
-from baton_client.api.routing import give_route_feedback, route_prompt
+from baton_client.api.rosters import delete_roster, get_roster, put_roster
+from baton_client.api.routing import get_routing_agent, give_route_feedback, route_prompt
 from baton_client.api.sessions import post_tool_use, session_end, session_start
 from baton_client.models.agent_body import AgentBody
 from baton_client.models.agent_definition_model import AgentDefinitionModel
@@ -90,11 +90,12 @@ def lead(client: Client, session: str) -> None:
     )
     roster = RosterBody(agents=[mender, AgentBody(name="gardener", description="Tends tomatoes and seedlings.")])
     assert expect(PushedRosterModel, put_roster.sync("workshop", client=client, body=roster)).agents == 2
+    assert expect(PushedRosterModel, get_roster.sync("workshop", client=client)).agents == 2
 
     prompt = RoutePromptBody(prompt="the brakes of my bicycle squeak", session_id=session, roster="workshop")
     led = expect(RouteAnswer, route_prompt.sync(client=client, body=prompt))
     assert (led.selected_agent, led.candidates[0].name) == ("bicycle-mechanic", "bicycle-mechanic")
-    found = expect(AgentDefinitionModel, get_roster_agent.sync("workshop", led.selected_agent, client=client))
+    found = expect(AgentDefinitionModel, get_routing_agent.sync("workshop", led.selected_agent, client=client))
     assert found.body == "Be kind."
     right = RouteFeedbackBody(agent=led.selected_agent)
     said = give_route_feedback.sync(led.id, client=client, body=right)

@@ -24,7 +24,7 @@ EMPTY = "empty"
 ADMINS = frozenset({"admin"})
 READERS = frozenset({"admin", "auditor"})
 LEADS = frozenset({"lead", "admin"})
-"""Of another's team they find nothing; `tests/route/rosters/test_push_api.py` and `test_route_feedback.py` prove it."""
+"""Of another's team they find nothing; `tests/route/rosters/test_api.py` and `tests/route/feedback/test_api.py` prove it."""
 
 
 def row(who, path, body=None):
@@ -51,7 +51,7 @@ MATRIX = {
     "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),
     "delete_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
     "delete_roster": row(LEADS, "/rosters/datas?team=data"),
-    "delete_roster_row": row(ALL, "/rosters/none/rows/none"),
+    "delete_agent_override": row(FOREIGN, "/policies/layers/user/agents/none/none?name=bob"),
     "delete_user": row(ADMINS, "/users/nobody"),
     "delete_user_data": row(FOREIGN, "/users/bob/data"),
     "diff_policy_layer": row(EMPTY, "/policies/layers/user/diff?name=bob"),
@@ -79,8 +79,11 @@ MATRIX = {
     "get_readyz": row(OPEN, "/readyz"),
     "get_report": row(ALL, "/reports/none"),
     "get_retention": row(READERS, "/retention"),
-    "get_roster": row(ALL, "/rosters/none"),
-    "get_roster_agent": row(ALL, "/rosters/none/agents/none"),
+    "get_agent_override": row(FOREIGN, "/policies/layers/user/agents/none/none?name=bob"),
+    "get_agent_table": row(ALL, "/policies/agents/none"),
+    "get_roster": row(ALL, "/rosters/none?team=web"),
+    "get_routing_agent": row(ALL, "/routing/rosters/none/agents/none"),
+    "get_routing_roster": row(ALL, "/routing/rosters/none"),
     "give_route_feedback": row(FOREIGN, "/route/{route}/feedback", {"agent": ""}),
     "get_session": row(FOREIGN, "/sessions/b1?user=bob"),
     "get_session_compliance": row(FOREIGN, "/sessions/b1/compliance?user=bob"),
@@ -101,7 +104,9 @@ MATRIX = {
     "list_policy_revisions": row(ALL, "/policies/revisions"),
     "list_projects": row(ALL, "/projects"),
     "list_reports": row(ALL, "/reports"),
+    "list_agent_tables": row(ALL, "/policies/agents"),
     "list_rosters": row(ALL, "/rosters"),
+    "list_routing_rosters": row(ALL, "/routing/rosters"),
     "list_route_fits": row(LEADS | READERS, "/routing/fits?team=data"),
     "list_rule_counts": row(ALL, "/policies/rules"),
     "list_runners": row(ALL, "/runners"),
@@ -122,7 +127,7 @@ MATRIX = {
     "put_project": row(ADMINS, "/projects", {"name": "p", "team": "web"}),
     "put_retention": row(ALL, "/retention", {}),
     "put_roster": row(LEADS, "/rosters/datas?team=data", {"agents": [{"name": "mine"}]}),
-    "put_roster_row": row(ALL, "/rosters/none/rows/none", {}),
+    "put_agent_override": row(FOREIGN, "/policies/layers/user/agents/none/none?name=bob", {}),
     "put_team": row(ADMINS, "/teams/web", {}),
     "put_team_settings": row(LEADS, "/teams/web/settings", {"keep_prompts": False}),
     "put_user": row(ADMINS, "/users/someone", {}),

@@ -32,7 +32,7 @@ def case(method, path, served, never, body=None):
 
 
 LAYER, TEAM_LAYER = "/policies/layers/user{0}?name={{owner}}", "/policies/layers/team{0}?name={{team}}"
-ROW = "/rosters/ultrapower/rows/explore?tier={tier}&name={{{name}}}"
+ROW = "/policies/layers/{tier}/agents/ultrapower/explore?name={{{name}}}"
 CASES = {
     "get_decision": case("GET", "/decisions/{decision}", READERS, NEVER),
     "get_session": case("GET", "/sessions/{session}?user={owner}", READERS, NEVER),
@@ -60,13 +60,14 @@ CASES = {
     "put_policy_layer of a team": case("PUT", TEAM_LAYER.format(""), LEADS, NO_WRITE, {"files": {}}),
     "activate_policy_layer": case("POST", LAYER.format("/versions/1/activate"), OWN_WRITERS, NO_WRITE),
     "roll_back_policy_layer": case("POST", LAYER.format("/rollback"), OWN_WRITERS, NO_WRITE),
-    "put_roster_row": case("PUT", ROW.format(tier="user", name="owner"), OWN_WRITERS, NO_WRITE, {"role": "mine"}),
-    "put_roster_row of a team": case("PUT", ROW.format(tier="team", name="team"), LEADS, NO_WRITE, {"role": "ours"}),
-    "delete_roster_row": case("DELETE", ROW.format(tier="user", name="owner"), OWN_WRITERS, NO_WRITE),
+    "get_agent_override": case("GET", ROW.format(tier="user", name="owner"), OWN_READERS, NEVER),
+    "put_agent_override": case("PUT", ROW.format(tier="user", name="owner"), OWN_WRITERS, NO_WRITE, {"role": "mine"}),
+    "put_agent_override of a team": case("PUT", ROW.format(tier="team", name="team"), LEADS, NO_WRITE, {"role": "ours"}),
+    "delete_agent_override": case("DELETE", ROW.format(tier="user", name="owner"), OWN_WRITERS, NO_WRITE),
     "delete_policy_layer": case("DELETE", LAYER.format(""), OWN_WRITERS, NO_WRITE),
     "get_policy_revision": case("GET", "/policies/revisions/{revision}", OWN_READERS, NEVER),
 }  # fmt: skip
-FORBIDDEN_AT_HOME = {("put_policy_layer of a team", "developer"), ("put_roster_row of a team", "developer")}
+FORBIDDEN_AT_HOME = {("put_policy_layer of a team", "developer"), ("put_agent_override of a team", "developer")}
 """A developer sees the team's layer, so is told that they may not change it."""
 
 
@@ -115,7 +116,7 @@ class World:
         layer = f"/policies/layers/user?name={owner}&activate=true"
         any_version = {"If-Match": "*"}
         assert self.admin.put(layer, json={"files": files}, headers=any_version).status_code == 200
-        put = self.admin.put(f"/rosters/ultrapower/rows/explore?tier=user&name={owner}", json=row, headers=any_version)
+        put = self.admin.put(ROW.format(tier="user", name="owner").format(owner=owner), json=row, headers=any_version)
         assert put.status_code == 200, put.text
 
     def again(self, name, team):
@@ -136,7 +137,7 @@ class World:
                 decision = their.post("/pre-tool-use", json=EDIT | {"session_id": found["session"]}).json()
                 until(lambda: their.get(f"/decisions/{decision['decision_id']}").status_code == 200)
                 found["decision"] = decision["decision_id"]
-            case "roll_back_policy_layer" | "delete_roster_row" | "delete_policy_layer":
+            case "roll_back_policy_layer" | "get_agent_override" | "delete_agent_override" | "delete_policy_layer":
                 files = {f"team/no-deploy-{owner}.yaml": NO_DEPLOY.format(owner=owner)}
                 self.layer(owner, files, {"role": f"role-of-{owner}"})
         return found
@@ -186,7 +187,8 @@ def test_what_belongs_to_somebody_is_served_to_whom_it_concerns(world, name, rol
 
 LISTS = [
     "/decisions", "/sessions", "/users", "/tokens", "/reports", "/overrides", "/modes", "/policies/layers",
-    "/analytics/delegation", "/policies/rules", "/status", "/rosters/ultrapower", "/policies/revisions",
+    "/analytics/delegation", "/policies/rules", "/status", "/policies/agents/ultrapower", "/rosters", "/routing/rosters",
+    "/policies/revisions",
 ]  # fmt: skip
 
 

@@ -111,8 +111,8 @@ def test_a_spawner_that_no_roster_knows_is_not_judged_and_that_is_said(http):
 def test_a_team_s_own_row_counts(server):
     with server.client(**{"Baton-Team": "spawners"}) as team, server.client() as admin:
         change = {"tier": "MEDIUM", "prompt": "Ask {target} and nobody else.", "tools": ["Read", "Edit"]}
-        where = {"tier": "team", "name": "spawners"}
-        assert admin.put("/rosters/stravinsky/rows/explore", params=where, json=change).status_code == 200
+        row = "/policies/layers/team/agents/stravinsky/explore"
+        assert admin.put(row, params={"name": "spawners"}, json=change).status_code == 200
         plan = spawn(team, required_tools=["Edit"]).json()
         assert (plan["colour"], plan["instruction"]) == ("blue", "Ask gemini-3-flash and nobody else.")
         assert "Edit" in plan["tools"]

@@ -24,7 +24,7 @@ from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
 from baton.records.review.wrong_blocks_store import ReportRow
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
-from baton.route.rosters.push_store import RoutingRosterRow
+from baton.route.rosters.store import RoutingRosterRow
 from baton.sessions.overrides.store import OverrideRow
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 

@@ -16,6 +16,7 @@ _READ: dict[str, Reach] = {**_OWN, "lead": "team", "admin": "organisation", "aud
 """Developers see their own, leads their team's, admins and auditors everybody's."""
 _READ_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation", "auditor": "organisation"}
 _READ_BY_ALL: dict[str, Reach] = dict.fromkeys(ROLES, "organisation")
+_READ_BY_TEAM: dict[str, Reach] = {**dict.fromkeys(ROLES, "team"), "admin": "organisation", "auditor": "organisation"}
 _WRITE: dict[str, Reach] = {"developer": "own", "lead": "team", "admin": "organisation"}
 _WRITE_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation"}
 _ADMIN: dict[str, Reach] = {"admin": "organisation"}
@@ -52,7 +53,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "retention.read": {"admin": "organisation", "auditor": "organisation"},
     "retention.write": _ADMIN,
     "runners.read": _READ,
-    "rosters.read": _READ_BY_ALL,
+    "rosters.read": _READ_BY_TEAM,
     "rosters.write": _WRITE_BY_LEADS,
     "routes.feedback": _WRITE,
     "routes.fit": _WRITE_BY_LEADS,

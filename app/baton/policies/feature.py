@@ -4,6 +4,7 @@ import msgspec
 
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
+from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import KIND, Policies
 from baton.policies.layers import PolicyLayers
 from baton.shared import policy_folders
@@ -14,6 +15,7 @@ class PoliciesFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     policies: Policies
     layers: PolicyLayers
+    agent_tables: AgentTables
 
 
 async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
@@ -22,4 +24,5 @@ async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
     await policies.load_layers()
     kernel.changes.on(KIND, policies.load_layers)
     kernel.run(policies.watch)
-    return PoliciesFeature(policies=policies, layers=PolicyLayers(kernel.database, policies, kernel.changes, users))
+    layers = PolicyLayers(kernel.database, policies, kernel.changes, users)
+    return PoliciesFeature(policies=policies, layers=layers, agent_tables=AgentTables(policies, layers))

@@ -34,15 +34,7 @@ def _change(
     return LayerChange(principal=caller.principal, where=where, reason=reason, version=version_in(if_match))
 
 
-def _row_change(
-    caller: CallerOf, tier: Tier = "organisation", name: Name = "", reason: Reason = "", if_match: IfMatch = None
-) -> LayerChange:
-    return _change(caller, _where(caller, tier, name), reason, if_match)
-
-
 WhereOf = Annotated[Where, Depends(_where)]
 """A layer that a path's `tier` and the query's `name` mean."""
 LayerChangeOf = Annotated[LayerChange, Depends(_change)]
 """A change of that layer."""
-RowChangeOf = Annotated[LayerChange, Depends(_row_change)]
-"""A change of a row in a layer that the query's `tier` and `name` mean."""

@@ -9,8 +9,8 @@ from baton.engine.call.principal import Principal
 from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.people.callers import CallerReader
+from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import Policies
-from baton.policies.layers import PolicyLayers
 from baton.records.pipeline.counters import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.feedback.service import RouteFeedback
@@ -22,10 +22,10 @@ from baton.route.pipeline.detect import Detect
 from baton.route.pipeline.models import Models
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
+from baton.route.rosters.catalogue import Catalogue
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
-from baton.route.rosters.push import RosterPushes
-from baton.route.rosters.rows import RosterRows
+from baton.route.rosters.service import Rosters
 from baton.sessions.service import Sessions
 
 WARM_AFTER_S = 1.0
@@ -40,13 +40,13 @@ class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
     feedback: RouteFeedback
     indexes: Indexes
     pipeline: Routing
-    pushes: RosterPushes
-    rosters: RoutingRosters
-    rows: RosterRows
+    rosters: Rosters
+    in_force: RoutingRosters
+    catalogue: Catalogue
 
 
 async def build(
-    kernel: Kernel, *, policies: Policies, layers: PolicyLayers, sessions: Sessions, counters: Counters
+    kernel: Kernel, *, policies: Policies, tables: AgentTables, sessions: Sessions, counters: Counters
 ) -> RouteFeature:
     """Build the services, and read breakers, rosters and weights that are in force. Raise DatabaseUnavailable."""
     settings, organisation = kernel.settings, kernel.organisation
@@ -63,30 +63,29 @@ async def build(
     feedback = RouteFeedback(kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold)
     await feedback.load()
     indexes = Indexes()
-    rosters = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
-    await rosters.load()
+    in_force = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
+    await in_force.load()
     own = Principal(organisation=organisation, team=settings.team)
-    asyncio.get_running_loop().call_later(WARM_AFTER_S, rosters.warm, own)
+    asyncio.get_running_loop().call_later(WARM_AFTER_S, in_force.warm, own)
     select = Select(
-        rosters, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
+        in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
     pipeline = Routing(
         ((Detect(),), (select,), (models.delegation,), (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,
-        warm=rosters.warm,
+        warm=in_force.warm,
     )
-    pushes = RosterPushes(kernel.changes, rosters)
     return RouteFeature(
         breakers=breakers,
         models=models,
         feedback=feedback,
         indexes=indexes,
         pipeline=pipeline,
-        pushes=pushes,
-        rosters=rosters,
-        rows=RosterRows(policies, layers, pushes),
+        rosters=Rosters(kernel.changes, in_force),
+        in_force=in_force,
+        catalogue=Catalogue(in_force, tables),
     )
 
 
@@ -95,7 +94,7 @@ def hot_routes(
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
     endpoint = RouteEndpoint(
-        feature.pipeline, feature.rosters, feature.indexes, feature.feedback, sessions=sessions, seen=seen
+        feature.pipeline, feature.in_force, feature.indexes, feature.feedback, sessions=sessions, seen=seen
     )
     return [
         HotRoute(path="/route", max_body=MAX_BODY, admit=callers.read_for_call, answer=endpoint.answer),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from baton.engine.policy.load import layered, load
 from baton.engine.routing.agent_files import read
-from baton.route.rosters.in_force import policy_agents
+from baton.route.rosters.agents import policy_agents
 from baton.shared import policy_folders
 
 HERE = Path(__file__).parent

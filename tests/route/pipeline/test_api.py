@@ -94,7 +94,7 @@ def test_half_a_character_is_read_too(http):
         (
             {"prompt": "x", "roster": [{"description": "no name"}]},
             422,
-            "`roster[0]` is not as it should be: object missing",
+            "`roster[0]` is wrong: object missing",
         ),
         ({"prompt": "x", "roster": [{"name": "a"}, {"name": "b", "triggers": "x"}]}, 422, "`roster[1].triggers` is"),
         ({"prompt": "x", "roster": [{"name": "a", "examples": [7]}]}, 422, "`roster[0].examples[0]` is"),
@@ -107,7 +107,7 @@ def test_half_a_character_is_read_too(http):
         ({"prompt": "x", "roster": [{"name": " "}]}, 422, "blank"),
         ({"prompt": "x", "roster": [{"name": "a", "triggers": ["/(/"]}]}, 422, "regular expression"),
         (b'{"prompt": "x", "roster": "\xff"}', 422, "`roster` is a name of characters"),
-        (b'{"prompt": "x", "roster": [{"name": "\xff"}]}', 422, "`roster` is no list of agents"),
+        (b'{"prompt": "x", "roster": [{"name": "\xff"}]}', 422, "`roster` is not a list of agents"),
         ({"prompt": "x", "roster": "nobody's"}, 404, "there is no roster `nobody's`"),
         ([], 400, "object"),
     ],

@@ -18,7 +18,7 @@ from baton.route.pipeline.select import NAMED, Select
 from baton.route.pipeline.stage import Choice, Delegated, Route, Section
 from baton.route.pipeline.wording import candidates_section, selection_section
 from baton.route.prompt import Prompt
-from baton.route.rosters.in_force import Found
+from baton.route.rosters.in_force import RoutingIndex
 from baton.route.rosters.word_table import find
 
 AGENTS = [
@@ -40,7 +40,7 @@ class Over:
         self.index = Index(agents, find())
 
     async def index_for(self, prompt):
-        return Found(self.index, {agent.name: "ours" for agent in AGENTS})
+        return RoutingIndex(self.index, {agent.name: "ours" for agent in AGENTS})
 
 
 class Says:

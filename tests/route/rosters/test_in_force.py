@@ -15,9 +15,11 @@ from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
 from baton.route.prompt import Inline, Prompt
 from baton.route.rosters import indexes as module
+from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters
-from baton.route.rosters.indexes import Indexes, digest_of
-from baton.route.rosters.push import RosterPushes
+from baton.route.rosters.indexes import Indexes
+from baton.route.rosters.roster import NewVersion
+from baton.route.rosters.service import Rosters, key_of
 from baton.route.rosters.word_table import WordTableMissing
 
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -30,19 +32,19 @@ class Server:
         self.changes = Changes(redis, database, "default")
         self.indexes = Indexes()
         policies = Policies(folder, folder / "none", database, "default")
-        self.rosters = RoutingRosters(database, self.changes, policies, self.indexes, "default")
-        self.pushes = RosterPushes(self.changes, self.rosters)
+        self.in_force = RoutingRosters(database, self.changes, policies, self.indexes, "default")
+        self.rosters = Rosters(self.changes, self.in_force)
         self.feedback = RouteFeedback(database, self.changes, RouteTraces(redis), organisation="default", threshold=0.3)
 
     async def catch_up(self):
         await self.changes.catch_up()
-        await self.rosters.settled()
+        await self.in_force.settled()
 
     async def push(self, *agents, name="ours", tier="team", who=LEAD):
-        return await self.pushes.push(who, tier, "", name, description="", agents=agents, if_match=None, reason="")
+        return await self.rosters.push(who, key_of(who, tier, "", name), NewVersion(agents=agents))
 
     async def names(self, who=LEAD, **more):
-        found = await self.rosters.index_for(Prompt(text="x", principal=who, **more))
+        found = await self.in_force.index_for(Prompt(text="x", principal=who, **more))
         return sorted(found.index.names), found.homes
 
 
@@ -51,7 +53,7 @@ async def servers(database, redis, tmp_path):
     (tmp_path / "config.yaml").write_text("agent_tools: [Task]\n")
     both = [Server(database, redis, tmp_path) for _ in range(2)]
     for one in both:
-        await one.rosters.load()
+        await one.in_force.load()
     return both
 
 
@@ -64,9 +66,9 @@ async def test_another_server_follows_a_push_a_second_one_and_a_removal(servers)
     await other.catch_up()
     assert (await other.names())[0] == ["alpha", "beta"]
     assert other.indexes.find(digest_of([TOMATO, BICYCLE])) is not None
-    await other.pushes.remove(LEAD, "team", "", "ours", if_match=None, reason="")
+    await other.rosters.remove(LEAD, key_of(LEAD, "team", "", "ours"))
     await one.catch_up()
-    assert one.rosters.pushed(LEAD) == []
+    assert one.in_force.pushed(LEAD) == []
 
 
 async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_stands(servers):
@@ -85,7 +87,7 @@ async def test_what_a_team_s_prompts_are_routed_over_is_indexed_before_it_is_in_
     await one.push(TOMATO, name="garden")
     await one.push(BICYCLE, name="yard")
     await other.catch_up()
-    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    monkeypatch.setattr(RoutingRosters, "agents_of", None)
     assert (await one.names())[0] == (await other.names())[0] == ["alpha", "beta"]
 
 
@@ -94,7 +96,7 @@ async def test_the_organisation_s_rosters_are_indexed_together_for_teams_without
     admin = Principal(user="ada", role="admin", team="blue")
     await one.push(Agent(name="gamma"), name="other", tier="organisation", who=admin)
     await one.push(BICYCLE, name="all", tier="organisation", who=admin)
-    monkeypatch.setattr(RoutingRosters, "_agents", None)
+    monkeypatch.setattr(RoutingRosters, "agents_of", None)
     assert (await one.names(Principal(team="green")))[0] == ["beta", "gamma"]
 
 
@@ -102,10 +104,10 @@ async def test_a_session_that_starts_has_the_index_made_that_its_prompts_need(se
     one, other = servers
     await one.push(TOMATO)
     await other.catch_up()
-    fresh = other.rosters._indexes = Indexes()
+    fresh = other.in_force._indexes = Indexes()
     assert (fresh.words, fresh.find(digest_of([TOMATO]))) == ("unread", None)
-    other.rosters.warm(LEAD)
-    await asyncio.gather(*other.rosters._warming)
+    other.in_force.warm(LEAD)
+    await asyncio.gather(*other.in_force._warming)
     assert fresh.words == "loaded"
     assert fresh.find(digest_of([TOMATO])) is not None
 
@@ -119,7 +121,7 @@ async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(
         return Inline(raw, f"digest{number}")
 
     first, again = [
-        (await one.rosters.index_for(Prompt(text="x", principal=LEAD, inline=inline(0)))).index for _ in range(2)
+        (await one.in_force.index_for(Prompt(text="x", principal=LEAD, inline=inline(0)))).index for _ in range(2)
     ]
     assert first is again
     for number in (1, 2):

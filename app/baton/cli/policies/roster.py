@@ -51,13 +51,15 @@ def push(
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the rosters that hold for you, pushed ones first."""
-    found = Api().request("GET", "/rosters")
+    found = Api().request("GET", "/routing/rosters")
     if as_json:
         show_json(found)
         return
     for one in found:
         version = f"v{one['version']}" if "version" in one else ""
-        print(f"{one['id']:<24} {one['source']:<14} {version:<6} {one['agents']:>5} agents  {one['description'][:80]}")
+        print(
+            f"{one['name']:<24} {one['source']:<14} {version:<6} {one['agents']:>5} agents  {one['description'][:80]}"
+        )
 
 
 @app.command()
@@ -67,7 +69,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a roster's agents, or one agent's whole definition."""
-    path = f"{_path(name)}/agents/{quote(agent, safe='')}" if agent else _path(name)
+    path = f"/routing{_path(name)}" + (f"/agents/{quote(agent, safe='')}" if agent else "")
     found = Api().request("GET", path)
     if as_json:
         show_json(found)
@@ -75,7 +77,7 @@ def show(
         _definition(found)
     else:
         for row in found["rows"]:
-            print(f"{row['agent']:<32} {' '.join(row['row'].get('description', '').split())[:90]}")
+            print(f"{row['name']:<32} {' '.join(row['description'].split())[:90]}")
 
 
 @app.command()

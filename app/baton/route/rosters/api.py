@@ -1,129 +1,73 @@
-"""`/rosters`: the agents that are known, their models, and overrides of single rows. It resolves no agent itself."""
+"""`/rosters`: the rosters that teams and the organisation push, each under its name."""
 
-from typing import Annotated, Any, Literal
+import asyncio
+from typing import Annotated
 
-import msgspec
-from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Path, Query, Response
 
-from baton.kernel.http.etags import etag
+from baton.kernel.base.errors import Invalid
+from baton.kernel.http.etags import IfMatch, etag, version_in
 from baton.kernel.http.features import of
 from baton.people.dependencies import CallerOf
 from baton.people.rate_limits import ADMIN
-from baton.policies.layer_request import RowChangeOf
-from baton.policies.layers_api import LayerModel, answer
-from baton.route.rosters.rows import RosterRows
+from baton.route.rosters.agents import LONGEST_NAME, agents_in
+from baton.route.rosters.bodies import PushedRosterModel, RosterBody
+from baton.route.rosters.roster import NewVersion, RosterKey, Tier
+from baton.route.rosters.service import Rosters, key_of
 
 router = APIRouter(tags=["rosters"])
-RosterRowsOf = Annotated[RosterRows, Depends(of(RosterRows))]
-Project = Annotated[str, Query(max_length=1_024)]
-Text = Annotated[str, Field(max_length=20_000)]
+RostersOf = Annotated[Rosters, Depends(of(Rosters))]
+Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 
 
-class RosterModel(BaseModel):
-    """A roster, without its rows."""
-
-    id: str
-    description: str
-    default_model: str
-    agents: int
-    source: Literal["team", "organisation", "policies"]
-    version: int | None = Field(None, description="The version of a roster that was pushed.")
+def _key(
+    caller: CallerOf,
+    name: Annotated[str, Path(min_length=1, max_length=LONGEST_NAME)],
+    tier: Annotated[Tier, Query(description="Whose roster it is.")] = "team",
+    team: Annotated[str, Query(max_length=200, description="The team; your own without it.")] = "",
+) -> RosterKey:
+    return key_of(caller.principal, tier, team, name)
 
 
-class RosterRowModel(BaseModel):
-    """One agent; `model` is what it gets, `overridden` names the keys that a layer has changed."""
-
-    agent: str
-    model: str
-    row: dict[str, Any]
-    overridden: list[str]
-
-
-class RosterRowsModel(RosterModel):
-    """A roster with its rows."""
-
-    rows: list[RosterRowModel]
-
-
-class RowBody(BaseModel):
-    """What changes in a row; what is not given stays."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | None = None
-    tier: Text | None = None
-    display_model: Text | None = None
-    cli_model: Text | None = None
-    tools: list[Text] | None = Field(None, max_length=200)
-    role: Text | None = None
-    prompt: Text | None = None
-    delegation_target: Text | None = None
-    delegation_call: Text | None = None
-    description: Text | None = None
-    triggers: list[Text] | None = Field(None, max_length=200)
+KeyOf = Annotated[RosterKey, Depends(_key)]
+"""The roster that the path's name and the query's `tier` and `team` mean."""
 
 
 @router.get("/rosters", operation_id="list_rosters", response_model_exclude_none=True)
-async def list_rosters(caller: CallerOf, rows: RosterRowsOf, project: Project = "") -> list[RosterModel]:
-    """List the rosters that hold for you, the first to be asked first."""
-    return [
-        RosterModel(**msgspec.structs.asdict(one) | {"version": one.version or None})
-        for one in await rows.listed(caller.principal, project or caller.project)
-    ]
+async def list_rosters(caller: CallerOf, rosters: RostersOf) -> list[PushedRosterModel]:
+    """List the rosters that were pushed: your team's and the organisation's, for admins and auditors all."""
+    return [PushedRosterModel.of(one) for one in rosters.find_all(caller.principal)]
 
 
-@router.get("/rosters/{roster_id}", operation_id="get_roster", response_model_exclude_none=True)
-async def get_roster(
-    caller: CallerOf, rows: RosterRowsOf, response: Response, roster_id: str, project: Project = ""
-) -> RosterRowsModel:
-    """Show a roster's rows, with every override that holds for you; a pushed one's `ETag` is what `If-Match` takes."""
-    listed, shown = await rows.show(caller.principal, project or caller.project, roster_id)
-    if listed.version:
-        response.headers["ETag"] = etag(listed.version)
-    return RosterRowsModel(
-        **msgspec.structs.asdict(listed) | {"version": listed.version or None},
-        rows=[
-            RosterRowModel(
-                agent=one.agent, model=one.model, row=msgspec.to_builtins(one.row), overridden=one.overridden
-            )
-            for one in shown
-        ],
-    )
+@router.get("/rosters/{name}", operation_id="get_roster", response_model_exclude_none=True)
+async def get_roster(caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf) -> PushedRosterModel:
+    """Show which version of a pushed roster is in force; its `ETag` is what `If-Match` takes."""
+    found = rosters.get(caller.principal, key)
+    response.headers["ETag"] = etag(found.version)
+    return PushedRosterModel.of(found)
 
 
-@router.put(
-    "/rosters/{roster_id}/rows/{agent}",
-    operation_id="put_roster_row",
-    dependencies=[ADMIN],
-    response_model_exclude_none=True,
-)
-async def put_roster_row(
-    rows: RosterRowsOf, response: Response, change: RowChangeOf, roster_id: str, agent: str, body: RowBody
-) -> LayerModel:
-    """Override a row in a layer: a new version of the layer, active at once; `If-Match` names the one it replaces."""
-    stored = await rows.put(
-        change.principal,
-        change.where,
-        f"{roster_id}/{agent}",
-        body.model_dump(exclude_none=True),
-        reason=change.reason,
-        seen=change.version,
-    )
-    return answer(response, stored)
+@router.put("/rosters/{name}", operation_id="put_roster", dependencies=[ADMIN], response_model_exclude_none=True)
+async def put_roster(
+    caller: CallerOf, rosters: RostersOf, response: Response, key: KeyOf, body: RosterBody, if_match: IfMatch = None
+) -> PushedRosterModel:
+    """Push a roster: a new version, in force at once on every server; `If-Match` names the one that it replaces."""
+    if bool(body.agents) == bool(body.files):
+        raise Invalid("agents", "and `files`: exactly one of them must be given")
+    if body.agents:
+        agents = [one.agent() for one in body.agents]
+    else:
+        agents = await asyncio.to_thread(agents_in, body.files)
+    new = NewVersion(agents=agents, description=body.description, reason=body.reason)
+    stored = await rosters.push(caller.principal, key, new, seen=version_in(if_match))
+    response.headers["ETag"] = etag(stored.version)
+    return PushedRosterModel.of(stored)
 
 
-@router.delete(
-    "/rosters/{roster_id}/rows/{agent}",
-    operation_id="delete_roster_row",
-    dependencies=[ADMIN],
-    response_model_exclude_none=True,
-)
-async def delete_roster_row(
-    rows: RosterRowsOf, response: Response, change: RowChangeOf, roster_id: str, agent: str
-) -> LayerModel:
-    """Take the override of a row out of a layer, as a new version that is active at once."""
-    stored = await rows.delete(
-        change.principal, change.where, f"{roster_id}/{agent}", reason=change.reason, seen=change.version
-    )
-    return answer(response, stored)
+@router.delete("/rosters/{name}", operation_id="delete_roster", status_code=204, dependencies=[ADMIN])
+async def delete_roster(
+    caller: CallerOf, rosters: RostersOf, key: KeyOf, reason: Reason = "", if_match: IfMatch = None
+) -> Response:
+    """Take a pushed roster out of force; its versions stay."""
+    await rosters.remove(caller.principal, key, reason=reason, seen=version_in(if_match))
+    return Response(status_code=204)

@@ -8,10 +8,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from hashlib import blake2b
 from typing import Literal
-
-import msgspec
 
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import Embedder, Index
@@ -91,8 +88,3 @@ class Indexes:
         self._building.pop(digest, None)
         if not done.cancelled() and done.exception() is not None:
             log.warning("a roster could not be indexed: %s", done.exception())
-
-
-def digest_of(agents: Sequence[Agent]) -> str:
-    """Name the content of a roster."""
-    return blake2b(msgspec.json.encode(agents), digest_size=16).hexdigest()

@@ -1,0 +1,135 @@
+"""The agents of a roster as they arrive (in a request, in files, in the policy set), checked for routing."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from baton.engine.agents.rosters import Roster, Row
+from baton.engine.routing.agent_files import AgentFileError, read
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.triggers import problem
+from baton.kernel.base.errors import Invalid
+from baton.route.prompt import Inline
+
+MOST_AGENTS = 2_000
+"""Agents of one roster."""
+LONGEST_NAME = 200
+
+
+class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent as a prompt's request may hold it; null counts as absent."""
+
+    name: str
+    description: str | None = None
+    body: str | None = None
+    triggers: list[str] | None = None
+    capabilities: list[str] | None = None
+    examples: list[str] | None = None
+
+    def agent(self) -> Agent:
+        return Agent(
+            name=self.name.strip(),
+            description=self.description or "",
+            body=self.body or "",
+            triggers=tuple(self.triggers or ()),
+            capabilities=tuple(self.capabilities or ()),
+            examples=tuple(self.examples or ()),
+        )
+
+
+def inline_agents(inline: Inline) -> list[Agent]:
+    """Read the roster that came with a prompt; of two agents of one name the first counts.
+
+    Raises:
+        Invalid: If it is not a list of agents, or one cannot be routed to; it names the agent and its field.
+    """
+    try:
+        given = msgspec.json.decode(inline.raw, type=list[_InlineAgent])
+    except msgspec.ValidationError as error:
+        # msgspec says "Expected `str`, got `int` - at `$[0].name`": the path becomes the name of the field.
+        text, _, at = str(error).partition(" - at `$")
+        raise Invalid(f"roster{at.rstrip('`')}", f"is wrong: {text[0].lower()}{text[1:]}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Invalid("roster", f"is not a list of agents: {error}") from None
+    if len(given) > MOST_AGENTS:
+        raise Invalid("roster", f"has {len(given)} agents; at most {MOST_AGENTS} are allowed")
+    agents = [one.agent() for one in given]
+    for number, agent in enumerate(agents):
+        check_agent(agent, f"roster[{number}]")
+    return first_of_each_name(agents)
+
+
+def agents_in(files: Mapping[str, str]) -> list[Agent]:
+    """Read the agents of files by path: Claude Code's markdown as it is, YAML with activation triggers.
+
+    Raises:
+        Invalid: If a file holds no agent, or one that cannot be routed to, or two hold one of the same name.
+    """
+    paths: dict[str, str] = {}
+    agents = []
+    for path in sorted(files):
+        try:
+            agent = read(path, files[path])
+        except AgentFileError as error:
+            raise Invalid(f"files.{path}", str(error)) from None
+        if agent.name in paths:
+            raise Invalid(f"files.{path}", f"names its agent `{agent.name}`, as `{paths[agent.name]}` does")
+        check_agent(agent, f"files.{path}")
+        paths[agent.name] = path
+        agents.append(agent)
+    return agents
+
+
+def policy_agents(roster: Roster) -> list[Agent]:
+    """Return an agents table's rows as routing reads them; rows such as `_default` stand for no agent."""
+    return [_of_row(name, row or Row()) for name, row in roster.agents.items() if not name.startswith("_")]
+
+
+def _of_row(name: str, row: Row) -> Agent:
+    return Agent(name=name, description=row.description, body=row.prompt, triggers=tuple(row.triggers))
+
+
+def check_agents(agents: Sequence[Agent]) -> None:
+    """Check the agents of a roster that is pushed.
+
+    Raises:
+        Invalid: If there is none, one cannot be routed to, or two have the same name.
+    """
+    if not agents:
+        raise Invalid("agents", "is empty; a roster needs at least one agent")
+    first: dict[str, int] = {}
+    for number, agent in enumerate(agents):
+        check_agent(agent, f"agents[{number}]")
+        if first.setdefault(agent.name, number) != number:
+            raise Invalid(
+                f"agents[{number}].name", f"is `{agent.name}`, the same as that of agents[{first[agent.name]}]"
+            )
+
+
+def check_agent(agent: Agent, where: str) -> None:
+    """Check that an agent can be routed to; `where` is the field that it stands in.
+
+    Raises:
+        Invalid: If its name or a trigger is wrong; it says what is wrong with it.
+    """
+    if not agent.name.strip() or not agent.name.isprintable():
+        raise Invalid(f"{where}.name", "is blank, or holds characters that cannot be shown")
+    if len(agent.name) > LONGEST_NAME:
+        raise Invalid(f"{where}.name", f"has {len(agent.name)} characters; at most {LONGEST_NAME} are allowed")
+    for trigger in agent.triggers:
+        if wrong := problem(trigger):
+            raise Invalid(f"{where}.triggers", f"`{trigger[:100]}` {wrong}")
+
+
+def first_of_each_name(agents: Sequence[Agent]) -> list[Agent]:
+    """Return the agents without later namesakes."""
+    first: dict[str, Agent] = {}
+    for agent in agents:
+        first.setdefault(agent.name, agent)
+    return list(first.values())
+
+
+def digest_of(agents: Sequence[Agent]) -> str:
+    """Return a name for the content of a roster: the same agents have the same digest."""
+    return blake2b(msgspec.json.encode(agents), digest_size=16).hexdigest()

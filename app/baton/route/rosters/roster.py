@@ -1,0 +1,54 @@
+"""The rosters that teams and the organisation push: the types that every file of this folder shares."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from baton.engine.routing.candidates import Agent
+
+Tier = Literal["team", "organisation"]
+Source = Literal["team", "organisation", "policies"]
+"""Who wrote a roster that prompts are routed over: somebody who pushed it, or the authors of the policy set."""
+ORGANISATION = "-"
+"""The owner of an organisation's roster."""
+
+
+class RosterKey(msgspec.Struct, frozen=True):
+    """Which roster: `owner` is the team, or `ORGANISATION`. Names are unique for an owner only."""
+
+    tier: Tier
+    owner: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.tier}/{self.owner}/{self.name}"
+
+
+class PushedRoster(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a roster, without its agents; `size` is their number, `digest` names their content."""
+
+    tier: Tier
+    owner: str
+    name: str
+    version: int
+    description: str
+    digest: str
+    size: int
+    created_at: datetime
+    created_by: str
+    reason: str
+
+    @property
+    def key(self) -> RosterKey:
+        """The roster that this is a version of."""
+        return RosterKey(self.tier, self.owner, self.name)
+
+
+class NewVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a push puts in the place of the version in force."""
+
+    agents: Sequence[Agent]
+    description: str = ""
+    reason: str = ""

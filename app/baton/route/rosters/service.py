@@ -1,0 +1,123 @@
+"""Pushed rosters: who may push one for whom; each push is a version, audited and announced to every server."""
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound
+from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.versions import check
+from baton.people.permissions import require
+from baton.route.rosters import store
+from baton.route.rosters.agents import check_agents, digest_of
+from baton.route.rosters.in_force import KIND, RoutingRosters
+from baton.route.rosters.roster import ORGANISATION, NewVersion, PushedRoster, RosterKey, Tier
+
+
+class Rosters:
+    """The rosters that teams and the organisation push, each by its key."""
+
+    def __init__(self, changes: Changes, in_force: RoutingRosters) -> None:
+        self._changes = changes
+        self._in_force = in_force
+
+    def find_all(self, principal: Principal) -> list[PushedRoster]:
+        """List the rosters that a principal may read: their team's and the organisation's, for admins all."""
+        return [one for one in self._in_force.all_pushed() if _may_read(principal, one.key)]
+
+    def get(self, principal: Principal, key: RosterKey) -> PushedRoster:
+        """Return the version in force.
+
+        Raises:
+            NotFound: If there is no such roster that the principal may read.
+        """
+        found = self._in_force.active(key)
+        if found is None or not _may_read(principal, key):
+            raise NotFound(f"no roster `{key.name}` was pushed for {_owner(key)}; `GET /rosters` lists those that were")
+        return found
+
+    async def push(
+        self, principal: Principal, key: RosterKey, new: NewVersion, *, seen: str | None = None
+    ) -> PushedRoster:
+        """Store a version of a roster and put it in force; the same agents again are no new version.
+
+        Raises:
+            Forbidden: If the role may not push it.
+            NotFound: If it is another team's.
+            Invalid: If it has no agent, or one that cannot be routed to.
+            PreconditionFailed: If another version is active than `seen` names.
+            StoreUnavailable: If the database is away; nothing was changed.
+        """
+        _require_write(principal, key)
+        check_agents(new.agents)
+        digest = digest_of(new.agents)
+        organisation = principal.organisation
+        async with self._changes.write(KIND, principal, "roster.push") as change:
+            before = await store.active_version(change.connection, organisation, key)
+            check(seen, before, required=False)
+            active = self._in_force.active(key)
+            if active and (active.version, active.digest, active.description) == (before, digest, new.description):
+                change.unchanged()
+            else:
+                version = await store.add(change.connection, organisation, key, new, digest=digest, by=principal.user)
+                await change.audit(
+                    str(key),
+                    before={"version": before} if before else {},
+                    after={"version": version, "agents": len(new.agents)},
+                    reason=new.reason,
+                )
+        await self._in_force.settled()
+        found = self._in_force.active(key)
+        if found is None:
+            raise NotFound(f"roster `{key.name}` was removed at the same time")
+        return found
+
+    async def remove(self, principal: Principal, key: RosterKey, *, reason: str = "", seen: str | None = None) -> None:
+        """Take a roster out of force; its versions stay.
+
+        Raises:
+            Forbidden: If the role may not remove it.
+            NotFound: If it is not there, or another team's.
+            PreconditionFailed: If another version is active than `seen` names.
+            StoreUnavailable: If the database is away; nothing was changed.
+        """
+        _require_write(principal, key)
+        async with self._changes.write(KIND, principal, "roster.remove") as change:
+            before = await store.active_version(change.connection, principal.organisation, key)
+            if not before:
+                raise NotFound(f"no roster `{key.name}` was pushed for {_owner(key)}")
+            check(seen, before, required=False)
+            await store.retire(change.connection, principal.organisation, key)
+            await change.audit(str(key), before={"version": before}, reason=reason)
+        await self._in_force.settled()
+
+
+def key_of(principal: Principal, tier: Tier, team: str, name: str) -> RosterKey:
+    """Return which roster a request means; without a team the caller's own.
+
+    Raises:
+        Invalid: If the team is missing and the caller has none.
+    """
+    if tier == "organisation":
+        return RosterKey("organisation", ORGANISATION, name)
+    owner = team or principal.team
+    if not owner:
+        raise Invalid("team", "is missing; you are in no team")
+    return RosterKey("team", owner, name)
+
+
+def _may_read(principal: Principal, key: RosterKey) -> bool:
+    reach = require(principal, "rosters.read")
+    return reach == "organisation" or key.tier == "organisation" or key.owner == principal.team
+
+
+def _require_write(principal: Principal, key: RosterKey) -> None:
+    """Raise Forbidden or NotFound if a roster is not the caller's to change."""
+    reach = require(principal, "rosters.write")
+    if reach == "organisation":
+        return
+    if key.tier == "organisation":
+        raise Forbidden(f"role `{principal.role}` may not push the organisation's rosters; allowed: `admin`")
+    if key.owner != principal.team:
+        raise NotFound(f"there is no team `{key.owner}` that you may push a roster for")
+
+
+def _owner(key: RosterKey) -> str:
+    return "the organisation" if key.tier == "organisation" else f"team `{key.owner}`"
