@@ -3,15 +3,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from baton.clients import last_heard_store as store
-from baton.clients.last_heard import ClientsSeen, silent
-from baton.clients.last_heard_store import Seen
+from baton.clients.last_heard import ClientActivity, silent
+from baton.clients.last_heard_store import LastContact
 from baton.engine.call.principal import Principal
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def seen(client, hours, user="ada"):
-    return Seen(user=user, client=client, last_seen=NOW - timedelta(hours=hours))
+    return LastContact(user=user, client=client, last_seen=NOW - timedelta(hours=hours))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_client_is_silent_when_its_user_works_without_it(clients, used_hours_a
 
 
 async def test_a_client_with_an_endless_name_keeps_no_other_from_being_noted(database):
-    heard, ada = ClientsSeen(database, None, "default"), Principal(user="ada")
+    heard, ada = ClientActivity(database, None, "default"), Principal(user="ada")
     endless = "".join(chr(0x4E00 + number * 7_919 % 20_011) for number in range(4_096))
     for client in (endless, "codex"):
         heard.note(ada, client, "1")

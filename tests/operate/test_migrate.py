@@ -9,7 +9,7 @@ from sqlmodel import SQLModel
 
 from alembic import command
 from baton.clients import last_heard_store
-from baton.clients.last_heard_store import Seen
+from baton.clients.last_heard_store import LastContact
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.operate import migrate, tables
@@ -52,7 +52,7 @@ async def test_migrations_go_back_to_nothing_and_forth_again(empty):
 async def test_data_of_the_first_schema_survives_going_back_and_forth(empty):
     await migrate.upgrade(empty)
     database = Database(empty)
-    seen = Seen(user="ada", client="codex", last_seen=datetime(2026, 1, 2, tzinfo=UTC), protocol="1")
+    seen = LastContact(user="ada", client="codex", last_seen=datetime(2026, 1, 2, tzinfo=UTC), protocol="1")
     await last_heard_store.note(database, "acme", [seen])
     await migrate.downgrade(empty, "0001")
     assert "audit" not in await _names(database)

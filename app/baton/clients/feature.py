@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
 
@@ -10,11 +10,11 @@ from baton.people.users import Users
 class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
     """The clients that call this server."""
 
-    seen: ClientsSeen
+    seen: ClientActivity
 
 
 def build(kernel: Kernel, users: Users) -> ClientsFeature:
     """Build it; what it hears is stored in the background."""
-    seen = ClientsSeen(kernel.database, users, kernel.organisation)
+    seen = ClientActivity(kernel.database, users, kernel.organisation)
     kernel.run(seen.run)
     return ClientsFeature(seen=seen)

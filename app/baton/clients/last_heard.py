@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from baton.clients import last_heard_store as store
-from baton.clients.last_heard_store import Seen
+from baton.clients.last_heard_store import LastContact
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import LONGEST_ID
 from baton.kernel.base.pause import pause
@@ -22,7 +22,7 @@ FORGOTTEN_AFTER = timedelta(days=7)
 """A client that was not heard of for longer is taken for one that is no longer used."""
 
 
-class ClientsSeen:
+class ClientActivity:
     """Notes in memory, flushes to SQL; a process that is killed loses at most the last seconds."""
 
     def __init__(self, database: Database, users: Users, organisation: str) -> None:
@@ -37,7 +37,7 @@ class ClientsSeen:
         if key in self._heard or len(self._heard) < MOST:
             self._heard[key] = (time.time(), protocol)
 
-    async def find(self, principal: Principal) -> list[Seen]:
+    async def find(self, principal: Principal) -> list[LastContact]:
         """List the clients that a principal may see, the last heard of first; [] while the database is away."""
         await self.flush()
         try:
@@ -50,7 +50,7 @@ class ClientsSeen:
         """Bring what was heard to SQL; while the database is away it stays."""
         heard, self._heard = self._heard, {}
         seen = [
-            Seen(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
+            LastContact(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
             for (user, client), (at, protocol) in heard.items()
         ]
         try:
@@ -65,7 +65,7 @@ class ClientsSeen:
             await self.flush()
 
 
-def silent(seen: Sequence[Seen], used: Mapping[str, datetime], now: datetime) -> set[tuple[str, str]]:
+def silent(seen: Sequence[LastContact], used: Mapping[str, datetime], now: datetime) -> set[tuple[str, str]]:
     """Name the clients, as (user, client), that should be talking: their hook may be dead.
 
     Such a client was heard of in the last seven days but not in the last one, while its user was at work in that last

@@ -11,7 +11,7 @@ from sqlmodel import Field, SQLModel
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
 
 
-class ClientSeenRow(SQLModel, table=True):
+class ClientRow(SQLModel, table=True):
     """One user's one client."""
 
     __tablename__ = "clients_seen"
@@ -24,10 +24,10 @@ class ClientSeenRow(SQLModel, table=True):
     last_seen: datetime = Field(sa_type=UTCDateTime)
 
 
-_seen = ClientSeenRow.__table__
+_seen = ClientRow.__table__
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class LastContact(msgspec.Struct, frozen=True, kw_only=True):
     """A client, whose it is, and the protocol version that its hook spoke ("" for none)."""
 
     user: str
@@ -36,7 +36,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str = ""
 
 
-async def note(database: Database, organisation: str, seen: Sequence[Seen]) -> None:
+async def note(database: Database, organisation: str, seen: Sequence[LastContact]) -> None:
     """Store when clients were last heard of; an older moment never replaces a newer one."""
     insert = insert_into(database.dialect, _seen)
     upsert = insert.on_conflict_do_update(
@@ -50,7 +50,7 @@ async def note(database: Database, organisation: str, seen: Sequence[Seen]) -> N
             await connection.execute(upsert, rows)
 
 
-async def load(database: Database, organisation: str, user: str = "") -> list[Seen]:
+async def load(database: Database, organisation: str, user: str = "") -> list[LastContact]:
     """List clients, the last heard of first; with `user`, only theirs."""
     columns = (_seen.c.user, _seen.c.client, _seen.c.last_seen, _seen.c.protocol)
     query = select(*columns).where(_seen.c.organisation == organisation).order_by(_seen.c.last_seen.desc())
@@ -58,4 +58,4 @@ async def load(database: Database, organisation: str, user: str = "") -> list[Se
         query = query.where(_seen.c.user == storable(user))
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), Seen) for row in rows]
+    return [msgspec.convert(row._asdict(), LastContact) for row in rows]

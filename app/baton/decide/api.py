@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.decide.bodies import render
 from baton.decide.service import PreToolUse
 from baton.engine.call.call import ToolCall
@@ -122,7 +122,7 @@ def header_text(text: str) -> bytes:
 class PreToolUseEndpoint:
     """Read the call, decide it, render the decision."""
 
-    def __init__(self, service: PreToolUse, seen: ClientsSeen) -> None:
+    def __init__(self, service: PreToolUse, seen: ClientActivity) -> None:
         self._service = service
         self._seen = seen
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.decide import api, hooks_api
 from baton.decide.dry_run_api import EvaluateEndpoint
 from baton.decide.hooks import Hooks
@@ -64,7 +64,7 @@ def hot_routes(
     policies: Policies,
     records: RecordsFeature,
     sessions: SessionsFeature,
-    seen: ClientsSeen,
+    seen: ClientActivity,
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
     hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen)

@@ -7,7 +7,7 @@ the answer that the caller configured for failures (`BATON_ON_FAILURE`), and is 
 import logging
 
 from baton.clients.event import Client, HookAnswer
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.clients.registry import CLIENTS
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 class HooksEndpoint:
     """Read a client's event, dispatch it, render the answer in the client's dialect."""
 
-    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientsSeen) -> None:
+    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientActivity) -> None:
         self._callers = callers
         self._service = service
         self._counters = counters

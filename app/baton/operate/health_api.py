@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel
 
-from baton.clients.last_heard import ClientsSeen, silent
+from baton.clients.last_heard import ClientActivity, silent
 from baton.delegate.runners.api import RunnerModel
 from baton.delegate.runners.service import Runners
 from baton.kernel.base.caller import Caller
@@ -30,7 +30,7 @@ from baton.route.rosters.indexes import Indexes, Words
 
 router = APIRouter(tags=["health"])
 BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
-ClientsSeenOf = Annotated[ClientsSeen, Depends(of(ClientsSeen))]
+ClientActivityOf = Annotated[ClientActivity, Depends(of(ClientActivity))]
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 HealthOf = Annotated[Health, Depends(of(Health))]
 IndexesOf = Annotated[Indexes, Depends(of(Indexes))]
@@ -146,7 +146,7 @@ async def status(
     policies: PoliciesOf,
     metrics: MetricsOf,
     health: HealthOf,
-    clients_seen: ClientsSeenOf,
+    clients_seen: ClientActivityOf,
     indexes: IndexesOf,
     decisions: DecisionsOf,
     models: ModelsOf,

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, delete, select, tuple_
 
-from baton.clients.last_heard_store import ClientSeenRow
+from baton.clients.last_heard_store import ClientRow
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
@@ -60,7 +60,7 @@ async def purge_route_feedback(database: Database, organisation: str, before: da
 
 async def purge_clients(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of clients that were not heard of since a moment; give their number."""
-    return await _purge(database, ClientSeenRow.__table__, "last_seen", organisation, before)
+    return await _purge(database, ClientRow.__table__, "last_seen", organisation, before)
 
 
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:

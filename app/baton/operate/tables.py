@@ -2,7 +2,7 @@
 
 from sqlalchemy import Table
 
-from baton.clients.last_heard_store import ClientSeenRow
+from baton.clients.last_heard_store import ClientRow
 from baton.delegate.core.tables import (
     JobEventRow,
     JobPermissionRow,
@@ -33,7 +33,7 @@ ALL: tuple[Table, ...] = tuple(
     for row in (
         AuditRow,
         ChangeRow,
-        ClientSeenRow,
+        ClientRow,
         DecisionRow,
         DecisionRuleRow,
         GraphTaskRow,

@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.engine.call.principal import Principal
 from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
@@ -90,7 +90,7 @@ async def build(
 
 
 def hot_routes(
-    feature: RouteFeature, *, callers: CallerReader, sessions: Sessions, seen: ClientsSeen
+    feature: RouteFeature, *, callers: CallerReader, sessions: Sessions, seen: ClientActivity
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
     endpoint = RouteEndpoint(

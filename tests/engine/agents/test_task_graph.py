@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.agents.task_graph import ENDED, MOST_FAULTS, TaskSpec, build, ended, faults, settled, state_of, waves
-from baton.engine.agents.waves import Admitted, admit, startable
+from baton.engine.agents.waves import Admission, admit, startable
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -109,7 +109,7 @@ def test_whatever_ends_how_no_graph_comes_to_a_standstill_and_nothing_starts_too
             one = ended(one, name, data.draw(st.sampled_from(["completed", "failed", "cancelled"])), NOON)
         else:
             admitted = admit(one, name, NOON)
-            assert isinstance(admitted, Admitted)
+            assert isinstance(admitted, Admission)
             one = settled(admitted.graph, NOON)
             assert all(one.tasks[other].state == "completed" for other in one.tasks[name].depends_on)
             if barrier == "wave":

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from baton.engine.agents.compliance import Broken, report, totals
+from baton.engine.agents.compliance import WaveViolation, report, totals
 from baton.engine.agents.task_graph import TaskSpec, build, ended, settled
-from baton.engine.agents.waves import Admitted, Breach, admit, closes_at, due, reopen
+from baton.engine.agents.waves import Admission, Breach, admit, closes_at, due, reopen
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)
@@ -23,7 +23,7 @@ def graph(tasks=TASKS, **more):
 
 def start(one, name, at=NOON, **more):
     admitted = admit(one, name, at, **more)
-    assert isinstance(admitted, Admitted), admitted
+    assert isinstance(admitted, Admission), admitted
     return settled(admitted.graph, at)
 
 
@@ -136,7 +136,9 @@ def test_the_report_has_spread_left_overs_and_violations_by_wave():
     one = start(graph(level="guidance", on_window_close="auto_spawn"), "a")
     late = start(start(one, "b", NOON + 700 * MS), "d", NOON)
     auto = start(one, "b", NOON + 700 * MS, auto=True)
-    first, second, third = report(late, [Broken(kind="parallel_window", wave=0), Broken(kind="wrong_wave", wave=2)])
+    first, second, third = report(
+        late, [WaveViolation(kind="parallel_window", wave=0), WaveViolation(kind="wrong_wave", wave=2)]
+    )
     assert (first.spread_ms, first.spawned, first.compliant) == (700.0, 2, False)
     assert (second.spread_ms, second.state, second.compliant) == (None, "waiting", True)
     assert (third.violations, third.state) == ({"wrong_wave": 1}, "started")

@@ -28,14 +28,14 @@ class WaveReport(msgspec.Struct, frozen=True, kw_only=True):
     compliant: bool
 
 
-class Broken(msgspec.Struct, frozen=True, kw_only=True):
+class WaveViolation(msgspec.Struct, frozen=True, kw_only=True):
     """A violation as the report counts it: its kind, and its wave from 0."""
 
     kind: str
     wave: int
 
 
-def report(graph: Graph, broken: Iterable[Broken]) -> list[WaveReport]:
+def report(graph: Graph, broken: Iterable[WaveViolation]) -> list[WaveReport]:
     """Report on each wave of a graph."""
     counts = Counter((one.wave, one.kind) for one in broken)
     found = []

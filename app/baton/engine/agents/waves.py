@@ -23,14 +23,14 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """The graph with the task started, and the rule that this broke, if any."""
 
     graph: Graph
     breach: Breach | None = None
 
 
-def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refusal | Admitted:
+def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refusal | Admission:
     """Start a task now, or tell why it may not start. `auto` is the server's own start of what is left of a wave."""
     task = graph.tasks[name]
     if task.state not in WAITING:
@@ -49,10 +49,10 @@ def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refus
         kind: BreachKind = "wrong_wave" if refusal.code == "wrong_wave" else "parallel_window"
         breach = Breach(kind=kind, task=name, wave=task.wave, detail=refusal.detail)
     tasks = {**graph.tasks, name: started}
-    return Admitted(graph=msgspec.structs.replace(graph, tasks=tasks, windows=tuple(windows)), breach=breach)
+    return Admission(graph=msgspec.structs.replace(graph, tasks=tasks, windows=tuple(windows)), breach=breach)
 
 
-def reopen(graph: Graph, wave: int, at: datetime) -> Admitted | str:
+def reopen(graph: Graph, wave: int, at: datetime) -> Admission | str:
     """Open a wave again whose window has closed with tasks left, or tell why this cannot be."""
     opened = graph.windows[wave]
     left = _held(graph, wave)
@@ -64,7 +64,7 @@ def reopen(graph: Graph, wave: int, at: datetime) -> Admitted | str:
         return f"the window of wave {wave + 1} is still open; spawn its tasks"
     windows = tuple(None if number == wave else moment for number, moment in enumerate(graph.windows))
     breach = Breach(kind="reopened", task="", wave=wave, detail=f"wave {wave + 1} was opened again for {_quoted(left)}")
-    return Admitted(graph=msgspec.structs.replace(graph, windows=windows), breach=breach)
+    return Admission(graph=msgspec.structs.replace(graph, windows=windows), breach=breach)
 
 
 def due(graph: Graph, at: datetime) -> list[str]:

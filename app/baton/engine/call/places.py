@@ -34,7 +34,7 @@ _TOO_LONG = 65_536
 _NOT_CACHED = 2_000
 
 
-class Resolved(msgspec.Struct, frozen=True):
+class AbsolutePath(msgspec.Struct, frozen=True):
     """A path made absolute: all of it as far as it can be read, and the folder that it surely begins with.
 
     `known` is the path itself where nothing is open, and "" where not even its beginning is known. Both start with
@@ -110,26 +110,26 @@ def home_of(folder: str) -> str:
     return found.group() if found else "~"
 
 
-def resolve(target: str, base: str | None, cwd: str) -> Resolved:
+def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
     """Make a path as written absolute; a variable other than those that every shell has leaves it open."""
     home = home_of(cwd)
     text = _expand(target, home)
     if base is None and (text == "." or text.startswith("./")) and target.startswith("$"):
-        return Resolved(text, "", open=True)
+        return AbsolutePath(text, "", open=True)
     if not _absolute(text):
         folder = cwd if base == "" else _expand(base or "", home)
         if folder and not _absolute(folder):
             folder = f"{cwd}/{folder}" if cwd else ""
         if base is None or not folder or text.startswith(("$", "`")):
-            return Resolved(text, "", open=True)
+            return AbsolutePath(text, "", open=True)
         text = f"{folder}/{text}"
     opening = _OPEN.search(text)
     whole = normal(text)
     if not opening:
-        return Resolved(whole, whole)
+        return AbsolutePath(whole, whole)
     known = text[: text.rfind("/", 0, opening.start()) + 1]
     climbs = "/.." in text[len(known) :]
-    return Resolved(whole, "" if climbs else normal(known), open=True)
+    return AbsolutePath(whole, "" if climbs else normal(known), open=True)
 
 
 def within(path: str, folder: str) -> bool:
@@ -137,7 +137,7 @@ def within(path: str, folder: str) -> bool:
     return folder != "" and (path == folder or path.startswith(folder if folder == "/" else folder + "/"))
 
 
-def _ground(path: Resolved, cwd: str, root: str, reach: Reach) -> Place:
+def _ground(path: AbsolutePath, cwd: str, root: str, reach: Reach) -> Place:
     if not path.known:
         return "work"
     if within(path.known, root) or within(path.known, cwd):

@@ -11,8 +11,8 @@ from baton.engine.shell.model import Shell
 Level = Literal["off", "guidance", "strict"]
 EVERY = "*"
 """Among lifted rules: every rule that the mode switches."""
-Effect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
-Decided = Literal["deny", "ask", "rewrite", "allow", "abstain"]
+HitEffect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
+VerdictEffect = Literal["deny", "ask", "rewrite", "allow", "abstain"]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,11 +41,11 @@ class RuleHit(msgspec.Struct, frozen=True):
     """
 
     id: str
-    effect: Effect
+    effect: HitEffect
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The engine's answer. Effect `abstain` means that no rule spoke: no opinion.
+    """The engine's answer. HitEffect `abstain` means that no rule spoke: no opinion.
 
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
     `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
@@ -53,7 +53,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
     """
 
-    effect: Decided = "abstain"
+    effect: VerdictEffect = "abstain"
     rule: str = ""
     hits: tuple[RuleHit, ...] = ()
     reason: str = ""

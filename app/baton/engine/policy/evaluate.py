@@ -7,10 +7,10 @@ import msgspec
 
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.rules import wording
-from baton.engine.policy.rules.call_reading import Found, Open, Outcome, live_rules
+from baton.engine.policy.rules.call_reading import Findings, OpenRule, Outcome, live_rules
 from baton.engine.policy.rules.context import Context, Policies
 from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Candidate, Rule
+from baton.engine.policy.rules.rule import Rule, RuleCandidate
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Hit = tuple[Rule, _Effect, dict[str, str]]
@@ -64,12 +64,12 @@ def _decide(context: Context) -> Verdict:
     return _verdict(context, outcome)
 
 
-def _asked(context: Context, candidate: Candidate) -> Found:
+def _asked(context: Context, candidate: RuleCandidate) -> Findings:
     context.found = {}
     return tuple(context.found.items()) if candidate.matches(context) else None
 
 
-def _outcome(context: Context, rules: tuple[Open, ...], asked: Iterator[Found]) -> Outcome:
+def _outcome(context: Context, rules: tuple[OpenRule, ...], asked: Iterator[Findings]) -> Outcome:
     call, facts = context.call, context.facts
     common = {"tool": call.tool_name, "task_tool": wording.task_tool(call.client)}
     hits: list[_Hit] = []
@@ -149,7 +149,7 @@ def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
     return changes, "\n".join(messages)
 
 
-def _around(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> wording.Around | None:
+def _around(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> wording.Frame | None:
     if effect == "deny":
         by_mode = bool(rule.modes)
         return (

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 import msgspec
 
 from baton.engine.agents.rosters import MODELS
-from baton.engine.policy.check import failing_tests
 from baton.engine.policy.lint import denied_suggestions
 from baton.engine.policy.locks import check_tier
-from baton.engine.policy.rules.conditions import Ground, compile_all
-from baton.engine.policy.rules.files import Parsed, revision, unknown
+from baton.engine.policy.rule_tests import failing_tests
+from baton.engine.policy.rules.conditions import Vocabulary, compile_all
+from baton.engine.policy.rules.files import PolicyFiles, PolicyProblems, revision, unknown
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
 from baton.engine.policy.rules.policy_set import PolicySet, Shells
-from baton.engine.policy.rules.problems import PolicyProblems
 from baton.engine.policy.rules.program_checks import UnknownListError, words
 from baton.engine.policy.rules.rule import Rule, Suggestion
 from baton.engine.policy.rules.when import When, WhenError
@@ -54,7 +53,7 @@ def _given(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
-    parsed = Parsed(layer, above.parsed if above else None)
+    parsed = PolicyFiles(layer, above.parsed if above else None)
     known = {rule.id: rule for rule in above.rules} if above else {}
     shells = _shells(parsed, above)
     check_tier(parsed, known)
@@ -75,7 +74,7 @@ def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
     return _test(policies)
 
 
-def _shells(parsed: Parsed, above: PolicySet | None) -> Shells:
+def _shells(parsed: PolicyFiles, above: PolicySet | None) -> Shells:
     if above is not None and parsed.shell == above.parsed.shell:
         return above.shells
     tables = build(parsed.shell)
@@ -98,7 +97,7 @@ def _test(policies: PolicySet) -> PolicySet:
     return policies
 
 
-def _check_config(parsed: Parsed) -> None:
+def _check_config(parsed: PolicyFiles) -> None:
     config, ids = parsed.own, list(parsed.rules)
     for key, names in (("rules", list(config.rules)), ("locked", config.locked)):
         for name in names:
@@ -114,7 +113,7 @@ def _check_config(parsed: Parsed) -> None:
         parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(lists)))
 
 
-def _switches(parsed: Parsed) -> dict[str, tuple[bool, bool]]:
+def _switches(parsed: PolicyFiles) -> dict[str, tuple[bool, bool]]:
     """Tell of each rule whether it is enabled, and whether it is in shadow."""
     switches = parsed.config.rules
     given: dict[str, Switch] = {}
@@ -125,9 +124,9 @@ def _switches(parsed: Parsed) -> dict[str, tuple[bool, bool]]:
     return {i: (switch != "off" and i not in replaced, switch == "shadow") for i, switch in given.items()}
 
 
-def _rules(parsed: Parsed, known: dict[str, Rule]) -> tuple[Rule, ...]:
+def _rules(parsed: PolicyFiles, known: dict[str, Rule]) -> tuple[Rule, ...]:
     config = parsed.config
-    ground = Ground(config.lists, config.shell_tools, frozenset(config.agent_tools))
+    ground = Vocabulary(config.lists, config.shell_tools, frozenset(config.agent_tools))
     shared = parsed.above is not None and _same_ground(parsed.above.config, config)
     switches = _switches(parsed)
     out: list[Rule] = []
@@ -158,7 +157,7 @@ def _same_ground(above: Config, config: Config) -> bool:
     )
 
 
-def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
+def _check_rule(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
     for other in rule.replaces:
         if other not in parsed.rules:
             parsed.report(path, ("replaces",), unknown("rule", other, list(parsed.rules)))
@@ -178,7 +177,7 @@ def _check_rule(parsed: Parsed, path: str, rule: RuleFile) -> None:
         parsed.report(path, ("on_failure",), "`on_failure: deny` is for deny and ask rules")
 
 
-def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
+def _check_rewrite(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
     if rule.decision == "rewrite" and not rule.set:
         parsed.report(path, ("decision",), "a rewrite needs `set`, the input keys that it changes")
     if rule.decision != "rewrite" and rule.set:
@@ -190,7 +189,7 @@ def _check_rewrite(parsed: Parsed, path: str, rule: RuleFile) -> None:
         )
 
 
-def _check_rosters(parsed: Parsed, path: str, rule: RuleFile) -> None:
+def _check_rosters(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
     for roster in (condition.spawn_refused_by for condition in _conditions(rule)):
         if roster is not None and roster not in parsed.rosters:
             parsed.report_at_text(path, roster, unknown("roster", roster, list(parsed.rosters)))
@@ -208,7 +207,7 @@ def _suggests(rule: RuleFile) -> list[Suggest]:
     return [value] if isinstance(value, Suggest) else value
 
 
-def _compile(rule: RuleFile, ground: Ground, source: str, *, enabled: bool, shadow: bool) -> Rule:
+def _compile(rule: RuleFile, ground: Vocabulary, source: str, *, enabled: bool, shadow: bool) -> Rule:
     missing = rule.on_failure == "deny"
     on_error = rule.decision in ("deny", "ask")
     return Rule(

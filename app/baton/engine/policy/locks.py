@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from baton.engine.policy.rules.files import Parsed
+from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Decision, RuleFile
-from baton.engine.policy.rules.problems import Problem
 from baton.engine.policy.rules.rule import Rule
+from baton.engine.text.yaml_lines import Problem
 
 NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists"})
 """What config.yaml may hold below the organisation."""
@@ -16,7 +16,7 @@ _ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outs
 _ROSTER_KEYS = ("rosters", "aliases", "overrides")
 
 
-def check_tier(parsed: Parsed, above: dict[str, Rule]) -> None:
+def check_tier(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
     """Report what the layer's tier may not hold. `above` are the compiled rules of the wider layers, by id."""
     layer = parsed.layer
     if "locked" in parsed.keys and layer.tier != "organisation":
@@ -41,7 +41,7 @@ def check_tier(parsed: Parsed, above: dict[str, Rule]) -> None:
         parsed.report(source, at, text)
 
 
-def _check_rosters(parsed: Parsed, above: dict[str, Rule]) -> None:
+def _check_rosters(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
     """Rosters are what some conditions ask; a locked refusal with such a one would be loosened through them."""
     asking = next((i for i in sorted(parsed.config.locked) if (r := above.get(i)) and _asks_rosters(r)), None)
     if asking is None:
@@ -60,7 +60,7 @@ def _asks_rosters(rule: Rule) -> bool:
     return rule.decision in ("deny", "ask") and not _ROSTER_CHECKS.isdisjoint(checks)
 
 
-def _violations(parsed: Parsed, above: dict[str, Rule]) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
+def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
     """What the layer does to locked rules: the rule whose file or switch does it, what to say, and where."""
     locked = frozenset(parsed.config.locked)
     for rule_id, switch in parsed.own.rules.items():

@@ -33,7 +33,7 @@ class Sample(msgspec.Struct, frozen=True):
     known: bool = True
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class FitQuality(msgspec.Struct, frozen=True, kw_only=True):
     """How weights do on routes: shares from 0 to 1, and the mean log loss of the confidence (less is better)."""
 
     top_1: float
@@ -46,8 +46,8 @@ class Refit(msgspec.Struct, frozen=True, kw_only=True):
 
     weights: Weights
     samples: int
-    before: Judged
-    after: Judged
+    before: FitQuality
+    after: FitQuality
 
 
 def refit(samples: Sequence[Sample], current: Weights, threshold: float) -> Refit:
@@ -153,11 +153,11 @@ def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:
     return sample.right >= 0 or not sample.known, right, confidence(weights, *_ahead(scores))
 
 
-def _judged(outcomes: Sequence[tuple[bool, bool, float]], threshold: float) -> Judged:
+def _judged(outcomes: Sequence[tuple[bool, bool, float]], threshold: float) -> FitQuality:
     with_agent = [right for wanted, right, _ in outcomes if wanted]
     without = [sure >= threshold for wanted, _, sure in outcomes if not wanted]
     losses = [-np.log(max(sure if right else 1 - sure, 1e-9)) for _, right, sure in outcomes]
-    return Judged(
+    return FitQuality(
         top_1=round(sum(with_agent) / max(1, len(with_agent)), 4),
         false_routes=round(sum(without) / max(1, len(without)), 4),
         log_loss=round(float(np.mean(losses)) if losses else 0.0, 4),

@@ -4,6 +4,7 @@ Scoring is a handful of vector operations over all agents at once. Nothing in an
 may be shared by threads and swapped by one assignment.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -13,7 +14,6 @@ import numpy as np
 from baton.engine.routing.actions import Actions
 from baton.engine.routing.bm25f import Lexical, Lexicon
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.examples import gist, parted
 from baton.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
 from baton.engine.routing.kinds import related
 from baton.engine.routing.mentions import Mentions
@@ -31,6 +31,13 @@ LONGEST_SHOWN = 240
 MOST_EXAMPLES = 20
 MOST_CANDIDATES = 5
 MOST_WORDS = 4
+_EXAMPLE = re.compile(r"<example>(.*?)</example>", re.DOTALL | re.IGNORECASE)
+_SAID = re.compile(r"\b(?:user|human)\s*:\s*[\"“'](.+?)[\"”'](?=\s*(?:\n|<|assistant|$))", re.DOTALL | re.IGNORECASE)
+_LONGEST_EXAMPLE = 500
+"""Characters of one example."""
+_SHORTEST_DESCRIPTION = 40
+"""Characters that a description must have without its examples to stand for itself."""
+
 NAME_WEIGHT, DESCRIPTION_WEIGHT, BODY_WEIGHT = 2.0, 1.0, 0.3
 
 
@@ -42,7 +49,7 @@ class Embedder(Protocol):
         ...
 
 
-class Scored(msgspec.Struct, frozen=True):
+class AgentScore(msgspec.Struct, frozen=True):
     """One agent's part in a ranking. `features` are in the order of `features.NAMES`; `probability` is from 0 to 1.
 
     `words` are those of the prompt that spoke for it most, of the first five.
@@ -84,7 +91,7 @@ class Index:
     def __len__(self) -> int:
         return len(self.names)
 
-    def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[Scored]:
+    def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[AgentScore]:
         """Rank agents for a prompt, the best first; of two alike the one that comes first by name."""
         if not self.names:
             return []
@@ -100,7 +107,7 @@ class Index:
         field = field_of(best[:-2])
         spelled = dict(zip(reversed(reading.stems), reversed(reading.words), strict=True))
         return [
-            Scored(
+            AgentScore(
                 number,
                 float(scores[number]),
                 confidence(weights, float(scores[number]), best[0] if place else best[1], field),
@@ -135,12 +142,12 @@ class _Texts:
     """One agent's texts, cut to what is indexed; the examples that a description holds stand apart."""
 
     def __init__(self, agent: Agent) -> None:
-        description, examples = parted(plain(agent.description[:LONGEST_DESCRIPTION]))
+        description, examples = _split_examples(plain(agent.description[:LONGEST_DESCRIPTION]))
         self.name = stems(" ".join(name_parts(agent.name)))
         self.description = description
         self.examples = [text for text in (*agent.examples, *examples) if text.strip()][:MOST_EXAMPLES]
         self.body = plain(agent.body[:LONGEST_BODY]) or description
-        self.whole = f"{agent.name}: {gist(description)}"
+        self.whole = f"{agent.name}: {_without_examples(description)}"
         triggers = (trigger for trigger in agent.triggers if not is_expression(trigger))
         self._more = " ".join((*agent.capabilities, *triggers))
 
@@ -151,4 +158,18 @@ class _Texts:
 
 def _shown(description: str) -> str:
     """Give what people and models are shown of a description: one line, without its examples."""
-    return one_line(gist(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)
+    return one_line(_without_examples(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)
+
+
+def _split_examples(description: str) -> tuple[str, list[str]]:
+    """Part a description from the prompts that its examples quote; what else an example says stays in it."""
+    said = [match[1][:_LONGEST_EXAMPLE] for match in _SAID.finditer(description)]
+    if not said:
+        return description, []
+    return _SAID.sub(" ", description), said
+
+
+def _without_examples(description: str) -> str:
+    """Give a description without its examples, for what it is about as a whole; all of it where little is left."""
+    without = _EXAMPLE.sub(" ", description)
+    return without if len(without.strip()) >= _SHORTEST_DESCRIPTION else description

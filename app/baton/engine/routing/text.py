@@ -110,7 +110,7 @@ def terms(text: str) -> list[str]:
     return read(text).terms
 
 
-class Reading(msgspec.Struct, frozen=True):
+class TextReading(msgspec.Struct, frozen=True):
     """A text's words and their stems, in their order; `terms` are the stems of words that mean something."""
 
     words: list[str]
@@ -118,11 +118,11 @@ class Reading(msgspec.Struct, frozen=True):
     terms: list[str]
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> TextReading:
     """Read a text."""
     found = words(text)
     read_words = [_read_word(word) for word in found]
-    return Reading(found, [stem for stem, _ in read_words], [stem for stem, tells in read_words if tells])
+    return TextReading(found, [stem for stem, _ in read_words], [stem for stem, tells in read_words if tells])
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -4,8 +4,7 @@ It does not look at what a program runs; `unwrap` does.
 """
 
 from baton.engine.shell.model import Category
-from baton.engine.shell.table_files import Way
-from baton.engine.shell.tables import Clause, Entry, ShellTables
+from baton.engine.shell.tables import Clause, Entry, ShellTables, Way
 from baton.engine.shell.words import Word
 
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
@@ -27,7 +26,7 @@ _SLICES = {
 }
 
 
-class Use:
+class Invocation:
     """One program with its arguments, looked up in the tables.
 
     `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
@@ -55,9 +54,9 @@ class Use:
         self.keeps = False
 
 
-def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Use:
+def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Invocation:
     """Look a program up. Without an entry, or with an expansion for a name or subcommand, it is unknown."""
-    found = Use(words, assigns)
+    found = Invocation(words, assigns)
     first = words[0]
     entry: Entry | None = None
     if first.text in _SHELL:
@@ -87,7 +86,7 @@ def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
     return tables.find(name) or (tables.find(bare) if bare != name else None)
 
 
-def _only_tells(found: Use) -> bool:
+def _only_tells(found: Invocation) -> bool:
     """Tell whether the program only prints its help or its version."""
     if "--help" in found.raw_flags:
         return True
@@ -98,7 +97,7 @@ def _only_tells(found: Use) -> bool:
     )
 
 
-def targets(found: Use) -> list[str]:
+def targets(found: Invocation) -> list[str]:
     """The paths that the program writes, as its entry says."""
     paths: list[str] = []
     words = found.words
@@ -124,7 +123,7 @@ def harmless(path: str) -> bool:
     return path in _HARMLESS or path.startswith("/dev/fd/")
 
 
-def _arguments(found: Use) -> bool:
+def _arguments(found: Invocation) -> bool:
     """Sort the arguments; False where the subcommand cannot be told."""
     entry = found.entry
     takes = entry.takes_value if entry else frozenset()
@@ -156,7 +155,7 @@ def _arguments(found: Use) -> bool:
     return told
 
 
-def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:
+def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> int:
     """Take an option in; returns the index of the last argument that belongs to it."""
     found.raw_flags.append(text)
     flags = found.flags
@@ -184,14 +183,14 @@ def _option(found: Use, text: str, index: int, takes: frozenset[str]) -> int:
     return index
 
 
-def _value(found: Use, option: str, index: int) -> int:
+def _value(found: Invocation, option: str, index: int) -> int:
     if index + 1 < len(found.words):
         found.values.append((option, found.words[index + 1].text))
         return index + 1
     return index
 
 
-def _decide(found: Use, entry: Entry) -> None:
+def _decide(found: Invocation, entry: Entry) -> None:
     found.categories, found.writes, found.runs = entry.categories, entry.writes, entry.runs
     for clause in entry.clauses:
         if _holds(clause, found):
@@ -205,7 +204,7 @@ def _decide(found: Use, entry: Entry) -> None:
             return
 
 
-def _holds(clause: Clause, found: Use) -> bool:
+def _holds(clause: Clause, found: Invocation) -> bool:
     low, high = clause.count
     if not low <= len(found.operands) <= high:
         return False

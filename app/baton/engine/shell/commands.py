@@ -8,7 +8,7 @@ from baton.engine.shell import blocks, misreadings, redirects, words
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.programs import Programs
 from baton.engine.shell.redirects import Redirects
-from baton.engine.shell.scripts import Input, Place, Text
+from baton.engine.shell.scripts import Position, ScriptText, StdinSource
 from baton.engine.shell.words import Span, Word
 
 _REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
@@ -83,14 +83,14 @@ class Commands(Programs):
     """Reads simple commands."""
 
     @abstractmethod
-    def compound(self, node: Node, kind: str, place: Place) -> None:
+    def compound(self, node: Node, kind: str, place: Position) -> None:
         """Walk a compound command."""
 
     @abstractmethod
-    def substitutions(self, nodes: list[Node], place: Place, source: Input | None = None) -> None:
+    def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
         """Walk substitutions; `source` is what a `>(…)` reads."""
 
-    def command(self, node: Node, extra: list[Node], place: Place, found: Redirects) -> list[Word] | None:
+    def command(self, node: Node, extra: list[Node], place: Position, found: Redirects) -> list[Word] | None:
         """Walk a simple command; returns what it prints, where that is known."""
         text = place.text
         parts = _Parts(node, text.src)
@@ -119,10 +119,10 @@ class Commands(Programs):
             self.compound(below, "subshell", place)
         self.word_substitutions(assigns + argv, place)
         if inner.subs:
-            self.substitutions(inner.subs, place, Input([self.span_from(first)], place.input))
+            self.substitutions(inner.subs, place, StdinSource([self.span_from(first)], place.input))
         return None if inner.output else self.printed(use, place)
 
-    def args(self, nodes: list[Node], text: Text) -> list[Word]:
+    def args(self, nodes: list[Node], text: ScriptText) -> list[Word]:
         """Read arguments; `$"…"` stands as two nodes side by side."""
         found: list[Word] = []
         for index, node in enumerate(nodes):
@@ -134,12 +134,12 @@ class Commands(Programs):
             found.append(self.word(node, text))
         return found
 
-    def word(self, node: Node, text: Text) -> Word:
+    def word(self, node: Node, text: ScriptText) -> Word:
         """Read a word and tell it which programs' output is in it."""
         word = words.read(node, text.src)
         return text.bind(word) if word.dynamic or text.pattern is not None else word
 
-    def assignment(self, node: Node, text: Text, *, keep: bool = False) -> Word:
+    def assignment(self, node: Node, text: ScriptText, *, keep: bool = False) -> Word:
         """Read `NAME=value` as one word; `keep` tells that later commands see the variable."""
         src = text.src
         value = node.child_by_field_name("value")
@@ -166,7 +166,7 @@ class Commands(Programs):
         word.text = name.decode() + word.text
         return word
 
-    def assignments(self, node: Node | None, extra: list[Node], place: Place, found: Redirects) -> None:
+    def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
         """Walk assignments that stand alone, or ahead of a command that the parser took for words."""
         nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
         prefix: list[Word] = []
@@ -187,7 +187,7 @@ class Commands(Programs):
         self.note_writes(found, place, first if argv else -1)
         self.word_substitutions(prefix + argv, place)
 
-    def declaration(self, node: Node, extra: list[Node], place: Place, found: Redirects) -> None:
+    def declaration(self, node: Node, extra: list[Node], place: Position, found: Redirects) -> None:
         """Walk `export`, `declare`, `local`, `readonly`, `typeset`, `unset`."""
         text = place.text
         argv: list[Word] = []
@@ -211,7 +211,7 @@ class Commands(Programs):
         self.note_writes(found, place, first)
         self.word_substitutions(argv, place)
 
-    def test(self, node: Node, place: Place, found: Redirects) -> None:
+    def test(self, node: Node, place: Position, found: Redirects) -> None:
         """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is none."""
         src = place.text.src
         if node.children[0].type != "[":
@@ -253,8 +253,8 @@ class Commands(Programs):
         span.first, span.last = first, len(self.programs)
         return span
 
-    def word_substitutions(self, argv: list[Word], place: Place) -> None:
+    def word_substitutions(self, argv: list[Word], place: Position) -> None:
         """Walk the substitutions in words."""
         for word in argv:
             if word.subs:
-                self.substitutions(word.subs, place, Input([self.span_from(len(self.programs) - 1)], place.input))
+                self.substitutions(word.subs, place, StdinSource([self.span_from(len(self.programs) - 1)], place.input))

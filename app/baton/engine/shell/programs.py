@@ -9,7 +9,7 @@ from baton.engine.shell import classify, fork_bombs, misreadings, unwrap
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Program, Write
 from baton.engine.shell.redirects import Redirects
-from baton.engine.shell.scripts import Input, Place, Text, told
+from baton.engine.shell.scripts import Position, ScriptText, StdinSource, told
 from baton.engine.shell.tables import ShellTables
 from baton.engine.shell.words import SUBSTITUTION, Span, Word
 
@@ -30,7 +30,7 @@ class Programs(ABC):
         self.programs: list[Program | None] = []
         self.writes: list[Write] = []
         self.exports: list[str] = []
-        self.sinks: list[tuple[int, Input]] = []
+        self.sinks: list[tuple[int, StdinSource]] = []
         self.redirects_to_file = False
         self.network = False
         self.calls = fork_bombs.Calls()
@@ -41,19 +41,19 @@ class Programs(ABC):
         self.stand_ins = 0
 
     @abstractmethod
-    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Place) -> None:
+    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
         """Walk a text of its own."""
 
     def emit(
         self,
         argv: list[Word],
         assigns: tuple[str, ...],
-        place: Place,
+        place: Position,
         *,
         function: bool = False,
         piped: bool = False,
         appended: tuple[str, ...] = (),
-    ) -> classify.Use:
+    ) -> classify.Invocation:
         """List a program, then what it runs.
 
         `piped` tells that arguments come from standard input; `appended` are those that follow what stands here.
@@ -102,7 +102,7 @@ class Programs(ABC):
             place.folder.base = None
         return use
 
-    def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Place) -> None:
+    def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Position) -> None:
         """Note that what makes the program's name is run, and list what it is, where that is known."""
         if argv[0].spans:
             self.feed_name(index, argv[0], place.text)
@@ -111,7 +111,7 @@ class Programs(ABC):
             self.emit(meant, assigns, place.below(deeper=1))
 
     def scripts(
-        self, use: classify.Use, runs: unwrap.Runs, index: int, place: Place, *, piped: bool
+        self, use: classify.Invocation, runs: unwrap.RunTargets, index: int, place: Position, *, piped: bool
     ) -> tuple[list[list[Word]], bool]:
         """The scripts that a program interprets, and whether it interprets any that cannot be told."""
         scripts = [script for script in runs.scripts if told(script)]
@@ -139,11 +139,11 @@ class Programs(ABC):
 
     def inside(
         self,
-        use: classify.Use,
-        runs: unwrap.Runs,
+        use: classify.Invocation,
+        runs: unwrap.RunTargets,
         scripts: list[list[Word]],
         index: int,
-        place: Place,
+        place: Position,
         appended: tuple[str, ...],
     ) -> None:
         """Walk what a program runs."""
@@ -156,7 +156,7 @@ class Programs(ABC):
         for script in scripts:
             self.script(script, index, here)
 
-    def printed(self, use: classify.Use, place: Place) -> list[Word] | None:
+    def printed(self, use: classify.Invocation, place: Position) -> list[Word] | None:
         """What a command prints, where that stands in the line."""
         if use.name in {"echo", "printf"}:
             return [_newlines(use.words[index]) for index in use.operands]
@@ -165,7 +165,7 @@ class Programs(ABC):
 
     # nested texts
 
-    def script(self, script: list[Word], owner: int, place: Place) -> None:
+    def script(self, script: list[Word], owner: int, place: Position) -> None:
         """Read words as shell text; substitutions that the outer shell makes are stood in for."""
         outer: dict[str, tuple[str, list[Span]]] = {}
         pieces: list[str] = []
@@ -193,21 +193,21 @@ class Programs(ABC):
         """Note that a program interprets the output of what makes these words."""
         spans = [span for word in script for span in word.spans]
         if spans:
-            self.sinks.append((index, Input(spans)))
+            self.sinks.append((index, StdinSource(spans)))
 
-    def feed_name(self, index: int, name: Word, text: Text) -> None:
+    def feed_name(self, index: int, name: Word, text: ScriptText) -> None:
         """A program's name that a substitution makes: its output is run."""
         owner = text.owner if name.outer and text.owner >= 0 else index
-        self.sinks.append((owner, Input(name.spans)))
+        self.sinks.append((owner, StdinSource(name.spans)))
 
-    def note_writes(self, found: Redirects, place: Place, by: int) -> None:
+    def note_writes(self, found: Redirects, place: Position, by: int) -> None:
         """Note the files that redirections write."""
         for target in found.targets:
             self.redirects_to_file = True
             self.writes.append(Write(target=target, base=place.folder.base, by=by))
 
 
-def _categories(use: classify.Use, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
+def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
     """A wrapper has no category of its own, unless its clause keeps one; what it runs unseen is unknown."""
     kept = () if wraps and not use.keeps else use.categories
     if not hidden or "unknown" in kept:
@@ -215,7 +215,7 @@ def _categories(use: classify.Use, *, wraps: bool, hidden: bool) -> tuple[Catego
     return (*kept, "unknown") if use.keeps else ("unknown",)
 
 
-def _appends(use: classify.Use, place: Place) -> tuple[str, ...]:
+def _appends(use: classify.Invocation, place: Position) -> tuple[str, ...]:
     """The arguments that `xargs` reads and adds, where what it is fed stands in the line."""
     if not use.flags.isdisjoint(_REPLACES):
         return ()

@@ -8,7 +8,7 @@ from tree_sitter import Language, Node, Parser
 from baton.engine.shell import misreadings
 from baton.engine.shell.misreadings import MendError, UnreadableError
 from baton.engine.shell.model import Category, Shell, Write
-from baton.engine.shell.scripts import Folder, Place, Text
+from baton.engine.shell.scripts import Folder, Position, ScriptText
 from baton.engine.shell.tables import CATEGORIES, ShellTables
 from baton.engine.shell.walk import Walk
 
@@ -79,7 +79,7 @@ class _Reading:
     def line(self, src: bytes) -> Shell:
         def go(walk: Walk) -> None:
             root, mended = self.parse(src)
-            walk.block(root.children, 0, len(mended), Place(Text(mended), Folder("")))
+            walk.block(root.children, 0, len(mended), Position(ScriptText(mended), Folder("")))
 
         return self.attempt(go)
 

@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from baton.engine.shell import blocks, classify, misreadings, words
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.scripts import Input, Place, Text
+from baton.engine.shell.scripts import Position, ScriptText, StdinSource
 from baton.engine.shell.words import Word
 
 _FD = re.compile(r"[0-9]+-?\Z|-\Z")
@@ -19,7 +19,7 @@ class Words(Protocol):
 
     network: bool
 
-    def word(self, node: Node, text: Text) -> Word:
+    def word(self, node: Node, text: ScriptText) -> Word:
         """Read a word."""
         ...
 
@@ -33,7 +33,7 @@ class Redirects:
 
     __slots__ = ("input", "output", "subs", "targets", "ticks", "words")
 
-    def __init__(self, source: Input | None = None) -> None:
+    def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
         self.subs: list[Node] = []
         self.ticks: list[str] = []
@@ -45,14 +45,14 @@ class Redirects:
 NONE = Redirects()
 
 
-def read(walk: Words, element: blocks.Element, place: Place) -> Redirects:
+def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
     """Read the redirections of a command. Raises UnreadableError."""
     found = Redirects(place.input)
     for node in element.redirects:
         if node.type == "herestring_redirect":
             word = _operands(node, walk, place, found)
             found.subs += word.subs
-            found.input = Input(word.spans, None, [word])
+            found.input = StdinSource(word.spans, None, [word])
         else:
             _file(node, walk, place, found)
     if element.heredoc:
@@ -60,7 +60,7 @@ def read(walk: Words, element: blocks.Element, place: Place) -> Redirects:
     return found
 
 
-def _operands(node: Node, walk: Words, place: Place, found: Redirects) -> Word:
+def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Word:
     """Read the word after the operator; further words are the command's arguments."""
     src = place.text.src
     children = node.children
@@ -86,7 +86,7 @@ def _operands(node: Node, walk: Words, place: Place, found: Redirects) -> Word:
     return walk.word(rest[target], place.text)
 
 
-def _file(node: Node, walk: Words, place: Place, found: Redirects) -> None:
+def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     children = node.children
     has_fd = children[0].type == "file_descriptor"
     fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
@@ -99,7 +99,7 @@ def _file(node: Node, walk: Words, place: Place, found: Redirects) -> None:
         found.output = True
         return
     if operator == "<" and fd in (b"", b"0"):
-        found.input = Input(spans)
+        found.input = StdinSource(spans)
     if operator not in _WRITING:
         return
     if operator == ">&" and (fd or _FD.match(word.text)):
@@ -110,7 +110,7 @@ def _file(node: Node, walk: Words, place: Place, found: Redirects) -> None:
         found.targets.append(word.text)
 
 
-def _heredoc(heredoc: blocks.Heredoc, place: Place, found: Redirects) -> None:
+def _heredoc(heredoc: blocks.Heredoc, place: Position, found: Redirects) -> None:
     src = place.text.src
     if heredoc.literal:
         word = Word(src[heredoc.start : heredoc.end].decode())
@@ -122,4 +122,4 @@ def _heredoc(heredoc: blocks.Heredoc, place: Place, found: Redirects) -> None:
     word = place.text.bind(word)
     found.subs += word.subs
     found.ticks += word.ticks
-    found.input = Input(word.spans, None, [word])
+    found.input = StdinSource(word.spans, None, [word])

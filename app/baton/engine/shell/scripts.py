@@ -15,12 +15,14 @@ _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
 _ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 
 
-class Input:
+class StdinSource:
     """Where standard input comes from: programs (`spans`, and what feeds them), and its text where that is known."""
 
     __slots__ = ("parent", "script", "spans")
 
-    def __init__(self, spans: list[Span], parent: "Input | None" = None, script: list[Word] | None = None) -> None:
+    def __init__(
+        self, spans: list[Span], parent: "StdinSource | None" = None, script: list[Word] | None = None
+    ) -> None:
         self.spans = spans
         self.parent = parent
         self.script = script
@@ -28,7 +30,7 @@ class Input:
     def programs(self, cap: int) -> list[int]:
         """The programs that feed it, at most `cap` and one more."""
         found: list[int] = []
-        here: Input | None = self
+        here: StdinSource | None = self
         while here is not None and len(found) <= cap:
             for span in here.spans:
                 found += range(span.first, min(span.last, span.first + cap + 1))
@@ -65,7 +67,7 @@ class Folder:
             self.base = posixpath.join(self.base, target.text)
 
 
-class Text:
+class ScriptText:
     """A text that is being read, with the stand-ins for what the shell around it puts in.
 
     `variables` are those whose value a substitution made, `literals` those whose value stands there. `owner` is the index of the program that interprets it, -1 for the line itself.
@@ -134,26 +136,26 @@ class Text:
         return [Word(part) for part in known.split()] if isinstance(known, str) else known
 
 
-class Place:
+class Position:
     """Where in the line the walk stands; passed down, copied where a part of the line has its own."""
 
     __slots__ = ("certain", "depth", "folder", "forks", "function", "input", "level", "text")
 
-    def __init__(self, text: Text, folder: Folder) -> None:
+    def __init__(self, text: ScriptText, folder: Folder) -> None:
         self.text = text
         self.folder = folder
-        self.input: Input | None = None
+        self.input: StdinSource | None = None
         self.depth = 0
         self.level = 0
         self.function = ""
         self.forks = False
         self.certain = True
 
-    def below(self, *, deeper: int = 0, subshell: bool = False) -> "Place":
+    def below(self, *, deeper: int = 0, subshell: bool = False) -> "Position":
         """Copy for a part of this place; raises UnreadableError when that is too deep."""
         if self.level >= misreadings.MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {misreadings.MAX_DEPTH} levels")
-        place = Place(self.text, Folder(self.folder.base) if subshell else self.folder)
+        place = Position(self.text, Folder(self.folder.base) if subshell else self.folder)
         place.input = self.input
         place.depth = self.depth + deeper
         place.level = self.level + 1

@@ -7,12 +7,11 @@ import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from baton.engine.shell.model import Category
-from baton.engine.shell.table_files import RawClause, RawEntry, Way
 from baton.engine.text.yaml_lines import (
     Lines,
     Path,
@@ -31,6 +30,49 @@ _SCRIPTS = ("operands", "rest", "first", "each")
 _MANY = 1 << 30
 _NAME = re.compile(r"[^\s/]+")
 _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
+
+
+class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way in which a program runs another; exactly one of the first seven is set."""
+
+    command: int | None = None
+    after: str | None = None
+    script: str | None = None
+    stdin: bool | Literal["other"] | None = None
+    between: tuple[str, ...] | None = None
+    module: str | None = None
+    file: bool | None = None
+    assignments: bool | Literal["expanded"] = False
+    strip: str = ""
+    until: tuple[str, ...] = (";", "+")
+
+
+class RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
+    """One clause of `when` or `overall`."""
+
+    is_: str | list[str] | None = None
+    writes: list[str] | None = None
+    runs: list[Way] | None = None
+    flags: list[str | int] = []
+    values: dict[str, list[str]] = {}
+    operands: list[str] = []
+    first: list[str] = []
+    count: str | int | None = None
+    assigns: list[str] = []
+
+
+class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
+    """One program or subcommand; the long form of an entry."""
+
+    is_: str | list[str] = "unknown"
+    aka: list[str] = []
+    takes_value: list[str] = []
+    overall: list[RawClause] = []
+    subcommands: dict[str, Any] = {}
+    when: list[RawClause] = []
+    writes: list[str] = []
+    runs: list[Way] = []
+    note: str = ""
 
 
 class Globs:
@@ -145,7 +187,7 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
     return ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
 
 
-class _Above(msgspec.Struct, frozen=True):
+class _Defaults(msgspec.Struct, frozen=True):
     """What a subcommand takes over from the entry above it."""
 
     takes_value: frozenset[str] = frozenset()
@@ -166,7 +208,7 @@ class _Reader:
     def program(self, key: str, value: Any) -> list[tuple[str, Entry]]:
         found: list[tuple[str, Entry]] = []
         first, *others = key.split("|")
-        read = self.entry((key,), value, first, _Above())
+        read = self.entry((key,), value, first, _Defaults())
         aka = value.get("aka", []) if isinstance(value, dict) else []
         for name in (first, *others):
             self.check_name((key,), name)
@@ -179,7 +221,7 @@ class _Reader:
         if not _NAME.fullmatch(name):
             self.report(at, f"`{name}` is no name: one word without `/` is")
 
-    def entry(self, at: Path, value: Any, name: str, above: "_Above") -> Entry:
+    def entry(self, at: Path, value: Any, name: str, above: "_Defaults") -> Entry:
         if isinstance(value, str | list):
             value = {"is": value}
         try:
@@ -199,7 +241,7 @@ class _Reader:
         globs: list[tuple[re.Pattern[str], Entry]] = []
         for key, below in raw.subcommands.items():
             place = (*at, "subcommands", key)
-            entry = self.entry(place, below, name, _Above(takes_value, overall))
+            entry = self.entry(place, below, name, _Defaults(takes_value, overall))
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
                 if _is_glob(word):

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from baton.engine.shell.classify import Use
-from baton.engine.shell.table_files import Way
-from baton.engine.shell.tables import glob
+from baton.engine.shell.classify import Invocation
+from baton.engine.shell.tables import Way, glob
 from baton.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -15,7 +14,7 @@ _BUNDLE = re.compile(r"-[A-Za-z]*\Z")
 _STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
 
 
-class Runs(msgspec.Struct, frozen=True):
+class RunTargets(msgspec.Struct, frozen=True):
     """What a program was found to run: commands (words and assignments), scripts (words that are joined), or its input.
 
     `stdin` is what the program does with its standard input: "script" (shell text), "other" (a script of another
@@ -28,10 +27,10 @@ class Runs(msgspec.Struct, frozen=True):
     file: Word | None = None
 
 
-NOTHING = Runs()
+NOTHING = RunTargets()
 
 
-def find(use: Use) -> Runs:
+def find(use: Invocation) -> RunTargets:
     """Try the ways of a program in order; the first that applies counts."""
     for way in use.runs:
         for name, apply in _APPLY.items():
@@ -42,7 +41,7 @@ def find(use: Use) -> Runs:
     return NOTHING
 
 
-def _command(way: Way, use: Use) -> Runs | None:
+def _command(way: Way, use: Invocation) -> RunTargets | None:
     operands = use.operands
     skip = way.command or 0
     if len(operands) <= skip:
@@ -63,48 +62,48 @@ def _command(way: Way, use: Use) -> Runs | None:
             at += 1
         if at < len(use.words):
             commands.append((use.words[at:], tuple(assigns)))
-    return Runs(commands=tuple(commands))
+    return RunTargets(commands=tuple(commands))
 
 
 def _expansion(word: Word) -> bool:
     return word.dynamic and word.text[:1] in {"$", "`"}
 
 
-def _after(way: Way, use: Use) -> Runs | None:
+def _after(way: Way, use: Invocation) -> RunTargets | None:
     first = min(
         (use.operands[other.command or 0] for other in use.runs if _reaches(other, use)), default=len(use.words)
     )
     for index in range(1, min(first, len(use.words) - 1)):
         if use.words[index].text == way.after:
-            return Runs(commands=((use.words[index + 1 :], ()),))
+            return RunTargets(commands=((use.words[index + 1 :], ()),))
     return None
 
 
-def _reaches(way: Way, use: Use) -> bool:
+def _reaches(way: Way, use: Invocation) -> bool:
     return way.command is not None and len(use.operands) > way.command
 
 
-def _script(way: Way, use: Use) -> Runs | None:
+def _script(way: Way, use: Invocation) -> RunTargets | None:
     operands, words = use.operands, use.words
     place = way.script or ""
     if way.strip:
         cut = re.compile(glob(way.strip).pattern.removesuffix(r"\Z").replace(".*", ".*?"))
         found = [cut.match(value) for option, value in use.values if option == place]
         scripts = tuple([Word(match.string[match.end() :])] for match in found if match)
-        return Runs(scripts=scripts) if scripts else None
+        return RunTargets(scripts=scripts) if scripts else None
     if place.startswith("-"):
         word = _option_script(place, use)
-        return Runs(scripts=([word],)) if word else None
+        return RunTargets(scripts=([word],)) if word else None
     if place == "each":
-        return Runs(scripts=tuple([words[index]] for index in operands)) if operands else None
+        return RunTargets(scripts=tuple([words[index]] for index in operands)) if operands else None
     skip = 1 if place == "rest" else 0
     if len(operands) <= skip:
         return None
     at = operands[skip]
-    return Runs(scripts=([words[at]] if place == "first" else words[at:],))
+    return RunTargets(scripts=([words[at]] if place == "first" else words[at:],))
 
 
-def _option_script(option: str, use: Use) -> Word | None:
+def _option_script(option: str, use: Invocation) -> Word | None:
     words = use.words
     letter = option[1:] if len(option) == 2 else ""  # noqa: PLR2004 (a dash and one letter)
     stops = any(way.file for way in use.runs)
@@ -124,12 +123,12 @@ def _option_script(option: str, use: Use) -> Word | None:
     return None
 
 
-def _stdin(way: Way, use: Use) -> Runs:
+def _stdin(way: Way, use: Invocation) -> RunTargets:
     del use
-    return Runs(stdin="other" if way.stdin == "other" else "script")
+    return RunTargets(stdin="other" if way.stdin == "other" else "script")
 
 
-def _between(way: Way, use: Use) -> Runs | None:
+def _between(way: Way, use: Invocation) -> RunTargets | None:
     commands: list[tuple[list[Word], tuple[str, ...]]] = []
     start = 0
     for index, word in enumerate(use.words):
@@ -141,30 +140,30 @@ def _between(way: Way, use: Use) -> Runs | None:
             start = index + 1
     if start and start < len(use.words):
         commands.append((use.words[start:], ()))
-    return Runs(commands=tuple(commands)) if commands else None
+    return RunTargets(commands=tuple(commands)) if commands else None
 
 
-def _module(way: Way, use: Use) -> Runs | None:
+def _module(way: Way, use: Invocation) -> RunTargets | None:
     option = way.module or ""
     for index in range(1, len(use.words)):
         text = use.words[index].text
         if use.operands and index > use.operands[0]:
             return None
         if (text == option or (_BUNDLE.match(text) and text.endswith(option[1:]))) and index + 1 < len(use.words):
-            return Runs(commands=((use.words[index + 1 :], ()),))
+            return RunTargets(commands=((use.words[index + 1 :], ()),))
         if text.startswith(option) and len(text) > len(option):
-            return Runs(commands=(([Word(text[len(option) :]), *use.words[index + 1 :]], ()),))
+            return RunTargets(commands=(([Word(text[len(option) :]), *use.words[index + 1 :]], ()),))
     return None
 
 
-def _file(way: Way, use: Use) -> Runs | None:
+def _file(way: Way, use: Invocation) -> RunTargets | None:
     del way
     if not use.operands or "-s" in use.flags or use.words[use.operands[0]].text in _STDIN_FILES:
         return None
-    return Runs(file=use.words[use.operands[0]])
+    return RunTargets(file=use.words[use.operands[0]])
 
 
-_APPLY: dict[str, Callable[[Way, Use], Runs | None]] = {
+_APPLY: dict[str, Callable[[Way, Invocation], RunTargets | None]] = {
     "command": _command,
     "after": _after,
     "script": _script,

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from baton.engine.shell import blocks, misreadings, redirects, words
 from baton.engine.shell.commands import Commands
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.scripts import Folder, Input, Place, Text
+from baton.engine.shell.scripts import Folder, Position, ScriptText, StdinSource
 from baton.engine.shell.words import Span, Word
 
 _LOOPS = frozenset(["for_statement", "c_style_for_statement"])
@@ -19,7 +19,7 @@ _UNESCAPE_TICKS_QUOTED = re.compile(r'\\([$`\\"])')
 class Walk(Commands):
     """Walks one line."""
 
-    def block(self, nodes: list[Node], start: int, end: int, place: Place) -> None:
+    def block(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
         """Walk the pipelines of a block."""
         base: str | None = place.folder.base
         for pipeline in blocks.pipelines(nodes, place.text.src, start, end):
@@ -29,7 +29,7 @@ class Walk(Commands):
             if pipeline.after == "||" and place.folder.base != base:
                 place.folder.base = None
 
-    def pipeline(self, pipeline: blocks.Pipeline, place: Place) -> None:
+    def pipeline(self, pipeline: blocks.Pipeline, place: Position) -> None:
         """Walk one pipeline; each of several commands runs in a shell of its own."""
         elements = pipeline.elements
         certain = place.certain
@@ -45,10 +45,10 @@ class Walk(Commands):
                 span.first = len(self.programs)
                 printed = self.element(element, here)
                 span.last = len(self.programs)
-                source = Input([span], source, printed)
+                source = StdinSource([span], source, printed)
         place.certain = certain
 
-    def element(self, element: blocks.Element, place: Place) -> list[Word] | None:
+    def element(self, element: blocks.Element, place: Position) -> list[Word] | None:
         """Walk one command with its redirections; returns what it prints, where that is known."""
         node = element.node
         found = redirects.NONE
@@ -78,10 +78,10 @@ class Walk(Commands):
         for text in found.ticks:
             self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
         if found.subs:
-            self.substitutions(found.subs, outer, Input([self.span_from(first)], outer.input))
+            self.substitutions(found.subs, outer, StdinSource([self.span_from(first)], outer.input))
         return None if found.output else printed
 
-    def compound(self, node: Node, kind: str, place: Place) -> None:
+    def compound(self, node: Node, kind: str, place: Position) -> None:
         """Walk a compound command."""
         src = place.text.src
         children = node.children
@@ -99,7 +99,7 @@ class Walk(Commands):
         else:
             self.uncertain(children, node.start_byte, node.end_byte, place)
 
-    def uncertain(self, nodes: list[Node], start: int, end: int, place: Place) -> None:
+    def uncertain(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
         """Walk a block that may not run: after it, the folder may be either."""
         base = place.folder.base
         here = place.below()
@@ -108,7 +108,7 @@ class Walk(Commands):
         if place.folder.base != base:
             place.folder.base = None
 
-    def parts(self, children: list[Node], place: Place) -> None:
+    def parts(self, children: list[Node], place: Position) -> None:
         """Walk the parts of `for`, `select` and `case`."""
         src = place.text.src
         at = children[0].start_byte
@@ -131,7 +131,7 @@ class Walk(Commands):
             elif child.is_named:
                 self.substitutions(words.find(child, src, quotes=True), place)
 
-    def function(self, node: Node, place: Place) -> None:
+    def function(self, node: Node, place: Position) -> None:
         """Walk a function's body."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
@@ -151,15 +151,15 @@ class Walk(Commands):
         if here.folder.base != place.folder.base:
             self.moving.add(name)
 
-    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Place) -> None:
+    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
         """Walk a text of its own, with stand-ins for what the shell around it makes."""
         root, src = self.parse(misreadings.prepare(text).encode())
         here = place.below()
-        here.text = Text(src, owner)
+        here.text = ScriptText(src, owner)
         here.text.stand_in(outer)
         self.block(root.children, 0, len(src), here)
 
-    def substitutions(self, nodes: list[Node], place: Place, source: Input | None = None) -> None:
+    def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
         """Walk substitutions; `source` is what a `>(…)` reads."""
         for node in nodes:
             span = place.text.span(node.start_byte)
@@ -178,7 +178,7 @@ class Walk(Commands):
                 self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
             span.last = len(self.programs)
 
-    def backticks(self, node: Node, start: int, place: Place) -> None:
+    def backticks(self, node: Node, start: int, place: Position) -> None:
         """Walk what stands in backticks, whose escapes the shell undoes first."""
         src = place.text.src
         text = src[start : node.end_byte - 1].decode()

@@ -7,12 +7,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from baton.clients.event import HookEvent
-from baton.clients.last_heard import ClientsSeen
+from baton.clients.last_heard import ClientActivity
 from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Tier
 from baton.engine.routing.features import NAMES
-from baton.engine.routing.skipped import passes
-from baton.engine.routing.workflow import detect
+from baton.engine.routing.prompts import skip_reason, workflow_kind
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.asgi import Request, Response
@@ -118,7 +117,7 @@ class RouteEndpoint:
         feedback: RouteFeedback,
         *,
         sessions: Sessions,
-        seen: ClientsSeen,
+        seen: ClientActivity,
     ) -> None:
         self._pipeline = pipeline
         self._rosters = rosters
@@ -145,7 +144,7 @@ class RouteEndpoint:
             MOST_EXPLAINED,
         )
         shown_candidates = candidates_of(found.index, found.ranking, MOST_EXPLAINED)
-        kind = detect(prompt.text)
+        kind = workflow_kind(prompt.text)
         answer = RouteExplained(
             candidates=[
                 ExplainedCandidate(
@@ -161,7 +160,7 @@ class RouteEndpoint:
             weights=msgspec.structs.asdict(found.weights),
             threshold=self._feedback.threshold,
             named=found.named,
-            passed=passes(prompt.text),
+            passed=skip_reason(prompt.text),
             workflow=WorkflowView(detected=bool(kind), type=kind),
             degraded=found.degraded,
         )

@@ -19,7 +19,7 @@ from baton.engine.routing.local_answers import (
     judge,
     savings,
 )
-from baton.engine.routing.workflow import detect
+from baton.engine.routing.prompts import workflow_kind
 from baton.engine.text.masking import mask
 from baton.engine.text.quoting import harmless, one_line
 from baton.people.permissions import require
@@ -121,7 +121,9 @@ class LocalDelegation:
         )
 
     def _classified(self, prompt: str, *, workflow: bool = False) -> Classification:
-        return classify(prompt, self._terms.threshold, workflow=workflow or detect(prompt[:LONGEST_PROMPT]) != "")
+        return classify(
+            prompt, self._terms.threshold, workflow=workflow or workflow_kind(prompt[:LONGEST_PROMPT]) != ""
+        )
 
     def _delegated(self, wanted: Classification, model: str, text: str) -> Delegated:
         shown = one_line(model, 100) or "local model"

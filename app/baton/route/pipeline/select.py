@@ -11,7 +11,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Candidate, Tier
 from baton.engine.routing.features import Weights
-from baton.engine.routing.index import Index, Scored
+from baton.engine.routing.index import AgentScore, Index
 from baton.engine.routing.model_choice import LEAST, unsure
 from baton.engine.routing.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
@@ -79,7 +79,7 @@ class Select:
         if agent or candidates[0].score >= LEAST:
             route.sections.append(candidates_section(route))
 
-    async def _ranked(self, index: Index, prompt: Prompt) -> list[Scored]:
+    async def _ranked(self, index: Index, prompt: Prompt) -> list[AgentScore]:
         """Score one prompt a turn of the loop: many at once must not keep decisions from their Redis."""
         async with self._turn:
             ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
@@ -108,7 +108,7 @@ class Select:
         return "none", "", f"no agent is a clear match: the best has {best.score:.2f} of {self._threshold:.2f}"
 
 
-def candidates_of(index: Index, ranking: list[Scored], most: int = 5) -> tuple[Candidate, ...]:
+def candidates_of(index: Index, ranking: list[AgentScore], most: int = 5) -> tuple[Candidate, ...]:
     """Show the best of a ranking to people."""
     return tuple(
         Candidate(
@@ -127,7 +127,7 @@ def _first(index: Index, named: int, candidates: tuple[Candidate, ...]) -> tuple
     return (found, *(one for one in candidates if one.name != name))[:5]
 
 
-def _why(one: Scored) -> str:
+def _why(one: AgentScore) -> str:
     words = f"it speaks of {', '.join(one.words)}" if one.words else "no word in common"
     near = max(one.features[2], one.features[3])
     return f"{words}; nearness in meaning {near:.2f}"
@@ -142,7 +142,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the scorer saw: each agent of the ranking, with its features in the order of their names."""
 
     index: Index
-    ranking: list[Scored]
+    ranking: list[AgentScore]
     weights: Weights
     named: str
     degraded: list[str]

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.delegate.core.store import Job
-from baton.engine.agents.compliance import Broken, WaveReport, report
+from baton.engine.agents.compliance import WaveReport, WaveViolation, report
 from baton.engine.agents.judge import Refusal, target
 from baton.engine.agents.task_graph import (
     ENDED,
@@ -253,7 +253,7 @@ class Graphs:
         reports = []
         for one in found:
             violations = [violation for violation in broken if violation.graph_id == one.id]
-            waves = report(one.graph, [Broken(kind=v.kind, wave=v.wave) for v in violations])
+            waves = report(one.graph, [WaveViolation(kind=v.kind, wave=v.wave) for v in violations])
             reports.append(Report(stored=one, waves=waves, violations=violations))
         return reports
 

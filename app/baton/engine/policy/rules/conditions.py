@@ -26,7 +26,7 @@ _BY_READING = frozenset({"shell", "paths", "places", "agent"})
 """Keys of a condition that a call's reading and its folders settle; the others ask for what changes between calls."""
 
 
-class Compiled(msgspec.Struct, frozen=True):
+class CompiledCondition(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` is settled by the tool's name, the `checks` by the call, cheapest first.
 
     `reading_checks` are those checks that a call's reading (its line, paths and agent) and its folders settle;
@@ -83,7 +83,7 @@ class Miss(msgspec.Struct, frozen=True):
     why: str
 
 
-class Ground(msgspec.Struct, frozen=True):
+class Vocabulary(msgspec.Struct, frozen=True):
     """What conditions are compiled against: the set's lists and which tools carry what."""
 
     lists: Lists
@@ -92,8 +92,8 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 def compile_all(
-    conditions: Conditions, ground: Ground, *, missing: bool, every_path: bool = False
-) -> tuple[Compiled, ...]:
+    conditions: Conditions, ground: Vocabulary, *, missing: bool, every_path: bool = False
+) -> tuple[CompiledCondition, ...]:
     """Compile conditions of which any may hold. `missing` is what a fact that could not be read counts as.
 
     With `every_path`, as exceptions have it, `paths` and `places` must hold for all paths of the call, not for one.
@@ -103,7 +103,7 @@ def compile_all(
     return tuple(_compile(item, ground, missing=missing, every_path=every_path) for item in items)
 
 
-def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path: bool) -> Compiled:
+def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_path: bool) -> CompiledCondition:
     tool = any_of(words(condition.tools, ground.lists)) if condition.tools is not None else None
     needs_shell = condition.shell is not None
     needs_agent = condition.agent is not None or condition.spawn_refused_by is not None
@@ -120,7 +120,7 @@ def _compile(condition: Condition, ground: Ground, *, missing: bool, every_path:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
     reading_checks = tuple(filter(_by_reading, checks))
-    return Compiled(applies, why, checks, reading_checks, _literal_programs(condition.shell, ground.lists))
+    return CompiledCondition(applies, why, checks, reading_checks, _literal_programs(condition.shell, ground.lists))
 
 
 def _by_reading(check: Check) -> bool:

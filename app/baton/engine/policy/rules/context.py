@@ -50,7 +50,7 @@ class Policies(Protocol):
         ...
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Any, ...]:
-        """Return the rules, as `rule.Candidate`, that may speak about a tool at a level."""
+        """Return the rules, as `rule.RuleCandidate`, that may speak about a tool at a level."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Which text of a policy set is what, and how a layer's texts lie over the wider ones. It reads no folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -9,20 +9,27 @@ import msgspec
 from baton.engine.agents.rosters import Roster, Row
 from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.model import Config, RuleFile
-from baton.engine.policy.rules.problems import Problem
-from baton.engine.text.yaml_lines import Lines, ProblemError, YamlError, did_you_mean, fit, line_of, parse
+from baton.engine.text.yaml_lines import Lines, Problem, ProblemError, YamlError, did_you_mean, fit, line_of, parse
 
 CONFIG = "config.yaml"
 
 
-class Parsed:
+class PolicyProblems(Exception):
+    """A policy set that is not accepted; `problems` says what is wrong, in order of file and line."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.text))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+class PolicyFiles:
     """The texts of a set down to one layer, read and typed; `problems` collects what is wrong with them.
 
     `own` is what the layer's own config.yaml says and `keys` which keys it has; `config` is merged from all layers.
     `rules`, `sources` and `rosters` are by id, `shell` and `files` by source, `own_rules` are the layer's.
     """
 
-    def __init__(self, layer: Layer, above: "Parsed | None" = None) -> None:
+    def __init__(self, layer: Layer, above: "PolicyFiles | None" = None) -> None:
         self.layer = layer
         self.above = above
         self.problems: list[Problem] = []
@@ -97,7 +104,7 @@ class Parsed:
         self.config = fit(source, self.settings, {}, Config)
 
     def _shell(self, path: str, source: str) -> None:
-        above: Parsed | None = self.above
+        above: PolicyFiles | None = self.above
         while above is not None:
             self.shell.pop(above.layer.source(path), None)
             above = above.above

@@ -11,9 +11,9 @@ from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Level
 from baton.engine.policy.rules.call_reading import Reading
 from baton.engine.policy.rules.context import input_paths
-from baton.engine.policy.rules.files import Parsed
+from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Config
-from baton.engine.policy.rules.rule import Candidate, Rule, candidate
+from baton.engine.policy.rules.rule import Rule, RuleCandidate, candidate
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
 from baton.engine.shell.tables import ShellTables
@@ -47,7 +47,7 @@ class PolicySet:
         rosters: Mapping[str, Roster],
         shells: Shells,
         shell_revision: str,
-        parsed: Parsed,
+        parsed: PolicyFiles,
     ) -> None:
         self.revision = revision
         self.rules = rules
@@ -63,7 +63,7 @@ class PolicySet:
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
         """Whether a rule may ask who else has just edited a call's file."""
         self._never_block = any_of(config.never_block)
-        self._candidates: dict[tuple[str, Level, bool], tuple[Candidate, ...]] = {}
+        self._candidates: dict[tuple[str, Level, bool], tuple[RuleCandidate, ...]] = {}
         self._reading = _remembered(shells)
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
@@ -77,7 +77,7 @@ class PolicySet:
             return self._reading(line, line is given, paths, name, model)
         return Reading(None if line is None else read(self.tables, line), paths, as_given=line is given)
 
-    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Candidate, ...]:
+    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[RuleCandidate, ...]:
         """The enabled rules that may speak about a tool at a level, in the order of their ids."""
         key = (tool, level, subagent)
         found = self._candidates.get(key)

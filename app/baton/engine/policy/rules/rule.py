@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.policy.rules.conditions import Compiled
+from baton.engine.policy.rules.conditions import CompiledCondition
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import Decision, RuleFile, RuleTests, Who
 from baton.engine.policy.rules.when import When
@@ -17,7 +17,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     agent: str
     prompt: str
     text: str
-    conditions: tuple[Compiled, ...]
+    conditions: tuple[CompiledCondition, ...]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +33,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     modes: tuple[str, ...]
     enabled: bool
     shadow: bool
-    given: tuple[Compiled, ...]
-    unless: tuple[Compiled, ...]
+    given: tuple[CompiledCondition, ...]
+    unless: tuple[CompiledCondition, ...]
     when: When | None
     reason: str
     set: dict[str, str]
@@ -76,19 +76,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return {key: fill(text, context.found) for key, text in self.set.items()}
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class RuleCandidate(msgspec.Struct, frozen=True):
     """A rule that may speak about a tool, with those of its conditions that apply to the tool."""
 
     rule: Rule
-    given: tuple[Compiled, ...]
-    unless: tuple[Compiled, ...]
+    given: tuple[CompiledCondition, ...]
+    unless: tuple[CompiledCondition, ...]
 
     @property
     def settled(self) -> bool:
         """Tell whether what the call names, and its folders, alone decide if the rule matches."""
         return self.rule.when is None and all(one.settled for one in (*self.given, *self.unless))
 
-    def for_reading(self, context: Context, programs: frozenset[str]) -> "Candidate | None":
+    def for_reading(self, context: Context, programs: frozenset[str]) -> "RuleCandidate | None":
         """Keep what the call's reading, which runs these programs, leaves open; None if the rule has no chance."""
         given = tuple([one for one in self.given if one.possible(context, programs)])
         if not given:
@@ -96,7 +96,7 @@ class Candidate(msgspec.Struct, frozen=True):
         unless = tuple([one for one in self.unless if one.possible(context, programs)])
         if any(exception.settled for exception in unless):
             return None
-        return Candidate(self.rule, given, unless)
+        return RuleCandidate(self.rule, given, unless)
 
     def matches(self, context: Context) -> bool:
         """Tell whether the rule matches the call."""
@@ -110,10 +110,10 @@ class Candidate(msgspec.Struct, frozen=True):
         return False
 
 
-def candidate(rule: Rule, tool: str) -> Candidate | None:
+def candidate(rule: Rule, tool: str) -> RuleCandidate | None:
     """The rule's part that concerns a tool, if any."""
     given = tuple(c for c in rule.given if c.applies(tool))
     unless = tuple(c for c in rule.unless if c.applies(tool))
     if not given or any(not exception.checks for exception in unless):
         return None
-    return Candidate(rule, given, unless)
+    return RuleCandidate(rule, given, unless)

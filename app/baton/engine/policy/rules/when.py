@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.when_cost import BUDGET, Cost, CostError, Given
+from baton.engine.policy.rules.when_cost import BUDGET, Cost, CostError, InputSize
 from baton.engine.text.yaml_lines import did_you_mean
 
 MAX_TEXT = 65_536
@@ -80,7 +80,7 @@ class When:
 
     def holds(self, context: Context) -> bool:
         """Tell whether the expression holds; an error is noted in the context, and counts as `on_error`."""
-        given = Given()
+        given = InputSize()
         try:
             data = {name: self._plain(read(context), given) for name, read in self._used}
             units = self._cost.units(given)
@@ -95,14 +95,14 @@ class When:
         context.errors.add(self.name)
         return self.on_error
 
-    def _plain(self, value: Any, given: Given) -> Any:
+    def _plain(self, value: Any, given: InputSize) -> Any:
         """The value as CEL takes it; of a tool's input only what the expression names."""
         if isinstance(value, dict) and self._inputs is not None:
             value = {key: value[key] for key in self._inputs if key in value}
         return _bounded(value, given, _MAX_DEPTH)
 
 
-def _bounded(value: Any, given: Given, depth: int) -> Any:
+def _bounded(value: Any, given: InputSize, depth: int) -> Any:
     """Copy a value that is within the limits, and note in `given` how much it is."""
     given.items += 1
     if isinstance(value, str):

@@ -31,7 +31,7 @@ class CostError(ValueError):
     """An expression whose cost cannot be told, or is too high for any call."""
 
 
-class Given(msgspec.Struct):
+class InputSize(msgspec.Struct):
     """How much a call gives an expression to look at: items and characters in all, the largest list, the longest text."""
 
     items: int = 0
@@ -71,7 +71,7 @@ class Cost:
         self._patterns = [_program_size(tokens, at) for at, name in called if name == "matches"]
         self._searches = sum(name == "contains" and not _is_text(tokens[at + 2]) for at, name in called)
 
-    def units(self, given: Given) -> int:
+    def units(self, given: InputSize) -> int:
         """Reckon the work of asking the expression about so much, in units of about 60 ns."""
         longest: int = max(given.longest, self._longest) * self._growth
         rounds = min((max(given.largest, self._literals) * self._growth) ** self.loops, MAX_ROUNDS)

@@ -81,11 +81,11 @@ def where(rule: str, call: ToolCall) -> str:
     return f"Rule {rule}, session {call.session_id[:64] or 'unknown'}, {thread}."
 
 
-Around = tuple[str, str]
+Frame = tuple[str, str]
 """What stands before and after the words on who decided about whom."""
 
 
-def orchestrator_deny(reason: str, suggestion: str, client: str) -> Around:
+def orchestrator_deny(reason: str, suggestion: str, client: str) -> Frame:
     """A refusal that the mode causes."""
     before = (
         f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion, client)}\n\n"
@@ -94,14 +94,14 @@ def orchestrator_deny(reason: str, suggestion: str, client: str) -> Around:
     return before, ""
 
 
-def deny(rule: str, reason: str, suggestion: str) -> Around:
+def deny(rule: str, reason: str, suggestion: str) -> Frame:
     """A refusal whatever the mode."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
     after = f" A person who needs this runs it outside the agent, or turns the rule off: `{rule}: off` in config.yaml."
     return f"🛑 BATON: {reason}{instead}\n\n", after
 
 
-def ask(reason: str, suggestion: str, client: str) -> Around:
+def ask(reason: str, suggestion: str, client: str) -> Frame:
     """A question to the person."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
     who = "Codex cannot ask: the person may run it outside the agent." if client == CODEX else "The person decides."

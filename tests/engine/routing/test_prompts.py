@@ -2,8 +2,7 @@
 
 import pytest
 
-from baton.engine.routing.skipped import passes
-from baton.engine.routing.workflow import LONGEST, detect
+from baton.engine.routing.prompts import LONGEST, skip_reason, workflow_kind
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ from baton.engine.routing.workflow import LONGEST, detect
     ],
 )
 def test_words_of_automated_work_are_found_in_any_case(prompt, kind):
-    assert detect(prompt) == kind
+    assert workflow_kind(prompt) == kind
 
 
 @pytest.mark.parametrize(
@@ -50,12 +49,12 @@ def test_words_of_automated_work_are_found_in_any_case(prompt, kind):
     ],
 )
 def test_what_only_looks_like_it_is_not(prompt):
-    assert detect(prompt) == ""
+    assert workflow_kind(prompt) == ""
 
 
 def test_a_huge_prompt_is_looked_at_in_part():
-    assert detect("x " * LONGEST + "workflow") == ""
-    assert detect("workflow " + "x " * LONGEST) == "workflow"
+    assert workflow_kind("x " * LONGEST + "workflow") == ""
+    assert workflow_kind("workflow " + "x " * LONGEST) == "workflow"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_a_huge_prompt_is_looked_at_in_part():
     ],
 )
 def test_commands_and_what_a_client_wrote_pass(prompt):
-    assert passes(prompt)
+    assert skip_reason(prompt)
 
 
 @pytest.mark.parametrize(
@@ -97,4 +96,4 @@ def test_commands_and_what_a_client_wrote_pass(prompt):
     ],
 )
 def test_what_a_person_wrote_does_not_pass(prompt):
-    assert passes(prompt) == ""
+    assert skip_reason(prompt) == ""
