@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types policies openapi clients check bench delegation soak e2e image audit operations lock clean
+.PHONY: help serve test lint types policies openapi clients check bench delegation soak e2e image audit operations mutants lock clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,11 @@ $(VENV)/.test: $(VENV)/.runtime requirements/test.txt
 $(VENV)/.clients: requirements/clients.txt
 	$(PYTHON) -m venv $(VENV)/clients
 	$(VENV)/clients/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/clients.txt
+	@touch $@
+
+$(VENV)/.mutants: requirements/mutants.txt
+	$(PYTHON) -m venv $(VENV)/mutants
+	$(VENV)/mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/mutants.txt
 	@touch $@
 
 $(VENV)/.model: $(VENV)/.test requirements/model.txt
@@ -73,6 +78,9 @@ soak: $(VENV)/.test ## Break everything under load for about ten minutes, and tr
 e2e: $(VENV)/.test ## Drive the real Claude Code and Codex, also by their ACP adapters (downloads them from npm)
 	$(BIN)/python -m pytest tests/e2e -m e2e
 
+mutants: $(VENV)/.test $(VENV)/.mutants ## Break the code in a sample of small ways, and by name; the tests must notice (AREAS=modes for one part)
+	$(VENV)/mutants/bin/python tests/mutants/run.py $(AREAS)
+
 image: $(VENV)/.test ## Run the steps of the Dockerfile in a clean folder, and the server that they make
 	$(BIN)/python -m pytest tests/image -m image
 
@@ -87,6 +95,7 @@ lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group test -c requirements/runtime.txt pyproject.toml -o requirements/test.txt
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:clients -o requirements/clients.txt
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --no-deps --upgrade -q --group pyproject.toml:model -o requirements/model.txt
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:mutants -o requirements/mutants.txt
 
 clean: ## Remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,50 @@
+"""A client that asked to block when no decision can be made: each way to fail, in each client's dialect."""
+
+import json
+
+import pytest
+
+BLOCK = {"Baton-On-Failure": "block"}
+CLIENTS = ["claude-code", "codex"]
+
+
+def ask(http, client, body, event="", **headers):
+    response = http.post(f"/hooks/{client}", params={"event": event}, content=body, headers=BLOCK | headers)
+    assert response.status_code == 200
+    return response.json()
+
+
+def refusal(answer, event):
+    specific = answer["hookSpecificOutput"]
+    assert specific["hookEventName"] == event
+    if event == "PermissionRequest":
+        assert specific["decision"]["behavior"] == "deny"
+        return specific["decision"]["message"]
+    assert specific["permissionDecision"] == "deny"
+    return specific["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_what_is_about_to_run_is_refused_when_it_cannot_be_read(http, client, event):
+    assert "BATON_ON_FAILURE=block" in refusal(ask(http, client, b"{", event), event)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_what_is_about_to_run_is_refused_to_a_token_that_nobody_knows(guarded, client, event):
+    body = json.dumps({"hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": "ls"}})
+    with guarded.client(Authorization="Bearer baton_nobody") as http:
+        assert "baton doctor" in refusal(ask(http, client, body), event)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("event", ["PostToolUse", "Stop", "SessionEnd", "Notification"])
+def test_what_has_run_already_is_not_refused(http, client, event):
+    assert ask(http, client, b"{", event) == {}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_without_being_asked_to_block_nothing_is_refused(http, client, event):
+    assert ask(http, client, b"{", event, **{"Baton-On-Failure": "allow"}) == {}

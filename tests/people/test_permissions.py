@@ -1,0 +1,59 @@
+"""The table of permissions by itself: how far each role reaches, and whose things it covers."""
+
+import pytest
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Forbidden
+from baton.people.permissions import covers, reach, require
+
+
+def person(role, *, user="ada", team="web"):
+    return Principal(user=user, team=team, role=role)
+
+
+REACHES = [
+    ("developer", "decisions.read", "own"),
+    ("lead", "decisions.read", "team"),
+    ("admin", "decisions.read", "organisation"),
+    ("auditor", "decisions.read", "organisation"),
+    ("runner", "jobs.run", "own"),
+    ("developer", "overrides.write", None),
+    ("auditor", "modes.write", None),
+    ("runner", "modes.write", None),
+]
+
+
+@pytest.mark.parametrize(("role", "action", "expected"), REACHES)
+def test_a_role_reaches_as_far_as_the_table_says(role, action, expected):
+    assert reach(person(role), action) == expected
+    if expected is not None:
+        assert require(person(role), action) == expected
+
+
+def test_a_role_without_a_permission_is_refused_with_the_roles_that_have_it():
+    with pytest.raises(Forbidden) as refused:
+        require(person("developer"), "overrides.write")
+    for name in ("`developer`", "`overrides.write`", "`lead`", "`admin`"):
+        assert name in refused.value.detail
+
+
+COVERS = [
+    ("a developer's own", person("developer"), "ada", "web", True),
+    ("a developer's own after a change of team", person("developer"), "ada", "api", True),
+    ("a colleague's, to a developer", person("developer"), "bob", "web", False),
+    ("a lead's own, without a team", person("lead", team=""), "ada", "", True),
+    ("a colleague's, to their lead", person("lead"), "bob", "web", True),
+    ("another team's, to a lead", person("lead"), "bob", "api", False),
+    ("a person without a team, to a lead", person("lead"), "bob", "", False),
+    ("two without a team are no team", person("lead", team=""), "bob", "", False),
+    ("a team's, to a lead without one", person("lead", team=""), "bob", "web", False),
+    ("anybody's, to an admin", person("admin"), "bob", "api", True),
+    ("what an auditor may not write", person("auditor"), "ada", "web", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("principal", "user", "team", "expected"), [row[1:] for row in COVERS], ids=[row[0] for row in COVERS]
+)
+def test_whose_things_a_permission_covers(principal, user, team, expected):
+    assert covers(principal, "modes.write", user=user, team=team) is expected
