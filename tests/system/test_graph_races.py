@@ -44,16 +44,17 @@ class Two:
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory, postgres, postgres_template, valkey_url):
-    postgres.sql(f"CREATE DATABASE races TEMPLATE {postgres_template}")
-    env = {"BATON_REDIS_URL": valkey_url, "BATON_DATABASE_URL": postgres.url("races"), "BATON_AUTH": "on"}
+def two(tmp_path_factory, postgres, postgres_template, valkey_url, new_name):
+    name = new_name()
+    postgres.sql(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    env = {"BATON_REDIS_URL": valkey_url, "BATON_DATABASE_URL": postgres.url(name), "BATON_AUTH": "on"}
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(tmp_path_factory.mktemp("races") / name, **env)) for name in "ab"]
         two = Two(servers)
         for http in two.http:
             stack.enter_context(http)
         yield two
-    postgres.sql("DROP DATABASE races WITH (FORCE)")
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_of_fifty_starts_of_one_task_one_is_accepted(two):

@@ -21,13 +21,13 @@ def answers(port):
 
 @pytest.fixture
 def watched(tmp_path):
-    """Give the sentinel's port, and the master's process."""
+    """Give the sentinel's port, and the process on each port of the two that it watches."""
     master, replica, sentinel = free_port(), free_port(), free_port()
     config = tmp_path / "sentinel.conf"
     config.write_text(
         f"port {sentinel}\nbind 127.0.0.1\ndir {tmp_path}\n"
         f"sentinel monitor mymaster 127.0.0.1 {master} 1\nsentinel auth-pass mymaster pw\n"
-        "sentinel down-after-milliseconds mymaster 1500\nsentinel failover-timeout mymaster 2000\n"
+        "sentinel down-after-milliseconds mymaster 3000\nsentinel failover-timeout mymaster 2000\n"
     )
     common = ("--bind", "127.0.0.1", "--save", "", "--requirepass", "pw", "--masterauth", "pw", "--dir", str(tmp_path))
     commands = [
@@ -45,7 +45,7 @@ def watched(tmp_path):
             until(lambda: any(state["state"] == "online" for state in online(redis)))
         with Redis(port=sentinel) as redis:
             until(lambda: replicas(redis))
-        yield sentinel, processes[0]
+        yield sentinel, dict(zip((master, replica), processes, strict=False))
     finally:
         for process in processes:
             process.kill()
@@ -67,7 +67,7 @@ def master_of(redis):
 
 
 def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, watched):
-    port, master = watched
+    port, processes = watched
     dead = free_port()
     url = f"sentinel://127.0.0.1:{dead},127.0.0.1:{port}/mymaster?password=pw"
     with serving(tmp_path / "home", BATON_REDIS_URL=url) as server, server.client() as http:
@@ -83,8 +83,10 @@ def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, 
         with Redis(port=port) as sentinel:
             before = master_of(sentinel)
         with Redis(port=int(before[1]), password="pw") as redis:
-            assert redis.wait(1, 5_000) == 1, "the replica knows the session"
-        master.kill()
+            # WAIT asks about what its own connection wrote: what the replica has of that, it has of the session.
+            redis.set("written-after", "the session")
+            assert redis.wait(1, 60_000) == 1, "the replica knows the session"
+        processes[int(before[1])].kill()
         seen = []
 
         def settled(wanted):

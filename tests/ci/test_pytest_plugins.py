@@ -1,0 +1,81 @@
+"""The plugins of this suite, each in a run of its own: the second chance of system tests, and the random order."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PASSES_THE_SECOND_TIME = """
+import pathlib, pytest
+@pytest.fixture(scope="module")
+def server():
+    return []
+def test_of_a_race(server):
+    server.append("broken by the first run, and made anew for the second")
+    assert len(server) == 1
+    times = pathlib.Path(__file__).with_suffix(".times")
+    times.write_text(times.read_text() + "x" if times.exists() else "x")
+    assert times.read_text() == "xx"
+"""
+NUMBERED = (
+    "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_of(number):\n    print('ran', number)\n"
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(folder, source, *options):
+        file = tmp_path / folder / "test_it.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(source)
+        plugins = [f"-ptests.support.{name}" for name in ("second_chance", "shuffle")]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-c",
+            os.devnull,
+            "-sv",
+            "--rootdir",
+            tmp_path,
+            *plugins,
+            *options,
+            file,
+        ]
+        return subprocess.run(
+            [*map(str, command), "-pno:schemathesis"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def test_a_system_test_that_passes_the_second_time_is_named(run):
+    found = run("system", PASSES_THE_SECOND_TIME, "--second-chance")
+    assert found.returncode == 0, found.stdout
+    assert "FLAKY: system/test_it.py::test_of_a_race" in found.stdout
+    assert "assert 'x' == 'xx'" in found.stdout, "why it failed is shown"
+
+
+@pytest.mark.parametrize(("folder", "options"), [("system", ()), ("engine", ("--second-chance",))])
+def test_others_have_one_chance(run, folder, options):
+    found = run(folder, PASSES_THE_SECOND_TIME, *options)
+    assert found.returncode == 1, found.stdout
+    assert "FLAKY" not in found.stdout
+
+
+def test_a_system_test_that_fails_twice_fails(run):
+    found = run("system", "def test_it():\n    assert 0\n", "--second-chance")
+    assert found.returncode == 1
+    assert "FLAKY" not in found.stdout
+
+
+def test_a_seed_repeats_a_random_order(run):
+    def order(*options):
+        return [line for line in run("engine", NUMBERED, *options).stdout.splitlines() if "ran" in line]
+
+    assert order("--shuffle", "1") == order("--shuffle", "1")
+    assert sorted(order("--shuffle", "1")) == sorted(order())
+    assert order("--shuffle", "1") != order()
