@@ -134,7 +134,7 @@ tests: {match: ["deployer now"], not_match: ["ls"]}
     for where in (Where("team", "red"), Where("project", "shop")):
         files = {"team/no-deploy.yaml": rule.replace("team/no-deploy", f"team/no-{where.tier}")}
         files = {f"team/no-{where.tier}.yaml": text for text in files.values()}
-        await layers.upload(ADMIN, where, files, reason="r", activate=True, seen=None)
+        await layers.upload(ADMIN, where, files, reason="r", activate=True, if_match=None)
     assert (await lifts(process, LEAD, rule="team/no-team")).user == "dora"
     with pytest.raises(Invalid, match="no rule of `bob` is called"):
         await lifts(process, ADMIN, user="bob", rule="team/no-team")

@@ -11,7 +11,7 @@ from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.changes import audit_store, leases, organisation_settings
 from baton.operate import retention_store
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review import delegation_share_store, wrong_blocks_store
 from baton.records.review.delegation_share_store import After, Wanted
@@ -21,7 +21,7 @@ from baton.sessions.overrides.store import Override
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-ALL = Whose()
+ALL = RowScope()
 
 
 def report(**fields):
@@ -38,13 +38,13 @@ async def test_a_report_comes_back_and_a_second_one_of_the_same_decision_is_none
 
 
 @pytest.mark.parametrize(
-    ("whose", "seen"),
-    [(ALL, "abc"), (Whose(user="ann"), "a"), (Whose(user="ann", team="red"), "ab"), (Whose(team="none"), "")],
+    ("scope", "seen"),
+    [(ALL, "abc"), (RowScope(user="ann"), "a"), (RowScope(user="ann", team="red"), "ab"), (RowScope(team="none"), "")],
 )
-async def test_reports_are_seen_by_their_user_and_their_team(database, whose, seen):
+async def test_reports_are_seen_by_their_user_and_their_team(database, scope, seen):
     for name, user, team in (("a", "ann", "blue"), ("b", "bob", "red"), ("c", "cid", "blue")):
         await wrong_blocks_store.add(database, "default", report(user=user, team=team, comment=name))
-    found = await wrong_blocks_store.find(database, "default", whose)
+    found = await wrong_blocks_store.find(database, "default", scope)
     assert {one.comment for one in found} == set(seen)
 
 
@@ -208,10 +208,10 @@ async def test_delegation_is_summed_up_by(database, week, by, keys):
 
 
 @pytest.mark.parametrize(
-    ("whose", "wanted", "calls"),
+    ("scope", "wanted", "calls"),
     [
-        (Whose(user="ann"), {}, [7]),
-        (Whose(user="bob", team="t"), {}, [1, 7]),
+        (RowScope(user="ann"), {}, [7]),
+        (RowScope(user="bob", team="t"), {}, [1, 7]),
         (ALL, {"user": "bob"}, [1]),
         (ALL, {"team": "t"}, [7]),
         (ALL, {"session_id": "z"}, [1]),
@@ -219,9 +219,9 @@ async def test_delegation_is_summed_up_by(database, week, by, keys):
         (ALL, {"client": "none"}, []),
     ],
 )
-async def test_delegation_counts_only_what_is_asked_for(database, week, whose, wanted, calls):
+async def test_delegation_counts_only_what_is_asked_for(database, week, scope, wanted, calls):
     found = await delegation_share_store.delegation(
-        database, "default", whose, Wanted(since=NOON, **wanted), "user", agent_tools=["Agent"]
+        database, "default", scope, Wanted(since=NOON, **wanted), "user", agent_tools=["Agent"]
     )
     assert [one.calls for one in found] == calls
 

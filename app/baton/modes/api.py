@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from baton.engine.call.modes import ModeSetting, Scope
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.modes.bodies import ListedModeModel, ModeBody, ModeModel, ModePage, ModeSettingModel
 from baton.modes.listing import ModeFilter, ModeList
 from baton.modes.request import refuse_lock, target
 from baton.modes.service import Modes, version_of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.people.users import Users
 
@@ -52,7 +52,7 @@ async def put_mode(
         reason=body.reason,
         expires_at=body.expires_at,
     )
-    stored = await modes.put(caller, setting, version_in(if_match))
+    stored = await modes.put(caller, setting, if_match)
     response.headers["ETag"] = etag(version_of(stored))
     return ModeSettingModel.of(stored)
 
@@ -71,7 +71,7 @@ async def delete_mode(
 ) -> Response:
     """Remove the setting at one scope, so that the wider ones decide again. Removing what is not there is no error."""
     where = target(caller, users, scope, id, user, project)
-    await modes.delete(caller, where, version_in(if_match), reason)
+    await modes.delete(caller, where, if_match, reason)
     return Response(status_code=204)
 
 

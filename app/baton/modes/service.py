@@ -13,7 +13,7 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
+from baton.kernel.http.etags import check_if_match
 from baton.modes import store
 from baton.modes.request import Target
 from baton.modes.store import Key
@@ -110,18 +110,18 @@ class Modes:
         own = self._settings.get(("organisation", "", ""))
         return own is not None and own.locked and own.counts(self._now())
 
-    async def put(self, caller: Caller, setting: ModeSetting, version: str | None = None) -> ModeSetting:
+    async def put(self, caller: Caller, setting: ModeSetting, if_match: str | None = None) -> ModeSetting:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
 
         Raises:
-            PreconditionFailed: the setting is not as it was in `version`.
+            PreconditionFailed: the setting is not as it was that `if_match` names.
             StoreUnavailable: the database is away; nothing was changed.
         """
         stored: list[ModeSetting] = []
 
         def work(known: dict[Key, ModeSetting]) -> _Change:
             before = known.get(setting.key)
-            check(version, version_of(before), required=False)
+            check_if_match(if_match, version_of(before), required=False)
             now = self._now()
             since = before.activated_at if before is not None and before.enabled else None
             stored.append(
@@ -137,17 +137,17 @@ class Modes:
         await self._change(caller.principal, work, setting.reason)
         return stored[0]
 
-    async def delete(self, caller: Caller, where: Target, version: str | None = None, reason: str = "") -> None:
+    async def delete(self, caller: Caller, where: Target, if_match: str | None = None, reason: str = "") -> None:
         """Remove a setting; one that is not there is no error.
 
         Raises:
-            PreconditionFailed: the setting is not as it was in `version`.
+            PreconditionFailed: the setting is not as it was that `if_match` names.
             StoreUnavailable: the database is away; nothing was changed.
         """
         key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
 
         def work(known: dict[Key, ModeSetting]) -> _Change:
-            check(version, version_of(known.get(key)), required=False)
+            check_if_match(if_match, version_of(known.get(key)), required=False)
             return [], [key]
 
         await self._change(caller.principal, work, reason)

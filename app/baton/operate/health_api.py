@@ -14,11 +14,10 @@ from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
 from baton.operate.health import Health
 from baton.operate.metrics import Metrics
-from baton.people.callers import PROTOCOL
-from baton.people.dependencies import CallerOf
+from baton.people.callers import PROTOCOL, CallerOf
+from baton.people.directory import Token
 from baton.people.permissions import reach
 from baton.people.tokens import Tokens
-from baton.people.tokens_store import Token
 from baton.policies.bodies import PolicyProblemModel
 from baton.policies.in_force import Policies
 from baton.records.pipeline.recorder import Recorder

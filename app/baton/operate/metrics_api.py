@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse
 
 from baton.kernel.http.features import of
 from baton.operate.metrics import CONTENT_TYPE, Metrics
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.permissions import require
 
 router = APIRouter(tags=["health"])

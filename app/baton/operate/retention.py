@@ -19,7 +19,7 @@ from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
 from baton.kernel.changes import leases, organisation_settings
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
+from baton.kernel.http.etags import check_if_match
 from baton.operate import retention_store as store
 from baton.people.permissions import require
 from baton.spawn.graphs.store import purge_graphs
@@ -89,7 +89,7 @@ class Retention:
         require(principal, "retention.write")
         async with self._changes.write(KEY, principal, "retention.set") as change:
             value, current = await organisation_settings.get_with(change.connection, self._organisation, KEY)
-            check(version, current)
+            check_if_match(version, current)
             before = msgspec.structs.asdict(msgspec.convert(value, Kept))
             after = msgspec.structs.asdict(kept)
             await organisation_settings.put(change.connection, self._organisation, KEY, after, current + 1)

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
 from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Kept, Retention
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 
 router = APIRouter(tags=["retention"])
@@ -55,6 +55,6 @@ async def put_retention(
 ) -> RetentionModel:
     """Set how long rows are kept; what is older goes within the hour. `If-Match` must name the present version."""
     kept = Kept(**body.model_dump(exclude={"reason"}))
-    stored, version = await retention.put(caller.principal, kept, version=version_in(if_match), reason=body.reason)
+    stored, version = await retention.put(caller.principal, kept, version=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version)
     return RetentionModel.of(stored)

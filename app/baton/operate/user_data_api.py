@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from baton.kernel.http.features import of
 from baton.kernel.http.json_io import encode
 from baton.operate.user_data import UserData
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.people.users_api import Name, Reason
 

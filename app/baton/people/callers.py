@@ -1,25 +1,29 @@
-"""Reads who asks, and from where, out of a request's headers. It gives no rights: `baton.people.permissions` does.
+"""Who sends a request, read from its headers.
 
-With `BATON_AUTH=on` the token decides user, team and role; else, on loopback, the headers are trusted as they are.
+With `BATON_AUTH=on` the token sets user, team and role; otherwise, on loopback, the headers are trusted as they are.
 """
 
-from typing import Literal
+from typing import Annotated, Literal, cast
+
+from fastapi import Depends, Request
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
+from baton.kernel.http.features import of
+from baton.kernel.http.hot_routes import ARRIVED
 from baton.people.permissions import require
 from baton.people.tokens import Tokens
 
 LONGEST_HEADER = 1024
-"""Bytes of a header's value that are looked at."""
+"""How much of a header's value is read, in bytes."""
 REMEMBERED = 1_024
-"""Sets of headers whose meaning a process remembers: a client says the same with each of its calls."""
+"""How many sets of headers a process caches: a client sends the same ones with every call."""
 PROTOCOL = "1"
 """The version of the headers between shim and server."""
 
 _TRUE = {"1", "true", "yes", "on"}
-_SAID = (
+_HEADERS = (
     b"baton-user",
     b"baton-team",
     b"baton-project",
@@ -31,8 +35,8 @@ _SAID = (
     b"baton-debug",
     b"baton-protocol",
 )
-"""The headers that a caller is read from, but for the token."""
-_Said = tuple[bytes | None, ...]
+"""The headers that describe a caller, except for the token."""
+_HeaderValues = tuple[bytes | None, ...]
 
 
 def header(headers: dict[bytes, bytes], name: bytes) -> str:
@@ -45,7 +49,7 @@ def header(headers: dict[bytes, bytes], name: bytes) -> str:
 
 
 class CallerReader:
-    """Turns headers into a caller; what they leave open comes from the settings."""
+    """Reads callers from headers; what the headers leave out comes from the settings."""
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._tokens = tokens if settings.auth_on else None
@@ -53,31 +57,32 @@ class CallerReader:
         self._team = settings.team
         self._user = settings.default_user
         self._on_failure: Literal["allow", "block"] = settings.on_failure
-        self._known: dict[tuple[Principal | None, _Said], Caller] = {}
+        self._known: dict[tuple[Principal | None, _HeaderValues], Caller] = {}
 
     def read(self, headers: dict[bytes, bytes]) -> Caller:
         """Read a caller.
 
         Raises:
-            Unauthenticated: tokens are asked for, and this request has no valid one.
+            Unauthenticated: Tokens are required, and this request has no valid one.
         """
         principal = None if self._tokens is None else self._tokens.check(_bearer(headers))
-        said = tuple(map(headers.get, _SAID))
-        caller = self._known.get((principal, said))
+        values = tuple(map(headers.get, _HEADERS))
+        caller = self._known.get((principal, values))
         if caller is None:
             caller = self._read(principal, headers)
-            if sum(map(len, filter(None, said))) <= LONGEST_HEADER:
+            # Reading takes longer than all else in a fast decision, and long values would fill the cache.
+            if sum(map(len, filter(None, values))) <= LONGEST_HEADER:
                 if len(self._known) >= REMEMBERED:
                     self._known.clear()
-                self._known[principal, said] = caller
+                self._known[principal, values] = caller
         return caller
 
     def read_for_call(self, headers: dict[bytes, bytes]) -> Caller:
-        """Read a caller whose agent is at work.
+        """Read the caller of a request that an agent sends while it works.
 
         Raises:
-            Unauthenticated: tokens are asked for, and this request has no valid one.
-            Forbidden: the token's role has no agents.
+            Unauthenticated: Tokens are required, and this request has no valid one.
+            Forbidden: The token's role has no agents.
         """
         caller = self.read(headers)
         require(caller.principal, "calls.make")
@@ -98,12 +103,12 @@ class CallerReader:
         )
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
-        """Read the answer that is wanted where no decision can be made, whoever asks."""
+        """Read which answer the client wants when no decision can be made."""
         failure = header(headers, b"baton-on-failure")
         return "block" if failure == "block" else "allow" if failure == "allow" else self._on_failure
 
     def _trusted(self, headers: dict[bytes, bytes]) -> Principal:
-        """Take the headers' word; the machine's own person, who sends no `Baton-User`, sees everything."""
+        """Trust the headers; whoever sends no `Baton-User` is the machine's own user, who sees everything."""
         user = header(headers, b"baton-user")
         return Principal(
             organisation=self._organisation,
@@ -116,3 +121,19 @@ class CallerReader:
 def _bearer(headers: dict[bytes, bytes]) -> str:
     scheme, _, token = header(headers, b"authorization").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+async def _caller(request: Request, reader: Annotated[CallerReader, Depends(of(CallerReader))]) -> Caller:
+    return reader.read(dict(request.scope["headers"]))
+
+
+async def _arrived(request: Request) -> float | None:
+    return cast("float | None", request.scope.get(ARRIVED))
+
+
+CallerReaderOf = Annotated[CallerReader, Depends(of(CallerReader))]
+CallerOf = Annotated[Caller, Depends(_caller)]
+ArrivedAt = Annotated[float | None, Depends(_arrived)]
+"""When the request came, by the loop's clock in seconds."""
+AUTHENTICATED = Depends(_caller)
+"""For routes that serve everybody with a valid token alike."""

@@ -9,8 +9,8 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.write import Change, write
 from baton.people import tokens as service
 from baton.people import tokens_store, users_store
+from baton.people.directory import User
 from baton.people.users import KIND as USERS
-from baton.people.users_store import User
 
 ON_THE_MACHINE = "made on the server's machine"
 """The reason that the audit log gives for a recovery."""

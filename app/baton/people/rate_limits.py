@@ -14,7 +14,7 @@ from slowapi.errors import RateLimitExceeded
 
 from baton.kernel.base.errors import RateLimited
 from baton.kernel.base.settings import Settings
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 
 
 def _who(request: Request) -> str:

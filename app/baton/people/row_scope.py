@@ -1,21 +1,38 @@
-"""Whose rows a query gives. It does not know who asks: services work it out from a permission's reach."""
+"""Which rows a query returns, by how far the permission of the principal who asks reaches."""
 
 from typing import Any
 
 import msgspec
 from sqlalchemy import Select, Table
 
+from baton.engine.call.principal import Principal
 from baton.kernel.base.sql import storable
+from baton.people.permissions import require
 
 
-class Whose(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose rows a query may give: the user's own and their team's; both "" for everybody's."""
+class RowScope(msgspec.Struct, frozen=True, kw_only=True):
+    """The user's own rows and their team's; with both empty, everybody's."""
 
     user: str = ""
     team: str = ""
 
     def limit(self, query: Select[Any], table: Table) -> Select[Any]:
-        """Leave out what is not theirs, by the table's `user` and `team`."""
+        """Restrict a query to the rows in scope, by the table's columns `user` and `team`."""
         if self.team:
             return query.where((table.c.team == storable(self.team)) | (table.c.user == storable(self.user)))
         return query.where(table.c.user == storable(self.user)) if self.user else query
+
+
+def row_scope(principal: Principal, action: str) -> RowScope:
+    """Return the rows that a principal may do an action on.
+
+    Raises:
+        Forbidden: The role may never do this.
+    """
+    match require(principal, action):
+        case "organisation":
+            return RowScope()
+        case "team":
+            return RowScope(user=principal.user, team=principal.team)
+        case "own":
+            return RowScope(user=principal.user)

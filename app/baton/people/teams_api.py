@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
+from baton.people.directory import Project, Team
 from baton.people.rate_limits import ADMIN
 from baton.people.users import Users, version_of
 from baton.people.users_api import Name
-from baton.people.users_store import Project, Team
 
 router = APIRouter(tags=["users"])
 UsersOf = Annotated[Users, Depends(of(Users))]
@@ -102,7 +102,7 @@ async def put_team_settings(
 ) -> TeamModel:
     """Set what a team wants for itself, as its lead or an admin; `If-Match` may name the `ETag` of the team."""
     team = await users.set_up_team(
-        caller.principal, name, keep_prompts=body.keep_prompts, version=version_in(if_match), reason=body.reason
+        caller.principal, name, keep_prompts=body.keep_prompts, if_match=if_match, reason=body.reason
     )
     return _team(response, team)
 
@@ -125,6 +125,6 @@ async def put_project(
 ) -> ProjectModel:
     """Say which team answers for a project; `If-Match` may name the `ETag` that this gave before."""
     project = Project(name=body.name, team=body.team)
-    await users.put_project(caller.principal, project, version=version_in(if_match), reason=body.reason)
+    await users.put_project(caller.principal, project, if_match=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version_of(project))
     return ProjectModel(name=body.name, team=body.team)

@@ -16,10 +16,9 @@ from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.people import tokens_store as store
+from baton.people.directory import Token, User
 from baton.people.permissions import ROLES, Role, covers, require
-from baton.people.tokens_store import Token
 from baton.people.users import Users, check_name
-from baton.people.users_store import User
 
 KIND = "tokens"
 FLUSH_S = 5.0

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, after, page
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
+from baton.people.directory import Token
 from baton.people.permissions import Role
 from baton.people.rate_limits import ADMIN
 from baton.people.tokens import Tokens
-from baton.people.tokens_store import Token
 
 router = APIRouter(tags=["tokens"])
 TokensOf = Annotated[Tokens, Depends(of(Tokens))]

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.people.directory import Token
 
 
 class TokenRow(SQLModel, table=True):
@@ -32,20 +33,6 @@ class TokenRow(SQLModel, table=True):
 
 
 _tokens = TokenRow.__table__
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token without its secret. Times are timezone-aware; None means never."""
-
-    id: str
-    digest: str
-    user: str
-    role: str
-    created_at: datetime
-    created_by: str
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
 
 
 async def load_all(database: Database, organisation: str) -> list[Token]:

@@ -11,11 +11,11 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
 from baton.kernel.changes.write import Change
+from baton.kernel.http.etags import check_if_match
 from baton.people import users_store as store
+from baton.people.directory import Directory, Project, Team, User
 from baton.people.permissions import covers, require
-from baton.people.users_store import Directory, Project, Team, User
 
 T = TypeVar("T", User, Team, Project)
 KIND = "users"
@@ -108,7 +108,7 @@ class Users:
         *,
         team: str,
         disabled: bool | None,
-        version: str | None = None,
+        if_match: str | None = None,
         reason: str = "",
     ) -> User:
         """Enter a user, move them to a team, disable or enable them; None leaves them as they are.
@@ -116,7 +116,7 @@ class Users:
         Raises:
             Forbidden: the role may not.
             Invalid: the name or the team's cannot be one.
-            PreconditionFailed: they are not as they were in `version`.
+            PreconditionFailed: they are not as they were that `if_match` names.
             StoreUnavailable: the database is away; nothing was changed.
         """
         require(principal, "users.write")
@@ -126,7 +126,7 @@ class Users:
         now = datetime.now(UTC)
 
         def user(before: User | None) -> User:
-            check(version, version_of(before), required=False)
+            check_if_match(if_match, version_of(before), required=False)
             since = before.disabled_at if before is not None else None
             return User(
                 name=name,
@@ -144,14 +144,14 @@ class Users:
         return await self._put(principal, Team, name, lambda before: before or Team(name=name), reason)
 
     async def set_up_team(
-        self, principal: Principal, name: str, *, keep_prompts: bool, version: str | None, reason: str = ""
+        self, principal: Principal, name: str, *, keep_prompts: bool, if_match: str | None, reason: str = ""
     ) -> Team:
         """Set what a team wants for itself.
 
         Raises:
             Forbidden: the role may not.
             NotFound: there is none of that name that the principal may set up.
-            PreconditionFailed: its settings are not as they were in `version`.
+            PreconditionFailed: its settings are not as they were that `if_match` names.
             StoreUnavailable: the database is away; nothing was changed.
         """
         if require(principal, "teams.settings") == "team" and name != principal.team:
@@ -159,19 +159,19 @@ class Users:
         self.team(principal, name)
 
         def team(before: Team | None) -> Team:
-            check(version, version_of(before or Team(name=name)), required=False)
+            check_if_match(if_match, version_of(before or Team(name=name)), required=False)
             return Team(name=name, keep_prompts=keep_prompts)
 
         return await self._put(principal, Team, name, team, reason)
 
     async def put_project(
-        self, principal: Principal, project: Project, *, version: str | None = None, reason: str = ""
+        self, principal: Principal, project: Project, *, if_match: str | None = None, reason: str = ""
     ) -> Project:
         """Say which team answers for a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
         require(principal, "projects.write")
 
         def put(before: Project | None) -> Project:
-            check(version, version_of(before), required=False)
+            check_if_match(if_match, version_of(before), required=False)
             return project
 
         return await self._put(principal, Project, project.name, put, reason)

@@ -6,13 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
+from baton.people.directory import User
 from baton.people.rate_limits import ADMIN
 from baton.people.users import Users, version_of
-from baton.people.users_store import User
 
 router = APIRouter(tags=["users"])
 UsersOf = Annotated[Users, Depends(of(Users))]
@@ -80,7 +80,7 @@ async def put_user(
         name,
         team=body.team,
         disabled=body.disabled,
-        version=version_in(if_match),
+        if_match=if_match,
         reason=body.reason,
     )
     response.headers["ETag"] = etag(version_of(user))

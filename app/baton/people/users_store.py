@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.people.directory import Directory, Project, Team, User
 
 
 class UserRow(SQLModel, table=True):
@@ -44,37 +45,6 @@ class ProjectRow(SQLModel, table=True):
     organisation: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
     team: str
-
-
-class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A user. Tokens of one that is disabled are refused."""
-
-    name: str
-    team: str
-    created_at: datetime
-    disabled_at: datetime | None = None
-
-
-class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """A team. `keep_prompts` tells that it wants what its people and agents ask for to be kept with the decisions."""
-
-    name: str
-    keep_prompts: bool = False
-
-
-class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project, and the team that answers for it."""
-
-    name: str
-    team: str
-
-
-class Directory(msgspec.Struct, frozen=True, kw_only=True):
-    """Everybody of an organisation, by name."""
-
-    users: dict[str, User] = {}
-    teams: dict[str, Team] = {}
-    projects: dict[str, Project] = {}
 
 
 T = TypeVar("T", User, Team, Project)

@@ -9,7 +9,7 @@ from baton.engine.agents.rosters import Roster, Row, resolve
 from baton.engine.call.principal import Principal
 from baton.engine.policy.row_overrides import overrides_of, with_override
 from baton.kernel.base.errors import NotFound
-from baton.kernel.changes.versions import check
+from baton.kernel.http.etags import check_if_match
 from baton.people.permissions import require
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
@@ -109,47 +109,51 @@ class AgentTables:
         return AgentOverride(key=key, version=layer.version, change=change)
 
     async def put_override(
-        self, principal: Principal, key: OverrideKey, change: dict[str, Any], *, reason: str, seen: str | None
+        self, principal: Principal, key: OverrideKey, change: dict[str, Any], *, reason: str, if_match: str | None
     ) -> AgentOverride:
         """Override a row in a layer, as the layer's new active version.
 
         Raises:
             PoliciesRefused: If there is no such row, or a value is not allowed.
-            PreconditionFailed: If another version is active than `seen` names, or none is named.
+            PreconditionFailed: If another version is active than `if_match` names, or none is named.
         """
-        files, version = await self._active_files(principal, key.where, seen)
+        files, version = await self._active_files(principal, key.where, if_match)
         files[CONFIG] = with_override(files.get(CONFIG, ""), key.row, change)
         stored = await self._layers.upload(
-            principal, key.where, files, reason=reason or f"override of {key.row}", activate=True, seen=version
+            principal, key.where, files, reason=reason or f"override of {key.row}", activate=True, if_match=version
         )
         return AgentOverride(key=key, version=stored.version, change=change)
 
-    async def delete_override(self, principal: Principal, key: OverrideKey, *, reason: str, seen: str | None) -> int:
+    async def delete_override(
+        self, principal: Principal, key: OverrideKey, *, reason: str, if_match: str | None
+    ) -> int:
         """Take the override of a row out of a layer, and return the number of the layer's new active version.
 
         Raises:
             NotFound: If the layer does not override that row.
-            PreconditionFailed: If another version is active than `seen` names, or none is named.
+            PreconditionFailed: If another version is active than `if_match` names, or none is named.
         """
-        files, version = await self._active_files(principal, key.where, seen)
+        files, version = await self._active_files(principal, key.where, if_match)
         text = files.get(CONFIG, "")
         if key.row not in overrides_of(text):
             raise _missing(key)
         files[CONFIG] = with_override(text, key.row, None)
         stored = await self._layers.upload(
-            principal, key.where, files, reason=reason or f"no override of {key.row}", activate=True, seen=version
+            principal, key.where, files, reason=reason or f"no override of {key.row}", activate=True, if_match=version
         )
         return stored.version
 
-    async def _active_files(self, principal: Principal, where: Where, seen: str | None) -> tuple[dict[str, str], str]:
+    async def _active_files(
+        self, principal: Principal, where: Where, if_match: str | None
+    ) -> tuple[dict[str, str], str]:
         """Return the files of the active version, and its number as the one that an upload replaces."""
         self._layers.require_write_of(principal, where)
         try:
             active = await self._layers.get(principal, where)
         except NotFound:
             return {}, "0"
-        check(seen, active.version)
-        # `seen` may be `*`. The files were taken from this version, so the upload must replace this one and no later one.
+        check_if_match(if_match, active.version)
+        # `if_match` may be `*`. The files were taken from this version, so the upload must replace this one and no later one.
         return dict(active.files), str(active.version)
 
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import etag
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.policies.agent_tables import AgentOverride, AgentTables, OverrideKey
-from baton.policies.layer_request import LayerChangeOf, Tier, WhereOf
+from baton.policies.layers_api import LayerChangeOf, Tier, WhereOf
 
 router = APIRouter(tags=["policies"])
 AgentTablesOf = Annotated[AgentTables, Depends(of(AgentTables))]
@@ -133,7 +133,7 @@ async def put_agent_override(
         OverrideKey(change.where, table, agent),
         body.model_dump(exclude_none=True),
         reason=change.reason,
-        seen=change.version,
+        if_match=change.if_match,
     )
     response.headers["ETag"] = etag(stored.version)
     return AgentOverrideModel.of(stored)
@@ -143,5 +143,5 @@ async def put_agent_override(
 async def delete_agent_override(tables: AgentTablesOf, change: LayerChangeOf, table: str, agent: str) -> Response:
     """Take the override of a row out of a layer: a new version of the layer, active at once; the `ETag` names it."""
     key = OverrideKey(change.where, table, agent)
-    version = await tables.delete_override(change.principal, key, reason=change.reason, seen=change.version)
+    version = await tables.delete_override(change.principal, key, reason=change.reason, if_match=change.if_match)
     return Response(status_code=204, headers={"ETag": etag(version)})

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from baton.kernel.http.features import of
-from baton.people.dependencies import AUTHENTICATED, CallerOf
+from baton.people.callers import AUTHENTICATED, CallerOf
 from baton.policies.bodies import PoliciesModel, PolicyProblemModel, RevisionModel, RuleModel
 from baton.policies.in_force import Policies
 

@@ -18,7 +18,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.policies import layers_store, revisions_store
 from baton.policies.combinations import Combinations, InForce, Key
 from baton.policies.layer_rights import may_read, place_of
-from baton.policies.layers_store import StoredLayer
+from baton.policies.layer_versions import StoredLayer
 from baton.policies.revisions_store import Revision
 from baton.shared import policy_folders as policy_files
 

@@ -14,13 +14,13 @@ from baton.engine.policy.rules.layers import Tier
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
 from baton.kernel.changes.write import Change
+from baton.kernel.http.etags import check_if_match
 from baton.people.users import Users
 from baton.policies import layers_store
 from baton.policies.in_force import KIND, ORGANISATION, Policies, as_layer
 from baton.policies.layer_rights import may_read, require_write
-from baton.policies.layers_store import LayerVersion, StoredLayer
+from baton.policies.layer_versions import LayerVersion, StoredLayer
 
 T = TypeVar("T")
 _AWAY = "the policies cannot be read or changed now; nothing was changed, try again"
@@ -120,13 +120,13 @@ class PolicyLayers:
         *,
         reason: str,
         activate: bool,
-        seen: str | None,
+        if_match: str | None,
     ) -> StoredLayer:
         """Store a new version, as a draft or active at once.
 
         Raises:
             PoliciesRefused: the layer is not accepted.
-            PreconditionFailed: another version is active than `seen` names, or none is named.
+            PreconditionFailed: another version is active than `if_match` names, or none is named.
         """
         self.require_write_of(principal, where)
         await self.validate(where, files)
@@ -136,7 +136,7 @@ class PolicyLayers:
         async with self._changes.write(KIND, principal, action) as change:
             before = await self._active_version(change, principal, where)
             if activate:
-                check(seen, before, required=bool(before))
+                check_if_match(if_match, before, required=bool(before))
             version = await layers_store.add(
                 change.connection, organisation, tier, name, files, by=principal.user, reason=reason
             )
@@ -147,14 +147,21 @@ class PolicyLayers:
         return await self.get(principal, where, version)
 
     async def activate(
-        self, principal: Principal, where: Where, version: int, *, reason: str, seen: str | None, verb: str = "activate"
+        self,
+        principal: Principal,
+        where: Where,
+        version: int,
+        *,
+        reason: str,
+        if_match: str | None,
+        verb: str = "activate",
     ) -> StoredLayer:
         """Make a stored version the active one, if it is still accepted.
 
         Raises:
             NotFound: there is no such version.
             PoliciesRefused: it no longer fits what lies above it.
-            PreconditionFailed: another version is active than `seen` names, or none is named.
+            PreconditionFailed: another version is active than `if_match` names, or none is named.
         """
         self.require_write_of(principal, where)
         stored = await self.get(principal, where, version)
@@ -162,13 +169,13 @@ class PolicyLayers:
 
         async with self._changes.write(KIND, principal, f"policies.{verb}") as change:
             before = await self._active_version(change, principal, where)
-            check(seen, before, required=bool(before))
+            check_if_match(if_match, before, required=bool(before))
             await layers_store.activate(change.connection, principal.organisation, where.tier, where.name, version)
             after = {"version": version, "active": version}
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
         return await self.get(principal, where, version)
 
-    async def roll_back(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> StoredLayer:
+    async def roll_back(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> StoredLayer:
         """Make the version active that was so before the active one; doing it again goes one further back.
 
         Raises:
@@ -182,14 +189,14 @@ class PolicyLayers:
             raise Conflict(
                 f"layer `{where}` has no version that was active before; `baton policy remove` takes it out of force"
             )
-        return await self.activate(principal, where, version, reason=reason, seen=seen, verb="rollback")
+        return await self.activate(principal, where, version, reason=reason, if_match=if_match, verb="rollback")
 
-    async def remove(self, principal: Principal, where: Where, *, reason: str, seen: str | None) -> None:
+    async def remove(self, principal: Principal, where: Where, *, reason: str, if_match: str | None) -> None:
         """Take a layer out of force; its versions stay. One that is not active is no error."""
         self.require_write_of(principal, where)
         async with self._changes.write(KIND, principal, "policies.deactivate") as change:
             before = await self._active_version(change, principal, where)
-            check(seen, before, required=bool(before))
+            check_if_match(if_match, before, required=bool(before))
             await layers_store.retire(change.connection, principal.organisation, where.tier, where.name)
             await change.audit(str(where), before={"active": before}, after={"active": 0}, reason=reason)
 

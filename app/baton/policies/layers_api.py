@@ -6,26 +6,55 @@ A layer's name is a query parameter, since a project's name holds slashes; witho
 from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.policies.bodies import PolicyProblemModel
-from baton.policies.layer_request import LayerChangeOf, Tier, WhereOf
+from baton.policies.layer_versions import LayerVersion, StoredLayer
 from baton.policies.layers import PolicyLayers, Where, place
-from baton.policies.layers_store import LayerVersion, StoredLayer
 
 router = APIRouter(tags=["policies"])
 PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 
+Tier = Literal["organisation", "team", "project", "user"]
+Name = Annotated[str, Query(max_length=500, description="The team, project or user; your own without it.")]
+Reason = Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 FilePath = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$")
 ]
+
+
+class LayerChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Who changes which layer, why, and what the request's `If-Match` says."""
+
+    principal: Principal
+    where: Where
+    reason: str
+    if_match: str | None
+
+
+def _where(caller: CallerOf, tier: Tier, name: Name = "") -> Where:
+    return place(caller.principal, tier, name, caller.project)
+
+
+def _change(
+    caller: CallerOf, where: Annotated[Where, Depends(_where)], reason: Reason = "", if_match: IfMatch = None
+) -> LayerChange:
+    return LayerChange(principal=caller.principal, where=where, reason=reason, if_match=if_match)
+
+
+WhereOf = Annotated[Where, Depends(_where)]
+"""The layer that the path's `tier` and the query's `name` name."""
+LayerChangeOf = Annotated[LayerChange, Depends(_change)]
+"""A change of that layer."""
 
 
 class LayerBody(BaseModel):
@@ -134,7 +163,7 @@ async def put_policy_layer(
 ) -> LayerModel:
     """Store a new version of a layer, checked as a whole: as a draft, or active at once, which may need `If-Match`."""
     stored = await layers.upload(
-        caller.principal, where, body.files, reason=body.reason, activate=activate, seen=version_in(if_match)
+        caller.principal, where, body.files, reason=body.reason, activate=activate, if_match=if_match
     )
     return answer(response, stored)
 
@@ -148,7 +177,7 @@ async def get_policy_layer(caller: CallerOf, layers: PolicyLayersOf, response: R
 @router.delete("/policies/layers/{tier}", operation_id="delete_policy_layer", status_code=204, dependencies=[ADMIN])
 async def delete_policy_layer(layers: PolicyLayersOf, change: LayerChangeOf) -> Response:
     """Take a layer out of force; its versions stay and can be activated again."""
-    await layers.remove(change.principal, change.where, reason=change.reason, seen=change.version)
+    await layers.remove(change.principal, change.where, reason=change.reason, if_match=change.if_match)
     return Response(status_code=204)
 
 
@@ -193,7 +222,9 @@ async def activate_policy_layer(
     layers: PolicyLayersOf, response: Response, change: LayerChangeOf, version: Version
 ) -> LayerModel:
     """Make a stored version the active one; `If-Match` names the one that it replaces."""
-    stored = await layers.activate(change.principal, change.where, version, reason=change.reason, seen=change.version)
+    stored = await layers.activate(
+        change.principal, change.where, version, reason=change.reason, if_match=change.if_match
+    )
     return answer(response, stored)
 
 
@@ -205,7 +236,7 @@ async def activate_policy_layer(
 )
 async def roll_back_policy_layer(layers: PolicyLayersOf, response: Response, change: LayerChangeOf) -> LayerModel:
     """Make the version active that was so before; doing it again goes one further back."""
-    stored = await layers.roll_back(change.principal, change.where, reason=change.reason, seen=change.version)
+    stored = await layers.roll_back(change.principal, change.where, reason=change.reason, if_match=change.if_match)
     return answer(response, stored)
 
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import JSON, Column, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.engine.policy.rules.layers import Tier
 from baton.kernel.base.sql import Database, UTCDateTime, storable
-
-State = Literal["draft", "active", "retired"]
+from baton.policies.layer_versions import LayerVersion, StoredLayer
 
 
 class PolicyLayerRow(SQLModel, table=True):
@@ -35,25 +33,6 @@ class PolicyLayerRow(SQLModel, table=True):
 
 _layers = PolicyLayerRow.__table__
 _DESCRIBED = tuple(column for column in _layers.c if column.name not in {"organisation", "files"})
-
-
-class LayerVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version without its texts; `activated_at` is when it last became active, None if it never was."""
-
-    tier: Tier
-    name: str
-    version: int
-    state: State
-    created_at: datetime
-    created_by: str
-    activated_at: datetime | None
-    reason: str
-
-
-class StoredLayer(LayerVersion, frozen=True, kw_only=True):
-    """A version with its texts by path."""
-
-    files: dict[str, str]
 
 
 async def active(database: Database, organisation: str) -> list[StoredLayer]:

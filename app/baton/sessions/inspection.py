@@ -13,7 +13,7 @@ from baton.kernel.changes import audit_store
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
 from baton.people.permissions import require
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.records.review import delegation_share_store
 from baton.records.review.delegation_share_store import FIRST, After, Group, Wanted
 from baton.sessions.history import History, Past
@@ -121,7 +121,7 @@ class SessionAdmin:
     async def _groups(
         self, principal: Principal, action: str, wanted: Wanted, *, after: After, limit: int
     ) -> list[Group]:
-        theirs = whose(principal, action)
+        theirs = row_scope(principal, action)
         try:
             return await delegation_share_store.delegation(
                 self._database,

@@ -10,7 +10,7 @@ from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.modes.bodies import ModeModel
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_share_store import After, Group
 from baton.sessions.inspection import SessionAdmin, SessionFilter

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
-from baton.people.dependencies import ArrivedAt, CallerOf
+from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import WORK
 from baton.spawn.bodies import SpawnBody, SpawnModel, asked
 from baton.spawn.graphs.starts import GraphSpawns

@@ -12,7 +12,7 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url, storable
 from baton.modes import store as modes
 from baton.people import users_store
-from baton.people.users_store import Project
+from baton.people.directory import Project
 from baton.policies import revisions_store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

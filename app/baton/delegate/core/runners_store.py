@@ -12,7 +12,7 @@ from baton.delegate.core.protocol import HELD
 from baton.delegate.core.store import Job
 from baton.delegate.core.tables import JobRow, RunnerCommandRow, RunnerRow
 from baton.kernel.base.sql import insert_into, row_of, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 _jobs = JobRow.__table__
 _runners = RunnerRow.__table__
@@ -54,9 +54,9 @@ async def put(connection: AsyncConnection, runner: Runner) -> None:
     await connection.execute(new.on_conflict_do_update(index_elements=["organisation", "user", "id"], set_=row))
 
 
-async def find(connection: AsyncConnection, organisation: str, whose: Whose) -> list[Runner]:
+async def find(connection: AsyncConnection, organisation: str, scope: RowScope) -> list[Runner]:
     """List the runners, the one heard of last first."""
-    query = whose.limit(select(_runners).where(_runners.c.organisation == organisation), _runners)
+    query = scope.limit(select(_runners).where(_runners.c.organisation == organisation), _runners)
     rows = await connection.execute(query.order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id))
     return [msgspec.convert(row._asdict(), Runner) for row in rows]
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core.protocol import ACTIVE, HELD, State
 from baton.delegate.core.tables import JobRow
 from baton.kernel.base.sql import Database, insert_into, row_of, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 _jobs = JobRow.__table__
 MOST_SWEPT = 200
@@ -136,10 +136,10 @@ async def several(connection: AsyncConnection, organisation: str, ids: Iterable[
 
 
 async def find(
-    database: Database, organisation: str, whose: Whose, wanted: JobFilter, *, before: tuple[str, ...], limit: int
+    database: Database, organisation: str, scope: RowScope, wanted: JobFilter, *, before: tuple[str, ...], limit: int
 ) -> list[Job]:
     """Find jobs, the newest first; `before` is the moment and the id of the last one of the page before."""
-    query = whose.limit(select(_jobs).where(_jobs.c.organisation == organisation), _jobs)
+    query = scope.limit(select(_jobs).where(_jobs.c.organisation == organisation), _jobs)
     for name in ("user", "session_id", "state", "provider", "graph_id", "workspace"):
         value = getattr(wanted, name)
         if value:

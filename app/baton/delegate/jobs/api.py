@@ -13,7 +13,7 @@ from baton.delegate.jobs.service import JobFilter, Jobs
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
 
 router = APIRouter(tags=["jobs"])

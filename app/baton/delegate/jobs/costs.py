@@ -13,7 +13,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class JobAnalytics:
             Forbidden: the role may not.
             StoreUnavailable: the database is away.
         """
-        theirs = whose(principal, "analytics.read")
+        theirs = row_scope(principal, "analytics.read")
         start = start_of(since, until)
         try:
             sums = await store.sums(self._database, principal.organisation, theirs, by, start, until, user)

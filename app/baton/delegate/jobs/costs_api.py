@@ -10,7 +10,7 @@ from baton.delegate.jobs.costs_store import By
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Text
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 
 router = APIRouter(tags=["analytics"])

@@ -1,4 +1,4 @@
-"""Sums up jobs by tier, provider, user, day or agent. It does not say whose, and knows no prices."""
+"""Sums up jobs by tier, provider, user, day or agent. It does not say scope, and knows no prices."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, lite
 
 from baton.delegate.core.tables import JobRow
 from baton.kernel.base.sql import Database, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 By = Literal["tier", "provider", "user", "team", "day", "agent_type"]
 _jobs = JobRow.__table__
@@ -31,7 +31,13 @@ class Sum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def sums(
-    database: Database, organisation: str, whose: Whose, by: By, since: datetime, until: datetime | None, user: str = ""
+    database: Database,
+    organisation: str,
+    scope: RowScope,
+    by: By,
+    since: datetime,
+    until: datetime | None,
+    user: str = "",
 ) -> list[Sum]:
     """Sum up the jobs that were made in a period, by group and tier, in the groups' order."""
     group = _group(by, database.dialect).label("group")
@@ -50,7 +56,7 @@ async def sums(
         query = query.where(_jobs.c.created_at < until)
     if user:
         query = query.where(_jobs.c.user == storable(user))
-    query = whose.limit(query, _jobs).group_by(literal_column('"group"'), _jobs.c.tier)
+    query = scope.limit(query, _jobs).group_by(literal_column('"group"'), _jobs.c.tier)
     async with database.transaction() as connection:
         rows = [msgspec.convert(row._asdict(), Sum, strict=False) for row in await connection.execute(query)]
     return sorted(rows, key=lambda row: (row.group, row.tier))

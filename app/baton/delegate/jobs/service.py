@@ -19,8 +19,7 @@ from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, require
-from baton.people.reach import whose
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope, row_scope
 
 __all__ = ["Job", "JobFilter", "Jobs", "NewJob"]
 
@@ -106,7 +105,7 @@ class Jobs:
             Invalid: `before` is none of ours.
             StoreUnavailable: the database is away.
         """
-        theirs = whose(principal, "jobs.read")
+        theirs = row_scope(principal, "jobs.read")
         try:
             _ = before[0] and datetime.fromisoformat(before[0])
             return await store.find(self._database, principal.organisation, theirs, wanted, before=before, limit=limit)
@@ -180,9 +179,9 @@ class Jobs:
         """Refuse an alias that none of the runners which the caller has knows; without runners nobody can tell."""
         if not new.workspace:
             return
-        known = await runners_store.find(work.connection, principal.organisation, Whose(user=principal.user))
+        known = await runners_store.find(work.connection, principal.organisation, RowScope(user=principal.user))
         team = await runners_store.find(
-            work.connection, principal.organisation, Whose(user=principal.user, team=principal.team)
+            work.connection, principal.organisation, RowScope(user=principal.user, team=principal.team)
         )
         usable = [*known, *(runner for runner in team if runner.shared)]
         aliases = sorted({alias for runner in usable for alias in runner.workspaces})

@@ -20,8 +20,7 @@ from baton.kernel.base.errors import Invalid, Unauthenticated
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.paging import Text
-from baton.people.callers import CallerReader
-from baton.people.dependencies import CallerOf, CallerReaderOf
+from baton.people.callers import CallerOf, CallerReader, CallerReaderOf
 
 router = APIRouter(tags=["jobs"])
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]

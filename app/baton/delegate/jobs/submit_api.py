@@ -18,7 +18,7 @@ from baton.delegate.jobs.new_job import (
 from baton.delegate.jobs.service import Jobs, NewJob
 from baton.kernel.http.body_fields import MaybeText
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
 router = APIRouter(tags=["jobs"])

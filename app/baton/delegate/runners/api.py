@@ -17,7 +17,7 @@ from baton.delegate.runners.service import Lease as LeaseOf
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle
-from baton.people.dependencies import ArrivedAt, CallerOf
+from baton.people.callers import ArrivedAt, CallerOf
 
 router = APIRouter(tags=["runners"])
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]

@@ -11,7 +11,7 @@ from baton.delegate.core.protocol import STATES
 from baton.delegate.runners.service import ALIVE
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class JobCounts:
             async with self._database.transaction() as connection:
                 now = await clock.now(connection)
                 by_state, oldest = await jobs.counts(connection, self._organisation)
-                known = await runners_store.find(connection, self._organisation, Whose())
+                known = await runners_store.find(connection, self._organisation, RowScope())
         except DatabaseUnavailable:
             return None
         return Counted(

@@ -11,7 +11,7 @@ from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.service import Jobs
 from baton.delegate.runners.permissions import JobPermissions
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
 router = APIRouter(tags=["jobs"])

@@ -20,7 +20,7 @@ from baton.kernel.base import clock
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 
 LEASE = timedelta(seconds=60)
 ALIVE = timedelta(seconds=LEASE.total_seconds())
@@ -84,7 +84,7 @@ class Runners:
         Raises:
             StoreUnavailable: the database is away.
         """
-        theirs = whose(principal, "runners.read")
+        theirs = row_scope(principal, "runners.read")
         try:
             async with self._database.transaction() as connection:
                 return await store.find(connection, principal.organisation, theirs)

@@ -1,8 +1,10 @@
-"""`ETag` and `If-Match` on resources that are replaced. It compares nothing: `baton.kernel.changes.versions` does."""
+"""`ETag` and `If-Match`: they keep one person's change from undoing another's unseen."""
 
 from typing import Annotated
 
 from fastapi import Header
+
+from baton.kernel.base.errors import PreconditionFailed
 
 IfMatch = Annotated[
     str | None,
@@ -11,12 +13,28 @@ IfMatch = Annotated[
 
 
 def etag(version: int | str) -> str:
-    """Give the `ETag` of a version."""
+    """Return the `ETag` of a version."""
     return f'"{version}"'
 
 
-def version_in(if_match: str | None) -> str | None:
-    """Give the version, or versions separated by commas, that an `If-Match` names; None where there is none."""
+def check_if_match(if_match: str | None, current: int | str, *, required: bool = True) -> None:
+    """Compare the version that a change starts from with the stored one.
+
+    Args:
+        if_match: The header as it was sent: one or several tags, `*` for any version, None if it is absent.
+        current: The stored version.
+        required: Whether a request without the header is refused.
+
+    Raises:
+        PreconditionFailed: It names another version, or is missing although it is required.
+    """
     if if_match is None:
-        return None
-    return ",".join(part.strip().removeprefix("W/").strip('"') for part in if_match.split(","))
+        if not required:
+            return
+        raise PreconditionFailed(f'the header `If-Match` is missing; the current version is `"{current}"`')
+    # A proxy that compresses answers makes our tags weak (`W/"3"`); versions stay exact, so both name the same one.
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
+    if "*" not in tags and str(current) not in tags:
+        raise PreconditionFailed(
+            f'`If-Match` is `{if_match}`, the current version is `"{current}"`; nothing was changed'
+        )

@@ -13,7 +13,7 @@ from sqlmodel import Field, SQLModel
 
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 LARGEST_BATCH = 200
 """Rows of one statement: more would hold up the loop."""
@@ -84,7 +84,7 @@ LISTED = [column for column in _decisions.c if column.name != "prompt"]
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to find; all that are set must hold. `since` is included, `until` is not."""
 
-    whose: Whose = Whose()
+    scope: RowScope = RowScope()
     user: str = ""
     session_id: str = ""
     agent_id: str = ""
@@ -174,7 +174,7 @@ def _record(row: Row[Any]) -> Record:
 
 
 def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
-    query = wanted.whose.limit(query.where(_decisions.c.organisation == organisation), _decisions)
+    query = wanted.scope.limit(query.where(_decisions.c.organisation == organisation), _decisions)
     for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
         longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
         if value := getattr(wanted, name):

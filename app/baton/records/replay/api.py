@@ -13,13 +13,12 @@ from baton.kernel.base.errors import BatonError, Invalid
 from baton.kernel.base.periods import start_of
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.permissions import require
 from baton.people.rate_limits import EXPENSIVE
 from baton.policies.in_force import Policies
-from baton.policies.layer_request import Tier
 from baton.policies.layers import PolicyLayers, place
-from baton.policies.layers_api import FilePath
+from baton.policies.layers_api import FilePath, Tier
 from baton.records.replay.rule_counts import RuleCounts
 from baton.records.replay.rule_hits import Period
 from baton.records.replay.service import Progress, Replay, Summary

@@ -7,7 +7,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.policies.in_force import Policies
 from baton.records.replay import rule_hits
 from baton.records.replay.rule_hits import Period
@@ -43,7 +43,7 @@ class RuleCounts(msgspec.Struct, frozen=True):
         Raises:
             StoreUnavailable: the database is away.
         """
-        theirs, organisation = whose(principal, "decisions.read"), principal.organisation
+        theirs, organisation = row_scope(principal, "decisions.read"), principal.organisation
         try:
             hits = await rule_hits.hits(self.database, organisation, theirs, period)
             users = await rule_hits.users(self.database, organisation, theirs, period)

@@ -8,7 +8,7 @@ from sqlalchemy import Select, Table, distinct, func, select
 
 from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 from baton.records.pipeline.store import LISTED, DecisionRow, DecisionRuleRow
 from baton.records.review.wrong_blocks_store import ReportRow
 
@@ -33,7 +33,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime
 
 
-async def hits(database: Database, organisation: str, whose: Whose, period: Period) -> list[Hits]:
+async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> list[Hits]:
     """Count matches by rule and effect."""
     query = (
         select(_rules.c.rule, _rules.c.effect, func.count(), func.max(_decisions.c.at))
@@ -41,44 +41,44 @@ async def hits(database: Database, organisation: str, whose: Whose, period: Peri
         .group_by(_rules.c.rule, _rules.c.effect)
         .order_by(_rules.c.rule, _rules.c.effect)
     )
-    rows = await _all(database, _limited(query, _decisions, organisation, whose, period))
+    rows = await _all(database, _limited(query, _decisions, organisation, scope, period))
     return [Hits(rule=row[0], effect=row[1], count=row[2], last=row[3]) for row in rows]
 
 
-async def users(database: Database, organisation: str, whose: Whose, period: Period) -> dict[str, int]:
+async def users(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Count the users whom each rule spoke to."""
     query = (
         select(_rules.c.rule, func.count(distinct(_decisions.c.user)))
         .join(_decisions, _decisions.c.id == _rules.c.decision_id)
         .group_by(_rules.c.rule)
     )
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _decisions, organisation, whose, period))}
+    return {row[0]: row[1] for row in await _all(database, _limited(query, _decisions, organisation, scope, period))}
 
 
-async def reports(database: Database, organisation: str, whose: Whose, period: Period) -> dict[str, int]:
+async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Count the reports of wrong blocks by rule."""
     query = select(_reports.c.rule, func.count()).group_by(_reports.c.rule)
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _reports, organisation, whose, period))}
+    return {row[0]: row[1] for row in await _all(database, _limited(query, _reports, organisation, scope, period))}
 
 
 async def calls(
-    database: Database, organisation: str, whose: Whose, period: Period, *, after: str, limit: int
+    database: Database, organisation: str, scope: RowScope, period: Period, *, after: str, limit: int
 ) -> list[Record]:
     """Give recorded tool calls, oldest first; `after` continues after the last one of the page before."""
     query = select(*LISTED).where(_decisions.c.event == "PreToolUse", _decisions.c.id > after)
-    query = _limited(query, _decisions, organisation, whose, period).order_by(_decisions.c.id).limit(limit)
+    query = _limited(query, _decisions, organisation, scope, period).order_by(_decisions.c.id).limit(limit)
     return [msgspec.convert(row._asdict(), Record) for row in await _all(database, query)]
 
 
-async def count_calls(database: Database, organisation: str, whose: Whose, period: Period) -> int:
+async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period) -> int:
     """Count the recorded tool calls of a period."""
     query = select(func.count()).select_from(_decisions).where(_decisions.c.event == "PreToolUse")
-    return int((await _all(database, _limited(query, _decisions, organisation, whose, period)))[0][0])
+    return int((await _all(database, _limited(query, _decisions, organisation, scope, period)))[0][0])
 
 
-def _limited(query: Select[Any], table: Table, organisation: str, whose: Whose, period: Period) -> Select[Any]:
+def _limited(query: Select[Any], table: Table, organisation: str, scope: RowScope, period: Period) -> Select[Any]:
     query = query.where(table.c.organisation == organisation, table.c.at >= period.since, table.c.at < period.until)
-    return whose.limit(query, table)
+    return scope.limit(query, table)
 
 
 async def _all(database: Database, query: Select[Any]) -> Any:

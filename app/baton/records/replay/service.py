@@ -19,7 +19,7 @@ from baton.engine.policy.replay import Replayer, principal_of
 from baton.engine.policy.rules.layers import Layer
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.policies.combinations import Combinations, InForce, Key
 from baton.policies.in_force import ORGANISATION, Policies, as_layer
 from baton.policies.layer_rights import place_of
@@ -124,7 +124,7 @@ class Replay:
             Forbidden: the role may not replay.
             StoreUnavailable: the database is away.
         """
-        theirs, organisation = whose(principal, "policies.replay"), principal.organisation
+        theirs, organisation = row_scope(principal, "policies.replay"), principal.organisation
         run = _Run(Combinations(InForce(self._policies.active), self._policies.lower), candidate)
         after = ""
         try:

@@ -7,7 +7,7 @@ from baton.engine.call.record import Record
 from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.records.pipeline import store
 from baton.records.pipeline.store import BadCursorError
 from baton.records.pipeline.store import Filters as DecisionFilter
@@ -32,7 +32,7 @@ class Decisions:
             Invalid: the cursor is not one of ours.
             StoreUnavailable: the database is away.
         """
-        wanted = msgspec.structs.replace(wanted, whose=whose(principal, "decisions.read"))
+        wanted = msgspec.structs.replace(wanted, scope=row_scope(principal, "decisions.read"))
         try:
             return await store.find(self._database, principal.organisation, wanted, cursor, limit)
         except BadCursorError as error:
@@ -57,7 +57,7 @@ class Decisions:
 
     async def counts(self, principal: Principal) -> dict[str, int]:
         """Count the decided calls that a principal may see, by effect; nothing while the database is away."""
-        wanted = DecisionFilter(whose=whose(principal, "decisions.read"), event="PreToolUse")
+        wanted = DecisionFilter(scope=row_scope(principal, "decisions.read"), event="PreToolUse")
         try:
             return await store.counts(self._database, principal.organisation, wanted)
         except DatabaseUnavailable:

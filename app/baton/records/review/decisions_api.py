@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.bodies import DecisionModel, DecisionPage
 from baton.records.review.decisions import DecisionFilter, Decisions

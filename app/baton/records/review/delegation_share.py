@@ -9,7 +9,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.periods import start_of
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review import delegation_share_store as store
 from baton.records.review.delegation_share_store import After, By, Group, Wanted
@@ -56,7 +56,7 @@ class Analytics:
             Invalid: the period is longer than 366 days.
             StoreUnavailable: the database is away or takes too long.
         """
-        theirs = whose(principal, "analytics.read")
+        theirs = row_scope(principal, "analytics.read")
         until = wanted.until or datetime.now(UTC)
         since = start_of(wanted.since, wanted.until)
         if until - since > LONGEST:

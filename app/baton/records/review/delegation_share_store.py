@@ -1,4 +1,4 @@
-"""Sums up decisions by session, user, team or day, in SQL. It does not say whose: its caller does."""
+"""Sums up decisions by session, user, team or day, in SQL. It does not say scope: its caller does."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ from sqlalchemy.sql.functions import Function
 
 from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 from baton.records.pipeline.store import DecisionRow
 
 By = Literal["session", "user", "team", "day"]
@@ -74,7 +74,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 async def delegation(
     database: Database,
     organisation: str,
-    whose: Whose,
+    scope: RowScope,
     wanted: Wanted,
     by: By,
     *,
@@ -84,7 +84,7 @@ async def delegation(
 ) -> list[Group]:
     """Sum up calls by group, the group of the newest call first."""
     keys = _keys(by, database.dialect)
-    query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, whose, wanted)
+    query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, scope, wanted)
     query = query.group_by(*keys.values()).order_by(func.max(_d.c.id).desc()).limit(limit)
     if after.newest:
         query = query.where(_d.c.id <= after.newest).having(func.max(_d.c.id) < after.last_id)
@@ -133,8 +133,8 @@ def _count(condition: ColumnElement[bool]) -> Function[int]:
     return func.sum(case((condition, literal(1)), else_=literal(0)))
 
 
-def _where(query: Select[Any], organisation: str, whose: Whose, wanted: Wanted) -> Select[Any]:
-    query = whose.limit(query, _d).where(
+def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: Wanted) -> Select[Any]:
+    query = scope.limit(query, _d).where(
         _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.at >= wanted.since
     )
     if wanted.until is not None:

@@ -10,9 +10,9 @@ from baton.engine.call.record import Record
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
+from baton.kernel.http.etags import check_if_match
 from baton.people.permissions import covers, require
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.records.review import wrong_blocks_store as store
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks_store import Report, State
@@ -75,7 +75,7 @@ class Reports:
             Forbidden: the role may not.
             StoreUnavailable: the database is away.
         """
-        theirs = whose(principal, "reports.read")
+        theirs = row_scope(principal, "reports.read")
         try:
             return await store.find(
                 self._database,
@@ -96,7 +96,9 @@ class Reports:
             StoreUnavailable: the database is away.
         """
         try:
-            found = await store.get(self._database, principal.organisation, whose(principal, "reports.read"), report_id)
+            found = await store.get(
+                self._database, principal.organisation, row_scope(principal, "reports.read"), report_id
+            )
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         if found is None:
@@ -116,7 +118,7 @@ class Reports:
         """
         require(principal, "reports.resolve")
         before = await self.get(principal, report_id)
-        check(version, before.version)
+        check_if_match(version, before.version)
         after = msgspec.structs.replace(
             before,
             state=state,
@@ -127,7 +129,7 @@ class Reports:
         )
         async with self._changes.write(KIND, principal, "report.resolve") as change:
             if not await store.replace(change.connection, principal.organisation, after):
-                check(version, (await self.get(principal, report_id)).version)
+                check_if_match(version, (await self.get(principal, report_id)).version)
                 raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
             await change.audit(
                 report_id,

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.wrong_blocks import ReportFilter, Reports
 
@@ -114,8 +114,6 @@ async def answer_report(
     if_match: IfMatch = None,
 ) -> ReportModel:
     """Accept or decline a report, or open it again. `If-Match` must name its present version."""
-    report = await reports.resolve(
-        caller.principal, report_id, state=body.state, answer=body.answer, version=version_in(if_match)
-    )
+    report = await reports.resolve(caller.principal, report_id, state=body.state, answer=body.answer, version=if_match)
     response.headers["ETag"] = etag(report.version)
     return ReportModel.model_validate(report, from_attributes=True)

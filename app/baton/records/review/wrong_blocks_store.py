@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 
 State = Literal["open", "accepted", "declined"]
 
@@ -72,7 +72,7 @@ async def add(database: Database, organisation: str, report: Report) -> bool:
 async def find(
     database: Database,
     organisation: str,
-    whose: Whose,
+    scope: RowScope,
     *,
     rule: str = "",
     state: str = "",
@@ -81,7 +81,7 @@ async def find(
     limit: int = 50,
 ) -> list[Report]:
     """Find reports, newest first; `before_id` continues after the last one of the page before."""
-    query = _visible(organisation, whose).order_by(_reports.c.id.desc()).limit(limit)
+    query = _visible(organisation, scope).order_by(_reports.c.id.desc()).limit(limit)
     for column, value in (("rule", rule), ("state", state), ("user", user)):
         if value:
             query = query.where(_reports.c[column] == storable(value))
@@ -92,9 +92,9 @@ async def find(
     return [msgspec.convert(row._asdict(), Report) for row in rows]
 
 
-async def get(database: Database, organisation: str, whose: Whose, report_id: str) -> Report | None:
+async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> Report | None:
     """Find one report."""
-    query = _visible(organisation, whose).where(_reports.c.id == storable(report_id))
+    query = _visible(organisation, scope).where(_reports.c.id == storable(report_id))
     async with database.transaction() as connection:
         row = (await connection.execute(query)).first()
     return None if row is None else msgspec.convert(row._asdict(), Report)
@@ -114,5 +114,5 @@ async def replace(connection: AsyncConnection, organisation: str, report: Report
     return (await connection.execute(change)).rowcount == 1
 
 
-def _visible(organisation: str, whose: Whose) -> Select[Any]:
-    return whose.limit(select(_reports).where(_reports.c.organisation == organisation), _reports)
+def _visible(organisation: str, scope: RowScope) -> Select[Any]:
+    return scope.limit(select(_reports).where(_reports.c.organisation == organisation), _reports)

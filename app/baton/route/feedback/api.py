@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.route.feedback.fits_store import Fit
 from baton.route.feedback.service import RouteFeedback

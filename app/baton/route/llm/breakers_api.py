@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.route.llm.breaker import BreakerSeen
 from baton.route.llm.breakers import Breakers

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.route.pipeline.models import Models
 
 router = APIRouter(prefix="/delegation", tags=["delegation"])

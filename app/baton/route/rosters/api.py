@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from baton.kernel.base.errors import Invalid
-from baton.kernel.http.etags import IfMatch, etag, version_in
+from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.route.rosters.agents import LONGEST_NAME, agents_in
 from baton.route.rosters.bodies import PushedRosterModel, RosterBody
@@ -59,7 +59,7 @@ async def put_roster(
     else:
         agents = await asyncio.to_thread(agents_in, body.files)
     new = NewVersion(agents=agents, description=body.description, reason=body.reason)
-    stored = await rosters.push(caller.principal, key, new, seen=version_in(if_match))
+    stored = await rosters.push(caller.principal, key, new, seen=if_match)
     response.headers["ETag"] = etag(stored.version)
     return PushedRosterModel.of(stored)
 
@@ -69,5 +69,5 @@ async def delete_roster(
     caller: CallerOf, rosters: RostersOf, key: KeyOf, reason: Reason = "", if_match: IfMatch = None
 ) -> Response:
     """Take a pushed roster out of force; its versions stay."""
-    await rosters.remove(caller.principal, key, reason=reason, seen=version_in(if_match))
+    await rosters.remove(caller.principal, key, reason=reason, seen=if_match)
     return Response(status_code=204)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from baton.kernel.http.features import of
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.route.rosters.agents import LONGEST_NAME
 from baton.route.rosters.bodies import (
     AgentDefinitionModel,

@@ -3,7 +3,7 @@
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound
 from baton.kernel.changes.announce import Changes
-from baton.kernel.changes.versions import check
+from baton.kernel.http.etags import check_if_match
 from baton.people.permissions import require
 from baton.route.rosters import store
 from baton.route.rosters.agents import check_agents, digest_of
@@ -51,7 +51,7 @@ class Rosters:
         organisation = principal.organisation
         async with self._changes.write(KIND, principal, "roster.push") as change:
             before = await store.active_version(change.connection, organisation, key)
-            check(seen, before, required=False)
+            check_if_match(seen, before, required=False)
             active = self._in_force.active(key)
             if active and (active.version, active.digest, active.description) == (before, digest, new.description):
                 change.unchanged()
@@ -83,7 +83,7 @@ class Rosters:
             before = await store.active_version(change.connection, principal.organisation, key)
             if not before:
                 raise NotFound(f"no roster `{key.name}` was pushed for {_owner(key)}")
-            check(seen, before, required=False)
+            check_if_match(seen, before, required=False)
             await store.retire(change.connection, principal.organisation, key)
             await change.audit(str(key), before={"version": before}, reason=reason)
         await self._in_force.settled()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import CallerOf
+from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 from baton.sessions.overrides.service import LONGEST_MINUTES, Overrides
 

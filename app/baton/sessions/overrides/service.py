@@ -14,7 +14,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
 from baton.people.permissions import covers, require
-from baton.people.reach import whose
+from baton.people.row_scope import row_scope
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.review.delegation_share_store import Group, Wanted, delegation
@@ -158,7 +158,12 @@ class Overrides:
         """Give what is recorded of a session that the principal may see, by user."""
         recent = Wanted(since=self._now() - _RECENT, session_id=session_id)
         return await delegation(
-            self._database, self._organisation, whose(principal, "overrides.write"), recent, "session", agent_tools=()
+            self._database,
+            self._organisation,
+            row_scope(principal, "overrides.write"),
+            recent,
+            "session",
+            agent_tools=(),
         )
 
     def _covers(self, principal: Principal, action: str, user: str) -> bool:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
-from baton.people.dependencies import ArrivedAt, CallerOf
+from baton.people.callers import ArrivedAt, CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
 from baton.spawn.bodies import SpawnModel, asked
 from baton.spawn.graphs.bodies import BatchBody, BatchModel, GraphBody, GraphModel, GraphPage, TaskSpawnBody

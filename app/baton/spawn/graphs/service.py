@@ -28,8 +28,7 @@ from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, FieldError, GraphRefused, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
-from baton.people.reach import whose
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope, row_scope
 from baton.people.users import Users
 from baton.spawn.graphs import store
 from baton.spawn.graphs.changes import AWAY, Held, change, holding
@@ -123,7 +122,7 @@ class Graphs:
             NotFound: there is none that the principal may see.
             StoreUnavailable: the database is away.
         """
-        theirs = whose(principal, action)
+        theirs = row_scope(principal, action)
         try:
             async with self._database.transaction() as connection:
                 found = await store.get(connection, principal.organisation, graph_id, theirs)
@@ -137,7 +136,7 @@ class Graphs:
         self, principal: Principal, *, session_id: str, user: str, before_id: str, limit: int
     ) -> list[StoredGraph]:
         """Find graphs that a principal may see, the newest first. Raises StoreUnavailable."""
-        theirs = whose(principal, "graphs.read")
+        theirs = row_scope(principal, "graphs.read")
         try:
             async with self._database.transaction() as connection:
                 return await store.find(
@@ -236,7 +235,7 @@ class Graphs:
                 found = await store.find(
                     connection,
                     principal.organisation,
-                    Whose(user=user),
+                    RowScope(user=user),
                     session_id=session_id,
                     limit=MOST_REPORTED,
                 )

@@ -20,7 +20,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, SpawnRefused
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 from baton.spawn.graphs import store
 from baton.spawn.graphs.changes import Held, change, holding
 from baton.spawn.graphs.service import Graphs
@@ -111,7 +111,7 @@ class GraphSpawns:
         """
         async with self._database.transaction() as connection:
             at = await store.now(connection)
-            found = await store.get(connection, self._organisation, graph_id, Whose())
+            found = await store.get(connection, self._organisation, graph_id, RowScope())
         if found is None:
             return []
         principal = Principal(organisation=self._organisation, team=found.team, user=found.user)

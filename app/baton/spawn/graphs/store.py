@@ -12,7 +12,7 @@ from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose,
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
-from baton.people.row_scope import Whose
+from baton.people.row_scope import RowScope
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
 _graphs = TaskGraphRow.__table__
@@ -87,16 +87,16 @@ async def add(connection: AsyncConnection, organisation: str, one: StoredGraph, 
     await connection.execute(insert(_tasks), rows)
 
 
-async def get(connection: AsyncConnection, organisation: str, graph_id: str, whose: Whose) -> StoredGraph | None:
+async def get(connection: AsyncConnection, organisation: str, graph_id: str, scope: RowScope) -> StoredGraph | None:
     """Read a graph; None if there is none that they may see."""
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
-    row = (await connection.execute(whose.limit(query, _graphs))).first()
+    row = (await connection.execute(scope.limit(query, _graphs))).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
 
 
 async def owns(connection: AsyncConnection, principal: Principal, graph_id: str) -> bool:
     """Return whether a graph is a principal's own."""
-    return await get(connection, principal.organisation, graph_id, Whose(user=principal.user)) is not None
+    return await get(connection, principal.organisation, graph_id, RowScope(user=principal.user)) is not None
 
 
 async def lock(connection: AsyncConnection, organisation: str, graph_id: str) -> StoredGraph | None:
@@ -141,7 +141,7 @@ async def violations(connection: AsyncConnection, organisation: str, graph_ids: 
 async def find(
     connection: AsyncConnection,
     organisation: str,
-    whose: Whose,
+    scope: RowScope,
     *,
     session_id: str = "",
     user: str = "",
@@ -155,7 +155,7 @@ async def find(
             query = query.where(_graphs.c[column] == storable(value))
     if before_id:
         query = query.where(_graphs.c.id < storable(before_id))
-    query = whose.limit(query, _graphs).order_by(_graphs.c.id.desc()).limit(limit)
+    query = scope.limit(query, _graphs).order_by(_graphs.c.id.desc()).limit(limit)
     return await _with_tasks(connection, (await connection.execute(query)).all())
 
 

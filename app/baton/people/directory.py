@@ -1,0 +1,53 @@
+"""What an organisation's directory holds: users, teams, projects and access tokens."""
+
+from datetime import datetime
+
+import msgspec
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """A person or a machine that tokens speak for. Tokens of a disabled user are refused."""
+
+    name: str
+    team: str
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class Team(msgspec.Struct, frozen=True, kw_only=True):
+    """A team. `keep_prompts`: the prompts of its people and agents are stored with the decisions."""
+
+    name: str
+    keep_prompts: bool = False
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """A project, and the team that answers for it."""
+
+    name: str
+    team: str
+
+
+class Directory(msgspec.Struct, frozen=True, kw_only=True):
+    """All users, teams and projects of an organisation, by name."""
+
+    users: dict[str, User] = {}
+    teams: dict[str, Team] = {}
+    projects: dict[str, Project] = {}
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """An access token without its secret: `digest` is the SHA-256 of its text, in hexadecimal digits.
+
+    Times are timezone-aware; None means never.
+    """
+
+    id: str
+    digest: str
+    user: str
+    role: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
