@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import listed
+
 ROOT = Path(__file__).parents[2]
 ENGINE = sorted((ROOT / "app" / "baton" / "engine").rglob("*.py"))
 SOURCES = sorted((ROOT / "app").rglob("*.py"))
@@ -49,10 +51,10 @@ def impurities(source: str) -> set[str]:
     return (imported(tree) & IMPURE) | (calls & {"open", "print", "input"}) | moments
 
 
-@pytest.mark.parametrize("path", ENGINE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_engine_reads_nothing_but_its_arguments(path):
-    found = impurities(path.read_text())
-    assert not found, f"{path.name} uses {found}: a decision must depend on its facts alone, or it cannot be replayed"
+def test_the_engine_reads_nothing_but_its_arguments():
+    used = {str(path.relative_to(ROOT)): impurities(path.read_text()) for path in ENGINE}
+    found = {name: impure for name, impure in used.items() if impure}
+    assert not found, listed(found, "a decision must depend on its facts alone, or it cannot be replayed")
 
 
 @pytest.mark.parametrize(
@@ -62,18 +64,17 @@ def test_the_purity_check_sees_a_seeded_violation(seeded):
     assert impurities(seeded)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_file_grows_into_a_hall_of_everything(path):
-    name = str(path.relative_to(ROOT))
-    lines = len(path.read_text().splitlines())
-    assert lines <= 400 or name in LARGE, f"{name} has {lines} lines: split it, or give its reason in LARGE"
+def test_no_file_grows_into_a_hall_of_everything():
+    sizes = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in SOURCES}
+    found = {name: lines for name, lines in sizes.items() if lines > 400 and name not in LARGE}
+    assert not found, listed(found, "split it, or give its reason in LARGE")
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES if p.name != "__init__.py"], ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_each_module_says_what_it_is_for(path):
-    assert ast.get_docstring(ast.parse(path.read_text())), "a reader must learn from the first line what a file holds"
+def test_each_module_says_what_it_is_for():
+    modules = [path for path in SOURCES if path.name != "__init__.py"]
+    docs = {str(path.relative_to(ROOT)): ast.get_docstring(ast.parse(path.read_text())) for path in modules}
+    found = {name: doc for name, doc in docs.items() if not doc}
+    assert not found, listed(found, "a reader must learn from the first line what a file holds")
 
 
 def test_only_the_settings_read_the_environment():

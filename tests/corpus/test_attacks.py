@@ -5,6 +5,7 @@ import pytest
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
 from tests.corpus.judge import argvs, lines, tables
+from tests.support.cases import listed
 
 
 def missing(row: dict, shell: Shell) -> list[str]:
@@ -35,10 +36,14 @@ def _feeds(wanted: list[str], feeds: set[tuple[str, str]]) -> bool:
     return any(one == source and aliases.get(other, other) == aliases.get(sink, sink) for one, other in feeds)
 
 
-@pytest.mark.parametrize("row", lines("attacks.jsonl"), ids=lambda row: ascii(row["line"][:60]))
-def test_an_evasion_is_seen_or_refused(row):
-    shell = read(tables(), row["line"])
-    assert shell.unparsed or missing(row, shell) == []
+def test_every_evasion_is_seen_or_refused():
+    passed = {}
+    for row in lines("attacks.jsonl"):
+        shell = read(tables(), row["line"])
+        lacks = missing(row, shell)
+        if lacks and not shell.unparsed:
+            passed[row["line"]] = lacks
+    assert not passed, listed(passed)
 
 
 @pytest.mark.parametrize(

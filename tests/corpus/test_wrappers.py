@@ -4,11 +4,10 @@ import json
 import shlex
 from itertools import product
 
-import pytest
-
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
 from tests.corpus.judge import HERE, argvs, tables
+from tests.support.cases import listed
 
 COMMANDS = (
     ("pytest", "-q", "tests/test a.py"),
@@ -60,23 +59,22 @@ def test_there_are_enough_combinations():
     assert len(COMMANDS) * len(QUOTINGS) * sum(len(forms) for forms in WRAPPERS.values()) >= 5000
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS["words"])
-def test_a_wrapper_of_words_hides_nothing(wrapper):
-    missed = []
-    for argv, quoting in product(COMMANDS, QUOTINGS):
-        line = wrapper.replace("CMD", quoting(argv))
+def missed(wrappers, fill):
+    """Read every command in every quoting through every wrapper; return the lines that hid it."""
+    hidden = {}
+    for wrapper, argv, quoting in product(wrappers, COMMANDS, QUOTINGS):
+        line = fill(wrapper, quoting(argv))
         shell = read(tables(), line)
         if not found(argv, shell):
-            missed.append((line, shell.unparsed))
-    assert missed == []
+            hidden[line] = shell.unparsed
+    return hidden
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS["script"])
-def test_a_wrapper_of_a_script_hides_nothing(wrapper):
-    missed = []
-    for argv, quoting in product(COMMANDS, QUOTINGS):
-        line = wrapper.replace("SCRIPT", shlex.quote(quoting(argv)))
-        shell = read(tables(), line)
-        if not found(argv, shell):
-            missed.append((line, shell.unparsed))
-    assert missed == []
+def test_a_wrapper_of_words_hides_nothing():
+    hidden = missed(WRAPPERS["words"], lambda wrapper, words: wrapper.replace("CMD", words))
+    assert not hidden, listed(hidden)
+
+
+def test_a_wrapper_of_a_script_hides_nothing():
+    hidden = missed(WRAPPERS["script"], lambda wrapper, words: wrapper.replace("SCRIPT", shlex.quote(words)))
+    assert not hidden, listed(hidden)

@@ -6,13 +6,12 @@ import subprocess
 
 import pytest
 
+from tests.support.forge import forge
 from tests.support.server import BATON
 
 
 def serve(tmp_path, **env):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("BATON_") and name != "PORT"}
-    env = clean | {"BATON_HOME": str(tmp_path / "home")} | env
-    return subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=120, check=False)
+    return forge.run(["serve"], env=os.environ | {"BATON_HOME": str(tmp_path / "home")} | env, timeout=120)
 
 
 BAD = [
@@ -35,8 +34,10 @@ def test_bad_settings_are_refused_in_words(tmp_path, env, code, said):
 
 
 def test_a_taken_port_is_named(tmp_path):
+    """As a person starts it: a process of its own from nothing, on a folder that is not there."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = serve(tmp_path, PORT=str(port))
+        env = os.environ | {"BATON_HOME": str(tmp_path / "home"), "PORT": str(port)}
+        found = subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 1
     assert f":{port}" in found.stderr
