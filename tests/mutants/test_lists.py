@@ -1,0 +1,34 @@
+"""The lists of `make mutants` name what is there; whether tests kill the mutants is for `make mutants` to say."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LISTS = ROOT / "tests/mutants"
+
+
+def listed(name):
+    return yaml.safe_load((LISTS / name).read_text())
+
+
+@pytest.mark.parametrize("one", listed("named.yaml"), ids=lambda one: one["name"])
+def test_a_named_mutant_changes_one_place_and_its_test_is_there(one):
+    assert set(one) == {"name", "file", "text", "mutant", "test"}
+    assert (ROOT / one["file"]).read_text().count(one["text"]) == 1
+    path, _, function = one["test"].partition("::")
+    assert f"def {function.partition('[')[0]}(" in (ROOT / path).read_text()
+
+
+def test_a_listed_survivor_says_why_it_may_survive():
+    for one in listed("survivors.yaml"):
+        assert set(one) == {"file", "function", "line", "mutant", "reason"}
+        assert (ROOT / one["file"]).is_file()
+        assert one["reason"]
+
+
+def test_each_area_has_files_and_tests():
+    for about in listed("areas.yaml")["areas"].values():
+        assert all(any(ROOT.glob(pattern)) for pattern in about["sources"])
+        assert all((ROOT / path).exists() for path in about["tests"] if path.startswith("tests/"))
