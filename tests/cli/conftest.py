@@ -1,27 +1,25 @@
-import gc
+"""What a person has who types `baton …`."""
+
 import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from baton.cli.main import app
-from baton.local.server import ApiError
+from tests.support.command_line import clean_environment, run
 from tests.support.person import Person
 from tests.support.server import serving
 
 
-def pytest_collection_modifyitems(items):
-    """A command leaves its connection to the end of its process, which is not its own where it is typed here."""
-    for item in items:
-        if "typed" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
+@pytest.fixture(scope="package")
+def shared_server(tmp_path_factory):
+    """Share one server, without tokens, between the tests of the command line."""
     with serving(tmp_path_factory.mktemp("cli") / "home") as running:
         yield running
+
+
+@pytest.fixture
+def server(shared_server):
+    return shared_server
 
 
 @pytest.fixture
@@ -31,30 +29,26 @@ def alice(server):
 
 
 @pytest.fixture
-def typed(server, tmp_path, monkeypatch):
-    """Run `baton …` with a home of one's own; in this process, since it is run often. Gives what it printed."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("BATON_URL", server.url)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.chdir(tmp_path)
+def typed(server, tmp_path):
+    """Run `baton …` with a home of one's own; gives what it printed, or with `refused` what it said of an error."""
 
-    def run(*words, refused=False, stdin=None):
-        done = CliRunner().invoke(app, words, input=stdin)
-        if refused:
-            assert isinstance(done.exception, ApiError), done.output
-            return str(done.exception)
-        assert done.exit_code == 0, (done.output, done.exception)
-        return done.output
+    def type_(*words, refused=False, stdin="", **env):
+        env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url, **env)
+        done = run(*words, env=env, cwd=tmp_path, stdin=stdin)
+        assert (done.returncode != 0) == refused, done
+        return done.stderr if refused else done.stdout + done.stderr
 
-    yield run
-    gc.collect()
+    return type_
 
 
 @pytest.fixture
-def baton(typed, monkeypatch):
+def baton(typed):
     """Run `baton …` as alice."""
-    monkeypatch.setenv("BATON_USER", "alice")
-    return typed
+
+    def type_(*words, **more):
+        return typed(*words, BATON_USER="alice", **more)
+
+    return type_
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """`baton mode`, `explain`, `status`, `doctor` as a person or a script runs them, against a real server."""
 
 import json
-import os
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tests.support.forge import forge
+from tests.support.command_line import clean_environment, run
 from tests.support.server import until
 
 EDIT = {
-    "session_id": "c1",
+    "session_id": "commands",
     "tool_name": "Edit",
     "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"},
 }
@@ -23,13 +22,8 @@ def baton(server, tmp_path):
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     (project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
-    env |= {"HOME": str(tmp_path), "BATON_URL": server.url, "BATON_USER": "alice"}
-
-    def run(*words, stdin="", **more):
-        return forge.run(words, env=env | more, cwd=project, stdin=stdin)
-
-    return run
+    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url, BATON_USER="alice")
+    return lambda *words, stdin="", **more: run(*words, env=env | more, cwd=project, stdin=stdin)
 
 
 def ask(server, user="alice"):
@@ -86,7 +80,7 @@ def test_a_recorded_decision_is_explained(server, baton):
     with server.client(**{"Baton-User": "alice"}) as http:
         made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c3"}).json()["decision_id"]
         until(lambda: http.get(f"/decisions/{made}").status_code == 200)
-    listed = baton("decisions", "--session", "c3").stdout.splitlines()
+    _, *listed = baton("decisions", "--session", "c3").stdout.splitlines()
     assert len(listed) == 1
     assert (made in listed[0], "Edit a.py" in listed[0]) == (True, True)
     assert json.loads(baton("decisions", "--rule", "no/rule", "--json").stdout) == []
@@ -117,7 +111,7 @@ def test_settings_that_cannot_be_used_are_told_in_a_line(baton, name, value):
     assert f"`{name}` is `{value}`" in found.stderr
     looked = baton("doctor", **{name: value}).stdout
     assert f"error   `{name}` is `{value}`" in looked
-    assert "no client asks Baton here" in looked
+    assert "NOT CHECKING SESSIONS HERE" in looked
 
 
 def test_the_status_is_told_to_people_and_scripts(baton):

@@ -40,7 +40,7 @@ def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
 
 
 def test_what_runs_names_its_job(baton):
-    assert "is queued; watch it with: baton jobs show job_" in baton("spawn", "planner", "Plan", *CREW, "--run")
+    assert "is queued; follow it with: baton jobs show job_" in baton("spawn", "planner", "Plan", *CREW, "--run")
 
 
 def test_a_graph_goes_from_wave_to_wave(baton, graph):

@@ -69,7 +69,7 @@ UNCLEAR: dict[str, tuple[str | bytes, str]] = {
     "trailing comma": ('{"a": 1,}', "settings.json:1: it is not valid JSON"),
     "cut off": ('{"hooks": {', "settings.json:1: it is not valid JSON"),
     "list": ("[]", "settings.json:1: it is not an object"),
-    "twice": ('{"hooks": {},\n"hooks": {}}', "settings.json:2: the key `hooks` stands there twice"),
+    "twice": ('{"hooks": {},\n"hooks": {}}', "settings.json:2: the key `hooks` appears twice"),
     "hooks is a list": ('{\n"hooks": []}', "settings.json:2: `hooks` is not an object"),
     "event is an object": ('{"hooks":\n{"Stop": {}}}', "settings.json:2: `hooks.Stop` is not a list"),
     "group is a string": ('{"hooks":{"Stop": [\n"x"]}}', "settings.json:2: an item of `hooks.Stop` is not an object"),

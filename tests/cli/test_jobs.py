@@ -56,12 +56,12 @@ def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
     assert job_of(baton("delegate", "make", "--ask", "--key", "k1")) == job
     assert baton("jobs", "approve", job) == f"Job {job} is queued.\n"
     _, proof = lease(alice)
-    assert baton("jobs", "permissions", job) == "It asked for nothing.\n"
+    assert baton("jobs", "permissions", job) == "The agent asked for no permission.\n"
     request = {"request": {"tool_name": "Bash", "tool_input": {"command": "make"}, "title": "run make"}}
     asked = alice.post(f"/runners/r/jobs/{job}/permissions", json=proof | request).json()["permission"]
-    assert f"{asked}  pending until" in baton("jobs", "permissions", job)
+    assert f"{asked}  pending  until" in baton("jobs", "permissions", job)
     assert baton("jobs", "permissions", job, "--deny", asked, "--reason", "no") == f"{asked} is denied.\n"
-    assert f"{asked}  denied by alice  run make" in baton("jobs", "permissions", job)
+    assert f"{asked}  denied  alice  run make" in baton("jobs", "permissions", job)
     assert baton("jobs", "cancel", job) == f"Job {job} is running, to be cancelled.\n"
     tell(alice, job, proof, state="cancelled")
     assert baton("jobs", "retry", job) == f"Job {job} is queued.\n"
@@ -112,7 +112,7 @@ def test_the_card_sets_the_agent_apart_from_the_orchestrator(capsys):
         "│ ",
         "│ thr [2Jee ",
         "│ * edit\ta.py ",
-        "│ ? asks leave: Bash {'command': 'ls'}",
+        "│ ? asks for permission: Bash {'command': 'ls'}",
         "│   baton jobs permissions job_1 --allow perm_1",
         "│   deny (by timeout): late",
         "└",

@@ -46,7 +46,7 @@ def test_drop(text, path, result):
         ('{\n  // mine\n  "a": 1\n}', 2, "not valid JSON"),
         ('{\n "a": 1,\n}', 3, "not valid JSON"),
         ('{"a": 1}\n{', 2, "not valid JSON"),
-        ('{\n "a": {"b": 1,\n"b": 2}}', 3, "key `b` stands there twice"),
+        ('{\n "a": {"b": 1,\n"b": 2}}', 3, "key `b` appears twice"),
         ("\ufeff{}", 1, "not valid JSON"),
         ("[" * 100_000, 1, "nested too deeply"),
     ],

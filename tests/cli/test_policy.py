@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from baton.cli.policies.command import app
+from tests.support.command_line import clean_environment
+from tests.support.command_line import run as run_baton
 
 RULE = """id: team/no-deploy
 description: x
@@ -15,14 +15,13 @@ tests: {match: [deploy now], not_match: [ls]}
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
-    monkeypatch.setenv("BATON_HOME", str(tmp_path / "home"))
+def run(tmp_path):
+    def typed(*args, stdin=""):
+        env = clean_environment(BATON_HOME=str(tmp_path / "home"))
+        done = run_baton("policy", *args, env=env, cwd=tmp_path, stdin=stdin)
+        return done.returncode, done.stdout + done.stderr
 
-    def invoke(*args, stdin=""):
-        result = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-        return result.exit_code, result.output
-
-    return invoke
+    return typed
 
 
 @pytest.fixture
@@ -67,11 +66,11 @@ def test_explain_says_who_decides_and_why_others_do_not(run, team):
     ("args", "stdin", "expected"),
     [
         (["explain"], "", "no payload; give one such as"),
-        (["explain"], "[1]", "a payload is a JSON object"),
+        (["explain"], "[1]", "a payload must be a JSON object"),
         (["explain"], "{}", "a payload needs `tool_name`"),
         (["explain", "--level", "strickt"], '{"tool_name": "x"}', "unknown level `strickt`; did you mean `strict`?"),
-        (["test", "/nowhere"], "", "`/nowhere` is no folder"),
-        (["new", "Nope"], "", "`Nope` is no id for a rule; allowed: folder/name"),
+        (["test", "/nowhere"], "", "`/nowhere` is not a folder"),
+        (["new", "Nope"], "", "`Nope` is not a rule id; allowed: folder/name"),
         (["schema", "rul"], "", "unknown kind `rul`; did you mean `rule`?"),
     ],
 )

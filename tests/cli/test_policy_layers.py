@@ -1,24 +1,18 @@
 """`baton policy push`, `activate`, `rollback`, `history`, `replay`, `hits` as a person runs them, against a real server."""
 
 import json
-import os
 
 import pytest
 
 from tests.policies.test_layers_api import rule
-from tests.support.forge import forge
+from tests.support.command_line import clean_environment, run
 from tests.support.server import until
 
 
 @pytest.fixture
 def baton(server, tmp_path):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
-    env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
-
-    def run(*words):
-        return forge.run(["policy", *words], env=env, cwd=tmp_path)
-
-    return run
+    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url)
+    return lambda *words: run("policy", *words, env=env, cwd=tmp_path)
 
 
 @pytest.fixture
@@ -49,7 +43,7 @@ def test_a_lead_pushes_replays_activates_and_rolls_back(server, baton, folder):
 
     pushed = baton("push", str(folder), *where, "--reason", "no deploys by hand")
     assert pushed.returncode == 0, pushed.stderr
-    assert "not in force" in pushed.stdout
+    assert "not active" in pushed.stdout
     assert ask(server) == "allow"
     assert baton("activate", "1", *where).returncode == 0
     assert ask(server) == "block"
@@ -70,14 +64,14 @@ def test_a_lead_pushes_replays_activates_and_rolls_back(server, baton, folder):
         return {one["rule"]: one["hits"] for one in json.loads(baton("hits", "--json").stdout)}
 
     until(lambda: counts().get("team/no-deploy") == {"ask": 1, "deny": 2})
-    assert "never since 7d:" in baton("hits").stdout
+    assert "never since 20" in baton("hits").stdout
 
     compared = baton("compare", *where, "--from", "1", "--to", "2").stdout
     assert "version 1 → 2" in compared
     assert "  changed team/no-deploy" in compared
     assert "+decision: ask" in compared
     assert json.loads(baton("compare", *where, "--from", "0", "--json").stdout)["after"] == 2
-    assert "not in force any more" in baton("remove", *where).stdout
+    assert "no longer active" in baton("remove", *where).stdout
     assert ask(server) == "allow"
 
 
@@ -92,9 +86,9 @@ def test_a_refused_push_names_every_problem(baton, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("push", "nowhere", "--tier", "team", "--reason", "r"), "is no folder"),
+        (("push", "nowhere", "--tier", "team", "--reason", "r"), "is not a folder"),
         (("replay",), "--candidate"),
-        (("replay", "--version", "1", "--since", "soon"), "is no time"),
+        (("replay", "--version", "1", "--since", "soon"), "neither a time span"),
     ],
 )
 def test_what_cannot_be_carried_out_says_why(baton, words, said):

@@ -1,11 +1,10 @@
 """`baton roster` as a person runs it, against a real server."""
 
 import json
-import os
 
 import pytest
 
-from tests.support.forge import forge
+from tests.support.command_line import clean_environment, run
 
 REVIEWER = "---\nname: reviewer\ndescription: Reviews code: faults, style.\n---\nBe kind.\n"
 DEBUGGER = "agent_identity: {name: agent-debug, description: Finds causes.}\nactivation_patterns: {explicit_triggers: [debug]}\n"
@@ -13,13 +12,8 @@ DEBUGGER = "agent_identity: {name: agent-debug, description: Finds causes.}\nact
 
 @pytest.fixture
 def baton(server, tmp_path):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("BATON_", "CLAUDE", "XDG_"))}
-    env |= {"HOME": str(tmp_path), "BATON_URL": server.url}
-
-    def run(*words):
-        return forge.run(["roster", *words], env=env, cwd=tmp_path)
-
-    return run
+    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url)
+    return lambda *words: run("roster", *words, env=env, cwd=tmp_path)
 
 
 def test_a_folder_is_pushed_listed_shown_and_removed(baton, tmp_path):
@@ -33,7 +27,7 @@ def test_a_folder_is_pushed_listed_shown_and_removed(baton, tmp_path):
     assert pushed.returncode == 0, pushed.stderr
     assert pushed.stderr == "baton roster: left out `README.md`: it has no front matter\n"
     assert "Roster shop of team default: version 1 with 2 agents" in pushed.stdout
-    assert "shop" in baton("list").stdout.splitlines()[0]
+    assert baton("list").stdout.splitlines()[1].startswith("shop ")
     assert "agent-debug" in baton("show", "shop").stdout
     shown = baton("show", "shop", "reviewer").stdout
     assert "Reviews code: faults, style." in shown

@@ -2,25 +2,21 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-BATON = str(Path(sys.executable).with_name("baton"))
+from tests.support.command_line import run
+
 AGENT = Path(__file__).parents[1] / "runner" / "agent.py"
 
 
 @pytest.fixture
 def baton(tmp_path):
-    def run(*arguments):
-        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "BATON_URL": "http://127.0.0.1:9"}
-        command = [BATON, "runner", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-
-    return run
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "BATON_URL": "http://127.0.0.1:9"}
+    return lambda *words: run("runner", *words, env=env, cwd=tmp_path)
 
 
 def test_init_writes_a_file_once(baton, tmp_path):

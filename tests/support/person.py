@@ -1,13 +1,24 @@
 """A person with a home and a project of their own, who types `baton hooks …`."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from typer.testing import CliRunner, Result
+from tests.support.command_line import run
 
-from baton.cli.hooks.command import app
+
+class Result(NamedTuple):
+    """What `baton …` printed, and its exit status."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
 
 
 class Person:
@@ -25,7 +36,8 @@ class Person:
         self.settings = self.home / ".claude" / "settings.json"
 
     def types(self, *words: str) -> Result:
-        return CliRunner().invoke(app, list(words))
+        done = run("hooks", *words, env=dict(os.environ), cwd=Path.cwd())
+        return Result(done.returncode, done.stdout, done.stderr)
 
     def does(self, *words: str) -> Any:
         result = self.types(*words, "--json")

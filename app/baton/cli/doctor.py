@@ -1,17 +1,17 @@
-"""`baton doctor`: looks for what keeps Baton from working here, and says what mends it. It mends nothing itself."""
+"""`baton doctor`: find what keeps Baton from working here, and how to fix it."""
 
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal, NamedTuple
 
-import msgspec
 import typer
 
 from baton.cli.hooks import status as hook_status
 from baton.cli.hooks.files import targets
-from baton.cli.output import show_json
+from baton.cli.options import AsJson
+from baton.cli.output import show_findings, show_json
 from baton.local import config
 from baton.local.project import find_project
 from baton.local.server import Api, ApiError, TokenRefused
@@ -20,27 +20,24 @@ from baton.shared.environment import unknown_variables
 Verdict = Literal["ok", "warning", "error"]
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One thing looked at: what was found, and what mends it."""
+class Finding(NamedTuple):
+    """One thing that was checked: what was found, and how to fix it."""
 
     verdict: Verdict
     what: str
     fix: str = ""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Find what keeps Baton from working here, and how to fix it.
 
     Exits with 1 if something is broken.
     """
     findings = list(_examine())
     if as_json:
-        show_json(msgspec.to_builtins(findings))
+        show_json([finding._asdict() for finding in findings])
     else:
-        for finding in findings:
-            print(f"{finding.verdict:<8}{finding.what}")
-            if finding.fix:
-                print(f"        → {finding.fix}")
+        show_findings(findings)
     if any(finding.verdict == "error" for finding in findings):
         raise typer.Exit(1)
 
@@ -48,11 +45,15 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
 def _examine() -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}")
-    yield from (Finding("warning", problem, "remove it or spell it right") for problem in unknown_variables(os.environ))
+    yield from (
+        Finding("warning", problem, "remove it, or correct its name") for problem in unknown_variables(os.environ)
+    )
     if shutil.which("curl") is None:
         yield Finding("error", "curl is not installed; the hooks need it", "install curl")
     if os.environ.get("BATON_DISABLED"):
-        yield Finding("warning", "BATON_DISABLED is set: agents started here are not asked", "unset BATON_DISABLED")
+        yield Finding(
+            "warning", "BATON_DISABLED is set: Baton does not check agents started here", "unset BATON_DISABLED"
+        )
     path = config.config_path()
     if path.exists() and path.stat().st_mode & 0o077:
         yield Finding("error", f"`{path}` can be read by others", f"chmod 600 {path}")
@@ -75,7 +76,7 @@ def _server() -> Iterator[Finding]:
         if status[name] == "up":
             yield Finding("ok", f"{name} is up")
         else:
-            yield Finding("error", f"{name} is down: decisions go on without it", "see the server's log")
+            yield Finding("error", f"{name} is down: decisions are made without it", "see the server's log")
     if status.get("word_table") == "missing":
         what = "the table of word vectors is missing: prompts are routed by words alone"
         yield Finding("warning", what, "install the package `wordllama` where the server runs")
@@ -92,7 +93,7 @@ def _hooks() -> Iterator[Finding]:
     found = hook_status.report(targets(find_project().root), {})
     installed = [one for one in found["settings"] if one["installed"]]
     if not installed:
-        yield Finding("warning", "no client asks Baton here", "baton hooks install")
+        yield Finding("warning", "BATON IS NOT CHECKING SESSIONS HERE: no hooks are installed", "baton hooks install")
         return
     if found["shim"]["state"] != "current":
         yield Finding(

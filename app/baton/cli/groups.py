@@ -89,7 +89,9 @@ def load(name: str, command: Command) -> Any:
         )
     module, _, attribute = command.where.partition(":")
     found = getattr(import_module(module), attribute)
-    if not isinstance(found, typer.Typer):
+    if isinstance(found, typer.Typer):
+        found.info.cls = Group  # also for the server's groups, which know nothing of the command line
+    else:
         function, found = found, typer.Typer(rich_markup_mode=None, add_completion=False)
         found.command()(function)
     made = typer.main.get_command(found)

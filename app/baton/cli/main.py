@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from baton.cli.groups import LazyGroup
+from baton.cli.options import UsageError
 from baton.local.server import ApiError
 
 app = typer.Typer(
@@ -31,16 +32,16 @@ def baton(
     """One server that a team shares, and that every coding agent asks before it acts."""
 
 
-def main() -> None:
-    """Run the command line. An ApiError is printed in one line, and the exit status is 1."""
+def main(words: list[str] | None = None) -> None:
+    """Run the command line with these words, by default the process's own. An ApiError is printed in one line; the exit status is 1, or 2 for wrong usage."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no `✓` shows something else
     try:
-        app(prog_name="baton")
+        app(words, prog_name="baton")
     except ApiError as error:
         print(f"baton: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.exit(1)
 

@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
+from baton.local.server import ApiError
 from baton.shared.time_span import time_span
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Reason = Annotated[str, typer.Option(help="The reason, for the audit log.")]
 Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Show at most this many.")]
+
+
+class UsageError(ApiError):
+    """The command cannot be carried out as it was typed; the exit status is 2."""
 
 
 def span_of(unit: timedelta) -> Callable[[str], timedelta]:
@@ -31,12 +36,12 @@ def _span(text: str) -> timedelta:
         raise typer.BadParameter(str(error)) from None
 
 
-def _from_now(text: str) -> str:
+def from_now(text: str) -> str:
     """Return the moment a time span from now, as RFC 3339; "" for ""."""
     return (datetime.now(UTC) + _span(text)).isoformat() if text else ""
 
 
-def _past(text: str) -> str:
+def past(text: str) -> str:
     """Return the moment a time span ago, or the moment that the text is, as RFC 3339; "" for ""."""
     if not text:
         return ""
@@ -55,11 +60,9 @@ def _past(text: str) -> str:
 
 Expires = Annotated[
     str,
-    typer.Option(
-        parser=_from_now, metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d. Default: never."
-    ),
+    typer.Option(parser=from_now, metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d. Default: never."),
 ]
 Since = Annotated[
     str,
-    typer.Option(parser=_past, metavar="SPAN", help="How far back: 30m, 12h, 7d, or a moment such as 2026-05-01."),
+    typer.Option(parser=past, metavar="SPAN", help="How far back: 30m, 12h, 7d, or a moment such as 2026-05-01."),
 ]

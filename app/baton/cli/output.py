@@ -1,10 +1,13 @@
 """What commands print: JSON for scripts, and tables, with colour on a terminal only."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import typer
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal obeys, but for the ends of lines and tabs."""
@@ -43,6 +46,20 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, none
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for line in lines:
             print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def show_findings(findings: Iterable[tuple[str, str, str]]) -> None:
+    """Print what a doctor found: for each finding its verdict, what it is, and how to fix it."""
+    colours = {"ok": "green", "warning": "yellow", "error": "red"}
+    for verdict, what, fix in findings:
+        label = f"{verdict:<8}"
+        print((typer.style(label, fg=colours[verdict]) if _has_colours() else label) + plain(what))
+        if fix:
+            print(f"        → {plain(fix)}")
+
+
+def _has_colours() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _show_on_terminal(columns: Sequence[str], rows: list[list[str]]) -> None:

@@ -1,17 +1,16 @@
-"""`baton status`: the server at a glance. It changes nothing."""
+"""`baton status`: the server at a glance."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from baton.cli.output import show_json
+from baton.cli.options import AsJson
+from baton.cli.output import plain, show_json
 from baton.local.server import Api
 
-_UP = {True: "up", False: "down", None: "not looked at yet"}
+_UP = {True: "up", False: "down", None: "not checked yet"}
 
 
-def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False) -> None:
+def status(as_json: AsJson = False) -> None:
     """Show the server, its dependencies, clients and runners."""
     api = Api()
     answer = api.request("GET", "/status")
@@ -22,44 +21,50 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
     print(f"  redis {answer['redis']}, database {answer['database']}")
     print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
     for problem in answer["policy_problems"]:
-        print(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}")
-    _counts("decisions", answer["decisions"], "none yet")
+        print(plain(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}"))
+    _counts(
+        "decisions", answer["decisions"], "none yet" if answer["database"] == "up" else "unknown, the database is away"
+    )
     _counts("records", answer["records"], "none")
     _counts("decided without", answer["degraded"], "nothing was missing")
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
     for who, count in sorted(answer["refused"].items()):
-        print(f"  ! {count} hook calls with a refused token: {who}")
+        print(plain(f"  ! {count} hook calls with a refused token: {who}"))
     _models(answer)
+    _callers(answer)
+
+
+def _models(answer: dict[str, Any]) -> None:
+    """Show what routing lacks, the model that it asks, and the models that it leaves alone now."""
+    if answer.get("word_table") == "missing":
+        print("  ! the table of word vectors is missing: prompts are routed by words alone; install `wordllama`")
+    if model := answer.get("model"):
+        detail = f", {model['detail']}" if model["detail"] else ""
+        print(plain(f"  model at {model['url']}: {_UP[model.get('up')]}{detail}"))
+    for one in answer["breakers"]:
+        if not one["allows"]:
+            why = "held open by a person" if one["held"] else one["cause"] or "people disagree with its choices"
+            print(plain(f"  ! `{one['name']}` is not asked: {why}"))
+
+
+def _callers(answer: dict[str, Any]) -> None:
+    """Show who calls the server: clients, tokens, runners."""
     if not answer["clients"]:
-        print("  clients: none heard of yet; `baton hooks install` connects one")
+        print("  clients: none yet; `baton hooks install` connects one")
     for client in answer["clients"]:
-        print(f"  client {client['client']} of {client['user']}: last heard of {_ago(client['last_seen'])} ago")
+        print(f"  client {client['client']} of {client['user']}: last seen {_ago(client['last_seen'])} ago")
         if client["silent"]:
-            print(f"  ! {client['user']} is at work, but {client['client']} is silent: `baton doctor` there looks why")
+            print(f"  ! {client['user']} is at work, but {client['client']} is silent: run `baton doctor` there")
     for token in answer["tokens"]:
         used = f"last used {_ago(token['last_used_at'])} ago" if token.get("last_used_at") else "never used"
         print(f"  token {token['id']} of {token['user']} ({token['role']}): {used}")
     for one in answer["runners"]:
         jobs = f"{one['active']} jobs, {one['slots']} free"
-        print(f"  runner {one['id']} of {one['user']}: {jobs}, last heard of {_ago(one['last_seen'])} ago")
+        print(f"  runner {one['id']} of {one['user']}: {jobs}, last seen {_ago(one['last_seen'])} ago")
 
 
-def _models(answer: dict[str, Any]) -> None:
-    """Show what routing lacks, the model that it asks, and what it does not ask now."""
-    if answer.get("word_table") == "missing":
-        print("  ! the table of word vectors is missing: prompts are routed by words alone; install `wordllama`")
-    if model := answer.get("model"):
-        print(
-            f"  model at {model['url']}: {_UP[model.get('up')]}" + (f", {model['detail']}" if model["detail"] else "")
-        )
-    for one in answer["breakers"]:
-        if not one["allows"]:
-            why = "held open by a person" if one["held"] else one["cause"] or "people disagree with its choices"
-            print(f"  ! `{one['name']}` is not asked: {why}")
-
-
-def _counts(title: str, counts: dict[str, Any], none: str) -> None:
-    text = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+def _counts(title: str, counts: dict[str, Any] | None, none: str) -> None:
+    text = ", ".join(f"{name} {count}" for name, count in sorted((counts or {}).items()))
     print(f"  {title}: {text or none}")
 
 

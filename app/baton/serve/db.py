@@ -1,9 +1,10 @@
-"""`baton db`: the database itself, for the machine that the server runs on. It works on SQL, not on the server.
+"""`baton db`: check and migrate the database, on the machine that the server runs on; no server need run.
 
 The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A server migrates by itself when it starts.
 """
 
 import asyncio
+import json
 import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime
@@ -22,55 +23,69 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Found = TypeVar("Found")
-# What speaks SQL takes half a second to import; every command of `baton` would pay for it.
+# SQL takes half a second to import, so each command imports what it needs.
 
 
 @app.command()
-def check() -> None:
-    """Tell whether the schema is this Baton's; exits with 1, and what is missing, when it is not."""
+def check(as_json: AsJson = False) -> None:
+    """Check whether the schema is up to date. The exit status is 1 if it is not."""
     missing = _missing()
-    if not missing:
-        print(f"{_named()}: the schema is the newest")
-        return
-    print(f"{_named()}: the schema lacks")
-    for revision in missing:
-        print(f"  {revision}")
-    print("`baton db upgrade` adds it, and so does the server when it starts")
-    raise typer.Exit(1)
+    if as_json:
+        _show_json({"database": _named(), "missing": missing})
+    elif not missing:
+        print(f"{_named()}: the schema is up to date")
+    else:
+        print(f"{_named()}: the schema lacks")
+        for revision in missing:
+            print(f"  {revision}")
+        print("`baton db upgrade` adds it, and so does the server when it starts")
+    raise typer.Exit(1 if missing else 0)
 
 
 @app.command()
-def upgrade() -> None:
-    """Bring the schema to this Baton's; data is kept."""
+def upgrade(as_json: AsJson = False) -> None:
+    """Upgrade the schema to this version of Baton; data is kept."""
     from baton.operate import migrate
 
     missing = _missing()
     _do(migrate.upgrade(server_settings()))
-    print(f"{_named()}: " + (f"added {', '.join(missing)}" if missing else "the schema was the newest already"))
+    if as_json:
+        _show_json({"database": _named(), "added": missing})
+        return
+    print(f"{_named()}: " + (f"added {', '.join(missing)}" if missing else "the schema was up to date already"))
 
 
 @app.command()
 def downgrade(
     revision: Annotated[str, typer.Argument(help="The revision to go back to, such as 0001.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do it: what only later revisions hold is lost.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm: data that only later revisions hold is lost.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Take the schema back to an older Baton's; stop every server first, and make a backup."""
+    """Downgrade the schema to an older version of Baton. Stop every server first, and make a backup."""
     from baton.operate import migrate
 
     if not yes:
-        print("baton: what only later revisions hold would be lost; back up, then say `--yes`", file=sys.stderr)
+        print(
+            "baton: data that only later revisions hold would be lost; make a backup, then confirm with `--yes`",
+            file=sys.stderr,
+        )
         raise typer.Exit(2)
     _do(migrate.downgrade(server_settings(), revision))
+    if as_json:
+        _show_json({"database": _named(), "revision": revision})
+        return
     print(f"{_named()}: the schema is at {revision}")
 
 
 @app.command("admin-token")
 def admin_token(
-    user: Annotated[str, typer.Option(help="Whom it speaks for; the operating system's user without it.")] = "",
-    expires: Annotated[str, typer.Option(help="From when it is refused: 90d, 12h, 30min.")] = "1d",
+    user: Annotated[str, typer.Option(help="The user that it stands for. Default: the operating system's user.")] = "",
+    expires: Annotated[str, typer.Option(metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d.")] = "1d",
+    as_json: AsJson = False,
 ) -> None:
-    """Make an admin's token where the last one is lost, and show it this once; servers know it within a second."""
+    """Create an admin token if the last one is lost, and show it, this once. Servers accept it within a second."""
     from baton.kernel.base.sql import Database
     from baton.people import first_token
 
@@ -79,9 +94,9 @@ def admin_token(
         until = datetime.now(UTC) + time_span(expires)
     except ValueError as error:
         print(f"baton: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2) from None
     if _missing():
-        print("baton: the schema is not this Baton's; `baton db check` tells what it lacks", file=sys.stderr)
+        print("baton: the schema is not up to date; `baton db check` shows what it lacks", file=sys.stderr)
         raise typer.Exit(1)
     admin = Principal(
         organisation=settings.organisation, team=settings.team, user=user or settings.default_user, role="admin"
@@ -95,7 +110,10 @@ def admin_token(
             await database.close()
 
     text = _do(made())
-    print(f"An admin's token for {admin.user}, until {until.isoformat()}, shown this once:")
+    if as_json:
+        _show_json({"user": admin.user, "expires_at": until.isoformat(), "text": text})
+        return
+    print(f"An admin token for {admin.user}, until {until.isoformat()}, shown this once:")
     print(text)
 
 
@@ -115,7 +133,12 @@ def _do(work: Coroutine[None, None, Found]) -> Found:
         raise typer.Exit(1) from None
 
 
+def _show_json(value: dict[str, object]) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
 def _named() -> str:
+    """Return the database's URL without its password."""
     from baton.kernel.base.sql import database_url
 
     return database_url(server_settings()).render_as_string(hide_password=True)

@@ -1,45 +1,48 @@
-"""`baton hooks install|uninstall|status`: puts Baton in front of an agent's client. It starts and stops no server."""
+"""`baton hooks`: install Baton's hooks in an agent's client, remove them, and show where they are."""
 
 import ipaddress
-import json
 import os
-import sys
 from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.hooks.entries import ClientName, Transport, Wanted, groups
+from baton.cli.hooks.entries import ClientName, HookOptions, Transport, groups
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.json_edit import UnclearError, check
 from baton.cli.hooks.settings import install as put_in
 from baton.cli.hooks.settings import installed
 from baton.cli.hooks.settings import uninstall as take_out
 from baton.cli.hooks.status import report, server_report, show
+from baton.cli.options import AsJson
+from baton.cli.output import show_json
 from baton.local.config import NAMES, Config, load, save
 from baton.local.project import Project, find_project
-from baton.local.server import Api
+from baton.local.server import Api, ApiError
 
 app = group("Install or remove Baton's hooks in Claude Code or Codex.")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client; otherwise all.")]
-AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope; otherwise both.")]
+AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
+AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
 
 
 @app.command()
 def install(
     client: Annotated[ClientName, typer.Option(help="The agent's client.")] = "claude-code",
     scope: Annotated[Scope, typer.Option(help="Your own settings, or this project's, shared with its team.")] = "user",
-    transport: Annotated[Transport, typer.Option(help="curl works everywhere; http saves a process a call.")] = "curl",
-    fail_closed: Annotated[bool, typer.Option("--fail-closed", help="Refuse calls while the server is away.")] = False,
-    as_json: Json = False,
+    transport: Annotated[
+        Transport, typer.Option(help="curl works everywhere; http saves one process a call.")
+    ] = "curl",
+    fail_closed: Annotated[
+        bool, typer.Option("--fail-closed", help="Block calls while the server cannot be reached.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the hooks into the client's settings, and the shim and the config file to their places."""
+    """Install the hooks in a client's settings, with the shim that they run and your config file."""
     config, project = load(), find_project()
     if transport == "http":
         _check_http(client, config)
-    wanted = Wanted(
+    options = HookOptions(
         client=client,
         transport=transport,
         shim=shim_word(),
@@ -49,7 +52,7 @@ def install(
     )
     target = next(targets(project.root, client, scope))
     old = _read(target)
-    new = _understood(target, lambda: put_in(old, groups(wanted)))
+    new = _understood(target, lambda: put_in(old, groups(options)))
     copy_shim()
     values = {"BATON_URL": config.url, "BATON_USER": config.user}
     try:
@@ -61,7 +64,7 @@ def install(
     notes = list(_notes(target, transport, config, new))
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
-    _say(
+    _show(
         result,
         [
             f"{'Installed' if new != old else 'Already installed'}: {client}, {scope} scope, in {target.path}",
@@ -73,8 +76,8 @@ def install(
 
 
 @app.command()
-def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: Json = False) -> None:
-    """Take Baton's hooks out of the clients' settings and leave everything else there as it is."""
+def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = False) -> None:
+    """Remove Baton's hooks from the clients' settings, and leave everything else there as it is."""
     changes: list[tuple[Target, str]] = []
     for target in targets(find_project().root, client, scope):
         old = _read(target)
@@ -86,39 +89,41 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: Json = 
         _write(target, text)
     result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
     lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
-    _say({"removed": result}, lines or ["Nothing to remove: no hooks of Baton found."], as_json=as_json)
+    _show({"removed": result}, lines or ["Nothing to remove: Baton's hooks are not installed."], as_json=as_json)
 
 
 @app.command()
-def status(client: AnyClient = None, scope: AnyScope = None, as_json: Json = False) -> None:
-    """Say what is installed where, and whether it fits the server."""
+def status(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = False) -> None:
+    """Show what is installed where, and whether it fits the server."""
     api = Api()
     result = report(targets(api.project.root, client, scope), server_report(api))
-    _say(result, show(result), as_json=as_json)
+    _show(result, show(result), as_json=as_json)
 
 
 def _check_http(client: ClientName, config: Config) -> None:
     url = urlsplit(config.url)
     if client != "claude-code":
-        _refuse(f"`{client}` has no http hooks: one would void its whole settings file. Use `--transport curl`.")
+        _refuse(
+            f"`{client}` has no http hooks: one would make its whole settings file invalid. Use `--transport curl`."
+        )
     if url.scheme not in {"http", "https"} or not url.hostname:
         _refuse(f"`{config.url}` is not an http or https url.")
     if "@" in url.netloc:
-        _refuse("`BATON_URL` holds a password, which http hooks would show in the settings. Use `--transport curl`.")
+        _refuse("`BATON_URL` holds a password, which http hooks would write into the settings. Use `--transport curl`.")
     if config.ca_file:
-        _refuse("http hooks know no `BATON_CA_FILE`. Use `--transport curl`.")
+        _refuse("http hooks cannot use `BATON_CA_FILE`. Use `--transport curl`.")
     try:
         ipaddress.ip_address(url.hostname)
     except ValueError:
         if url.hostname != "localhost":
             _refuse(
-                f"`{url.hostname}` is a name: where it resolves to a private address, Claude Code sends nothing and runs"
-                " every tool undecided. Use `--transport curl`, or a `BATON_URL` with an address.",
+                f"`{url.hostname}` is a name: if it resolves to a private address, Claude Code sends nothing and runs"
+                " every tool unchecked. Use `--transport curl`, or a `BATON_URL` with an address.",
             )
 
 
 def _known_headers(scope: Scope, config: Config, project: Project) -> dict[str, str]:
-    """What http hooks can say without a process: the person in their own settings, the remote in a project's."""
+    """Return the headers whose values are known now: the user for a user's settings, the project for a project's."""
     known = {"Baton-User": config.user} if scope == "user" else {}
     if scope == "project" and not project.name.startswith("/"):
         known = {"Baton-Project": project.name}
@@ -128,13 +133,13 @@ def _known_headers(scope: Scope, config: Config, project: Project) -> dict[str, 
 def _notes(target: Target, transport: Transport, config: Config, text: str) -> list[str]:
     notes = []
     if target.client == "codex":
-        notes.append("Codex runs new hooks only after a person has trusted them: open Codex and enter `/hooks`.")
+        notes.append("Codex runs new hooks only after a person trusts them: open Codex and enter `/hooks`.")
         if target.scope == "project":
             notes.append("Codex reads a project's hooks only when the project is trusted.")
     if check(text).get("disableAllHooks") is True:
         notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
     if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
-        notes.append("http hooks read `BATON_TOKEN` from the client's environment only: export it, or use curl.")
+        notes.append("http hooks read `BATON_TOKEN` only from the client's environment: export it, or use curl.")
     if target.scope == "project":
         notes.append("Each teammate runs `baton hooks install --scope project` once, for the shim and their config.")
     other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
@@ -167,9 +172,11 @@ def _understood(target: Target, change: Any) -> str:
 
 
 def _refuse(text: str) -> NoReturn:
-    print(f"baton: {text}", file=sys.stderr)
-    raise typer.Exit(1)
+    raise ApiError(text)
 
 
-def _say(result: Any, lines: list[str], *, as_json: bool) -> None:
-    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
+def _show(result: Any, lines: list[str], *, as_json: bool) -> None:
+    if as_json:
+        show_json(result)
+        return
+    print("\n".join(lines))

@@ -1,7 +1,4 @@
-"""Baton's own entries in a client's hook settings: what they say, and how they are told from others'.
-
-It knows no files: `hook_settings` puts the entries into a text.
-"""
+"""Baton's own entries in a client's hook settings: how they are written and recognised."""
 
 import re
 from typing import Any, Literal
@@ -30,14 +27,14 @@ EVENTS: dict[ClientName, tuple[str, ...]] = {
     "codex": tuple(event for event in TIMEOUTS if event != "PostToolUseFailure"),
 }
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
-"""Events that a hook can refuse. With `--fail-closed` these do so even when the shim itself is gone."""
+"""Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
 
 _SHIM = re.compile(r"""(?:^|[/"'\s])baton-hook\.sh(?=["'\s]|$)""")
 _URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What to install: `shim` is its path as a shell word, `headers` those whose values are known now."""
+class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The hooks to write: `shim` is its path as a shell word, `headers` those whose values are known now."""
 
     client: ClientName
     transport: Transport
@@ -47,22 +44,22 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
 
-def groups(wanted: Wanted) -> dict[str, dict[str, Any]]:
-    """Render one group for each event. SessionStart is always a command: Claude Code never sends it over http."""
+def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
+    """Return one group for each event. SessionStart is always a command: Claude Code never sends it over http."""
     return {
         event: {
             "hooks": [
-                _http(wanted, event)
-                if wanted.transport == "http" and event != "SessionStart"
-                else {"type": "command", "command": _command(wanted, event), "timeout": TIMEOUTS[event]},
+                _http(options, event)
+                if options.transport == "http" and event != "SessionStart"
+                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event]},
             ],
         }
-        for event in EVENTS[wanted.client]
+        for event in EVENTS[options.client]
     }
 
 
 def is_ours(hook: Any) -> bool:
-    """Tell whether an entry was written by Baton: it runs the shim, or posts to a native endpoint with its header."""
+    """Check whether Baton wrote an entry: it runs the shim, or posts to a native endpoint with its header."""
     if not isinstance(hook, dict):
         return False
     if isinstance(hook.get("command"), str):
@@ -73,36 +70,36 @@ def is_ours(hook: Any) -> bool:
 
 
 def describe(hook: dict[str, Any]) -> tuple[Transport, bool, str]:
-    """Tell of one of our entries: transport, whether it fails closed, and the server for http ("" for the shim)."""
+    """Return an entry's transport, whether it fails closed, and the server of http hooks ("" for the shim)."""
     if "url" in hook:
         parts = urlsplit(hook["url"])
         return "http", hook.get("onFailure") == "block", f"{parts.scheme}://{parts.netloc}"
     return "curl", re.search(r"\sblock\b", hook["command"]) is not None, ""
 
 
-def _command(wanted: Wanted, event: str) -> str:
-    call = f"sh {wanted.shim} {wanted.client} {event}"
-    if wanted.fail_closed and event in DECIDING:
+def _command(options: HookOptions, event: str) -> str:
+    call = f"sh {options.shim} {options.client} {event}"
+    if options.fail_closed and event in DECIDING:
         return f"{call} block || exit 2"
-    return f"test ! -f {wanted.shim} || {call}" + (" block" if wanted.fail_closed else "")
+    return f"test ! -f {options.shim} || {call}" + (" block" if options.fail_closed else "")
 
 
-def _http(wanted: Wanted, event: str) -> dict[str, Any]:
+def _http(options: HookOptions, event: str) -> dict[str, Any]:
     headers = {
         "Authorization": "Bearer $BATON_TOKEN",
         "Baton-User": "$BATON_USER",
         "Baton-Project": "$BATON_PROJECT",
         "Baton-Disabled": "$BATON_DISABLED",
-        "Baton-On-Failure": "block" if wanted.fail_closed else "$BATON_ON_FAILURE",
+        "Baton-On-Failure": "block" if options.fail_closed else "$BATON_ON_FAILURE",
         "Baton-Debug": "$BATON_DEBUG",
         "Baton-Protocol": PROTOCOL,
-        **wanted.headers,
+        **options.headers,
     }
     return {
         "type": "http",
-        "url": f"{wanted.url}/hooks/{wanted.client}?event={event}",
+        "url": f"{options.url}/hooks/{options.client}?event={event}",
         "timeout": TIMEOUTS[event],
         "headers": headers,
         "allowedEnvVars": sorted({part[1:] for value in headers.values() for part in value.split() if part[:1] == "$"}),
-        **({"onFailure": "block"} if wanted.fail_closed and event in DECIDING else {}),
+        **({"onFailure": "block"} if options.fail_closed and event in DECIDING else {}),
     }

@@ -1,4 +1,4 @@
-"""The files behind `baton hooks`: the clients' settings, their backup, the installed shim. It decides no contents."""
+"""The files behind `baton hooks`: the clients' settings, their backups, the installed shim."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from baton.shared import packaged
 
 Scope = Literal["user", "project"]
 SHIM = ("baton-lib.sh", "baton-hook.sh")
-"""In the order of writing: what is sourced comes first."""
+"""In the order in which they are written: the file that the other one sources comes first."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -25,11 +25,11 @@ class Target(msgspec.Struct, frozen=True):
     path: Path
 
     def read(self) -> str:
-        """Read the text, "" where there is no file. Raises OSError, UnicodeDecodeError."""
+        """Return the text, "" if there is no file. Raises OSError, UnicodeDecodeError."""
         return self.path.read_bytes().decode() if self.path.exists() else ""
 
     def write(self, text: str, *, keep: bool = False) -> None:
-        """Replace the file; `keep` what stood there beside it. "" removes it. Raises OSError."""
+        """Replace the file, with a backup of the old text if `keep`. "" removes the file. Raises OSError."""
         old = self.path.read_bytes() if self.path.exists() else None
         if not text:
             self.path.resolve().unlink(missing_ok=True)
@@ -44,7 +44,7 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def backup(self) -> Path:
-        """Where the file is kept as it was before Baton first changed it."""
+        """The path of the file as it was before Baton first changed it."""
         return self.path.with_name(f"{self.path.name}.before-baton")
 
 
@@ -71,12 +71,12 @@ def targets(
 
 
 def shim_folder(env: Mapping[str, str] = os.environ) -> Path:
-    """Tell where the shim is kept, so that a moved or removed checkout does not take it along."""
+    """Return the shim's folder. It is outside the package, so that a moved or removed checkout leaves it in place."""
     return Path(env.get("XDG_DATA_HOME") or home(env) / ".local" / "share") / "baton"
 
 
 def shim_word(env: Mapping[str, str] = os.environ) -> str:
-    """Write the shim's path as a shell word, by `$HOME` where it lies there, so that it holds for teammates too."""
+    """Return the shim's path as a shell word, relative to `$HOME` if it is there, so that it fits teammates too."""
     path = shim_folder(env) / SHIM[-1]
     inside = path.is_relative_to(home(env))
     text = str(path.relative_to(home(env)) if inside else path)
@@ -85,7 +85,7 @@ def shim_word(env: Mapping[str, str] = os.environ) -> str:
 
 
 def copy_shim(env: Mapping[str, str] = os.environ) -> None:
-    """Put the shim of this version in its place."""
+    """Install the shim of this version."""
     folder = shim_folder(env)
     folder.mkdir(parents=True, exist_ok=True)
     for name in SHIM:

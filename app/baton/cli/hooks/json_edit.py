@@ -1,4 +1,4 @@
-"""Changes single values in a JSON text and leaves every other byte as it stands. It reads and writes no files.
+"""Changes single values in a JSON text and leaves every other byte as it is.
 
 A path is a sequence of keys and indexes; all but its last step must exist. Texts are valid JSON: `check` first.
 """
@@ -16,7 +16,7 @@ _DECODER = json.JSONDecoder()
 
 
 class UnclearError(ValueError):
-    """A text that is not understood, with the line (from 1) where that shows."""
+    """A text that cannot be edited, with the line (from 1) of the cause."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -24,7 +24,7 @@ class UnclearError(ValueError):
 
 
 class _Node(msgspec.Struct):
-    """A value in the text; `keyed` is where its key starts, or it does itself. Children are None for scalars."""
+    """A value in the text. `keyed` is where its key starts, or itself without a key; children are None for scalars."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class _Node(msgspec.Struct):
 
 
 def check(text: str) -> dict[str, Any]:
-    """Read a text that must be an object in which no key stands twice. Raises UnclearError."""
+    """Parse a text that must be an object without duplicate keys. Raises UnclearError."""
     try:
         value = json.loads(text)
         _scan(text, 0)
@@ -47,12 +47,12 @@ def check(text: str) -> dict[str, Any]:
 
 
 def line_of(text: str, path: Path) -> int:
-    """Tell the line (from 1) on which the value of a path starts."""
+    """Return the line (from 1) on which the value of a path starts."""
     return text.count("\n", 0, _find(text, path).start) + 1
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Replace a value, or add it as the last of its object or list."""
+    """Replace a value, or add it at the end of its object or list."""
     parent, step = _find(text, path[:-1]), path[-1]
     children = parent.children or {}
     unit, newline = _indent(text), "\r\n" if "\r\n" in text else "\n"
@@ -69,7 +69,7 @@ def put(text: str, path: Path, value: Any) -> str:
 
 
 def drop(text: str, path: Path) -> str:
-    """Remove a value with its key and comma; what becomes empty closes up to `{}` or `[]`."""
+    """Remove a value with its key and comma; an object or list that becomes empty is written `{}` or `[]`."""
     parent = _find(text, path[:-1])
     nodes = list((parent.children or {}).values())
     at = list(parent.children or {}).index(path[-1])
@@ -122,4 +122,4 @@ def _scan(text: str, at: int, keyed: int | None = None) -> _Node:
 
 
 def _twice(text: str, at: int, key: str) -> NoReturn:
-    raise UnclearError(text.count("\n", 0, at) + 1, f"the key `{key}` stands there twice")
+    raise UnclearError(text.count("\n", 0, at) + 1, f"the key `{key}` appears twice")

@@ -1,6 +1,6 @@
-"""Puts Baton's entries into a client's settings text, finds them there, takes them out. It reads and writes no files.
+"""Adds Baton's entries to the text of a client's settings, finds them there, and removes them.
 
-Everything else in the text stays as it stands. A text that is not understood is refused by UnclearError.
+Everything else in the text stays as it is. A text that cannot be edited safely raises UnclearError.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from baton.cli.hooks.json_edit import UnclearError, check, drop, line_of, put
 
 
 def install(text: str, groups: dict[str, dict[str, Any]]) -> str:
-    """Bring a text to hold exactly these groups of ours; unchanged where it does already. "" is a new file."""
+    """Return the text with exactly these groups of ours; the same text if it has them already. "" is a new file."""
     text = text or "{}\n"
     events = _read(text)
     for event in events:
@@ -25,7 +25,7 @@ def install(text: str, groups: dict[str, dict[str, Any]]) -> str:
 
 
 def uninstall(text: str) -> str:
-    """Take out every entry of ours, and what stood only for it."""
+    """Return the text without our entries, and without the groups and lists that held nothing else."""
     if not (events := _read(text)):
         return text
     for event in events:
@@ -34,12 +34,12 @@ def uninstall(text: str) -> str:
 
 
 def installed(text: str) -> dict[str, dict[str, Any]]:
-    """Find our entries: event → entry."""
+    """Return our entries by event."""
     return {event: hook for event, _, _, hook in _ours(_read(text))}
 
 
 def _settle(text: str, event: str, group: dict[str, Any] | None) -> str:
-    """Keep at most one group of ours in an event, and make it this one, where it stands or else as the last."""
+    """Leave exactly this group of ours in an event, in its old place or else at the end; no group of ours for None."""
     groups = _read(text)[event]
     mine = [(g, h) for name, g, h, _ in _ours({event: groups}) if name == event]
     alone = [g for g in range(len(groups)) if groups[g]["hooks"] and all(is_ours(hook) for hook in groups[g]["hooks"])]

@@ -1,4 +1,4 @@
-"""What `baton hooks status` finds out: settings, shim, server. It changes nothing."""
+"""The report of `baton hooks status`: settings, shim, server."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ _SEEN = ("client", "user", "last_seen", "protocol")
 
 
 def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Collect everything, as it is printed with `--json`."""
+    """Return everything, as `--json` prints it."""
     return {
         "settings": [_settings(target) for target in targets],
         "shim": {"path": str(shim_folder(env)), "state": shim_state(env), "protocol": PROTOCOL},
@@ -23,7 +23,7 @@ def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, 
 
 
 def server_report(api: Api) -> dict[str, Any]:
-    """Ask the server who was heard of when; `problem` says why it could not be asked."""
+    """Ask the server which clients it last heard from; `problem` says why it could not be asked."""
     found: dict[str, Any] = {"url": api.config.url, "answers": False}
     try:
         status = api.request("GET", "/status")
@@ -31,13 +31,13 @@ def server_report(api: Api) -> dict[str, Any]:
     except ApiError as error:
         return found | {"problem": str(error)}
     except (KeyError, TypeError, AttributeError, ValueError):
-        return found | {"problem": f"`{api.config.url}` is no server of Baton's"}
+        return found | {"problem": f"`{api.config.url}` is not a Baton server"}
     found |= {"answers": True, "version": status.get("version", ""), "protocol": status.get("protocol", "unknown")}
     return found | {"clients": seen}
 
 
 def show(result: dict[str, Any]) -> list[str]:
-    """Write the report for people."""
+    """Return the lines of the report for people."""
     lines = [_show_settings(one) for one in result["settings"]]
     shim, server = result["shim"], result["server"]
     states = {

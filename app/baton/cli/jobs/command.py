@@ -1,4 +1,4 @@
-"""`baton jobs`: delegated tasks listed, watched, cancelled, approved, tried again. It starts none: `baton delegate` does."""
+"""`baton jobs`: list, follow, cancel, approve and retry delegated jobs. `baton delegate` makes them."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -7,13 +7,11 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.jobs.follow import follow as follow_job
-from baton.cli.jobs.job_card import plain
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Everybody, Limit
+from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api
 
 app = group("List, follow, approve, cancel and retry delegated jobs.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Everybody = Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")]
 JobId = Annotated[str, typer.Argument(help="The job.")]
 
 
@@ -23,7 +21,7 @@ def list_(
     state: Annotated[str, typer.Option(help="Only in this state.")] = "",
     provider: Annotated[str, typer.Option(help="Only of this agent.")] = "",
     user: Annotated[str, typer.Option(help="Only of this user.")] = "",
-    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
+    limit: Limit = 20,
     everybody: Everybody = False,
     as_json: AsJson = False,
 ) -> None:
@@ -34,10 +32,7 @@ def list_(
     if as_json:
         show_json(items)
         return
-    if not items:
-        print("No jobs.")
-    for one in items:
-        print(_line(one))
+    show_table(("id", "state", "agent", "user", "title", "progress"), map(_row, items), none="No jobs.")
 
 
 @app.command()
@@ -54,7 +49,7 @@ def show(
     if as_json:
         show_json(one)
         return
-    print(_line(one))
+    print(plain("  ".join(filter(None, _row(one)))))
     print(f"  session {one['session_id']}, workspace {one['workspace'] or '-'}, attempt {one['attempt']}")
     usage = one["usage"]
     print(f"  {usage['input_tokens']} tokens in, {usage['output_tokens']} out, {one['events']} events")
@@ -62,68 +57,91 @@ def show(
         print(f"  {plain(one['error']['detail'])} ({one['error']['code']})")
     for name in one["depends_on"]:
         print(f"  after {name}")
-    print(one["prompt"])
+    print(plain(one["prompt"]))
 
 
 @app.command()
-def output(job_id: JobId) -> None:
-    """Print what the agent answered, so far where it is still at work."""
-    print(Api().request("GET", f"{_path(job_id)}/output")["output"])
+def output(job_id: JobId, as_json: AsJson = False) -> None:
+    """Print what the agent has answered so far."""
+    answer = Api().request("GET", f"{_path(job_id)}/output")
+    if as_json:
+        show_json(answer)
+        return
+    print(plain(answer["output"]))
 
 
 @app.command()
-def cancel(job_id: JobId) -> None:
+def cancel(job_id: JobId, as_json: AsJson = False) -> None:
     """Cancel a job."""
     one = Api().request("POST", f"{_path(job_id)}/cancel")
+    if as_json:
+        show_json(one)
+        return
     print(f"Job {one['id']} is {one['state']}" + ("." if one["state"] == "cancelled" else ", to be cancelled."))
 
 
 @app.command()
-def approve(job_id: JobId) -> None:
-    """Let a job run that waits for approval."""
-    one = Api().request("POST", f"{_path(job_id)}/approve")
-    print(f"Job {one['id']} is {one['state']}.")
+def approve(job_id: JobId, as_json: AsJson = False) -> None:
+    """Approve a job that waits for it, so that it runs."""
+    _change(job_id, "approve", as_json=as_json)
 
 
 @app.command()
-def retry(job_id: JobId) -> None:
-    """Try a job once more that did not complete."""
-    one = Api().request("POST", f"{_path(job_id)}/retry")
-    print(f"Job {one['id']} is {one['state']}.")
+def retry(job_id: JobId, as_json: AsJson = False) -> None:
+    """Retry a job that did not complete."""
+    _change(job_id, "retry", as_json=as_json)
 
 
 @app.command()
 def permissions(
     job_id: JobId,
-    allow: Annotated[str, typer.Option(help="Allow this one.")] = "",
-    deny: Annotated[str, typer.Option(help="Deny this one.")] = "",
-    reason: Annotated[str, typer.Option(help="Why.")] = "",
+    allow: Annotated[str, typer.Option(help="Allow this permission.")] = "",
+    deny: Annotated[str, typer.Option(help="Deny this permission.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what a job's agent asked leave for, or answer."""
+    """List the permissions that a job's agent asked for, or answer them."""
     api, path = Api(), f"{_path(job_id)}/permissions"
-    for name, answer in ((allow, "allow"), (deny, "deny")):
-        if name:
-            one = api.request("POST", f"{path}/{quote(name, safe='')}", body={"answer": answer, "reason": reason})
+    answers = [(name, answer) for name, answer in ((allow, "allow"), (deny, "deny")) if name]
+    answered = [
+        api.request("POST", f"{path}/{quote(name, safe='')}", body={"answer": answer, "reason": reason})
+        for name, answer in answers
+    ]
+    if answered:
+        if as_json:
+            show_json(answered)
+            return
+        for one in answered:
             print(f"{one['id']} is {one['state']}.")
-    if allow or deny:
         return
     items = api.request("GET", path)["items"]
     if as_json:
         show_json(items)
         return
-    if not items:
-        print("It asked for nothing.")
-    for one in items:
-        request = one["request"]
-        by = f" by {one['decided_user'] or one['decided_by']}" if one["decided_by"] else f" until {one['deadline']}"
-        print(f"{one['id']}  {one['state']}{by}  {plain(request['title'] or request['tool_name'])}")
+    rows = [
+        (
+            one["id"],
+            one["state"],
+            one["decided_user"] or one["decided_by"] or f"until {one['deadline']}",
+            one["request"]["title"] or one["request"]["tool_name"],
+        )
+        for one in items
+    ]
+    show_table(("id", "state", "by", "for"), rows, none="The agent asked for no permission.")
+
+
+def _change(job_id: str, how: str, *, as_json: bool) -> None:
+    one = Api().request("POST", f"{_path(job_id)}/{how}")
+    if as_json:
+        show_json(one)
+        return
+    print(f"Job {one['id']} is {one['state']}.")
 
 
 def _path(job_id: str) -> str:
     return f"/jobs/{quote(job_id, safe='')}"
 
 
-def _line(one: dict[str, Any]) -> str:
-    progress = f"  ({plain(one['progress'])})" if one["progress"] and one["state"] == "running" else ""
-    return f"{one['id']}  {one['state']:<19} {one['provider']:<11} {one['user']}  {one['title']}{progress}"
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    progress = one["progress"] if one["state"] == "running" else ""
+    return one["id"], one["state"], one["provider"], one["user"], one["title"], progress or ""

@@ -1,24 +1,25 @@
-"""`baton delegation`: what agents delegated, did themselves, and were refused. It counts calls, not money."""
+"""`baton delegation`: the delegation share, how many calls agents delegated, made themselves, and were refused."""
 
 from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Everybody, Since
+from baton.cli.output import show_json, show_table
 from baton.local.server import Api
 
-_HEAD = ("", "calls", "delegated", "direct", "share", "blocked", "asked", "guided", "overridden", "cheaper model")
+_COUNTS = ("calls", "delegated", "direct", "share", "blocked", "asked", "guided", "overridden", "cheaper model")
 
 
 def delegation(
-    by: Annotated[Literal["session", "user", "team", "day"], typer.Option(help="What a line stands for.")] = "day",
-    since: Annotated[str, typer.Option(help="From this moment on; the last seven days without it.")] = "",
+    by: Annotated[Literal["session", "user", "team", "day"], typer.Option(help="What a row is.")] = "day",
+    since: Since = "7d",
     user: Annotated[str, typer.Option(help="Only this user's calls.")] = "",
     parent: Annotated[
         Literal["haiku", "sonnet", "opus", "fable"], typer.Option(help="The model that callers run on.")
     ] = "opus",
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
+    everybody: Everybody = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show how much work agents delegate.
 
@@ -30,11 +31,7 @@ def delegation(
     if as_json:
         show_json(answer)
         return
-    rows = [_HEAD, *(_row(by, one) for one in answer["items"])]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    for name, *counts in rows:
-        cells = (text.rjust(width) for text, width in zip(counts, widths[1:], strict=True))
-        print("  ".join((name.ljust(widths[0]), *cells)))
+    show_table((by, *_COUNTS), [_row(by, one) for one in answer["items"]], none="No calls.")
 
 
 def _row(by: str, one: dict[str, Any]) -> tuple[str, ...]:

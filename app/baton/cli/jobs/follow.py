@@ -1,4 +1,4 @@
-"""Follows a delegated task to its end, across broken connections; Ctrl-C cancels it. It starts none."""
+"""Follows a delegated job to its end, across broken connections; Ctrl-C cancels it."""
 
 import sys
 import time
@@ -7,14 +7,14 @@ from baton.cli.jobs.job_card import Card
 from baton.local.server import Api, ApiError
 
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""Pauses between attempts to go on with a stream that broke."""
+"""Pauses between attempts to continue a stream that broke."""
 
 
 def follow(api: Api, job_id: str) -> int:
-    """Print what a job tells until it has ended; give the exit status.
+    """Print a job's events until it has ended, and return the exit status.
 
     Raises:
-        ApiError: the server stayed away.
+        ApiError: If the server cannot be reached again.
     """
     card, last, cancelled, broken = Card(), 0, False, 0
     while card.status is None:
@@ -23,11 +23,11 @@ def follow(api: Api, job_id: str) -> int:
                 last, broken = number, 0
                 card.show(kind, data)
             if card.status is None:
-                time.sleep(PAUSES_S[0])  # the server leaves; the next one goes on
+                time.sleep(PAUSES_S[0])  # the server stops; the next one continues the stream
         except KeyboardInterrupt:
             if cancelled:
                 raise
-            print("\nCancelling; Ctrl-C again stops watching.", file=sys.stderr)
+            print("\nCancelling; Ctrl-C again stops following.", file=sys.stderr)
             try:
                 api.request("POST", f"/jobs/{job_id}/cancel")
                 cancelled = True

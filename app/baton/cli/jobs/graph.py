@@ -1,7 +1,8 @@
-"""`baton graph`: task graphs made, looked at, started wave by wave, reported on. It judges nothing: the server does."""
+"""`baton graph`: create task graphs, show them, start their tasks wave by wave, and report on them."""
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,39 +11,47 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, Workspace, fields, show_plan
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Everybody, Limit, UsageError, span_of
+from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api, ApiError
 
 app = group("Run tasks that depend on each other, wave by wave.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 GraphId = Annotated[str, typer.Argument(help="The graph.")]
+MILLISECOND = timedelta(milliseconds=1)
 TaskName = Annotated[str, typer.Argument(help="The task.")]
-Detail = Annotated[str, typer.Option(help="What is kept beside the state.")]
+Detail = Annotated[str, typer.Option(help="A note, shown beside the state.")]
 
 
 @app.command()
 def create(
     file: Annotated[str, typer.Argument(help="A JSON file with the tasks by name; `-` for standard input.")],
     session: Annotated[str, typer.Option(help="The session that it belongs to.")],
-    guidance: Annotated[bool, typer.Option("--guidance", help="Count what breaks a wave; refuse nothing.")] = False,
-    ready: Annotated[bool, typer.Option("--ready", help="A task waits for its own dependencies, not a wave.")] = False,
-    window: Annotated[int, typer.Option(min=1, help="How long a wave stays open, in ms.")] = 500,
+    guidance: Annotated[bool, typer.Option("--guidance", help="Count violations of waves; refuse nothing.")] = False,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="A task waits for its own dependencies, not for its wave.")
+    ] = False,
+    window: Annotated[
+        timedelta,
+        typer.Option(
+            parser=span_of(MILLISECOND), metavar="SPAN", help="How long a wave stays open, such as 500ms, 2s."
+        ),
+    ] = "500ms",  # type: ignore[assignment]  # the parser reads it
     auto_spawn: Annotated[
         bool | None,
-        typer.Option("--auto-spawn/--refuse", help="What becomes of the rest of a wave when its window closes."),
+        typer.Option("--auto-spawn/--refuse", help="Start or refuse the rest of a wave when its window closes."),
     ] = None,
-    run: Annotated[bool, typer.Option("--run", help="Have your runners run its tasks.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Run its tasks on your runners.")] = False,
     workspace: Workspace = "",
     roster: Roster = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a graph of tasks: {"task_a": {"description": …, "agent_type": …, "depends_on": […]}, …}."""
+    """Create a graph of tasks: {"task_a": {"description": …, "agent_type": …, "depends_on": […]}, …}."""
     body = {
         "session_id": session,
         "tasks": _tasks(file),
         "level": "guidance" if guidance else "strict",
         "barrier": "ready" if ready else "wave",
-        "window_ms": window,
+        "window_ms": window // MILLISECOND,
         "execute": "run" if run else "plan",
         "workspace": workspace,
         "roster": roster,
@@ -55,8 +64,8 @@ def create(
 @app.command("list")
 def list_(
     session: Annotated[str, typer.Option(help="Only of this session.")] = "",
-    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
+    limit: Limit = 20,
+    everybody: Everybody = False,
     as_json: AsJson = False,
 ) -> None:
     """List graphs, the newest first."""
@@ -65,10 +74,8 @@ def list_(
     if as_json:
         show_json(items)
         return
-    if not items:
-        print("No graphs.")
-    for one in items:
-        print(f"{one['id']}  {one['state']}  {len(one['tasks'])} tasks  {one['user']}  session {one['session_id']}")
+    rows = [(one["id"], one["state"], len(one["tasks"]), one["user"], one["session_id"]) for one in items]
+    show_table(("id", "state", "tasks", "user", "session"), rows, none="No graphs.")
 
 
 @app.command()
@@ -80,8 +87,8 @@ def show(graph_id: GraphId, as_json: AsJson = False) -> None:
 @app.command()
 def spawn(
     graph_id: GraphId,
-    task: Annotated[list[str] | None, typer.Argument(help="The tasks; all that may start now without any.")] = None,
-    prompt: Annotated[str, typer.Option(help="In place of what the graph says.")] = "",
+    task: Annotated[list[str] | None, typer.Argument(help="The tasks. Default: all that may start now.")] = None,
+    prompt: Annotated[str, typer.Option(help="The task, instead of the graph's description.")] = "",
     by: By = "",
     reason: Why = "",
     outcome: Outcome = "",
@@ -90,7 +97,7 @@ def spawn(
     thinking: Thinking = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Start tasks at one moment, all or none."""
+    """Start tasks at the same moment, all or none."""
     body = fields(prompt=prompt, by=by, reason=reason, outcome=outcome, tools=tools, model=model, thinking=thinking)
     body = {name: value for name, value in body.items() if value}
     if task:
@@ -104,32 +111,34 @@ def spawn(
 
 
 @app.command()
-def complete(graph_id: GraphId, task: TaskName, detail: Detail = "") -> None:
-    """Say that a task is done that no runner runs."""
-    _end(graph_id, task, "complete", detail)
+def complete(graph_id: GraphId, task: TaskName, detail: Detail = "", as_json: AsJson = False) -> None:
+    """Mark a task as completed that no runner runs."""
+    _end(graph_id, task, "complete", detail, as_json=as_json)
 
 
 @app.command()
-def fail(graph_id: GraphId, task: TaskName, detail: Detail = "") -> None:
-    """Give up a task that no runner runs; what depends on it is skipped."""
-    _end(graph_id, task, "fail", detail)
+def fail(graph_id: GraphId, task: TaskName, detail: Detail = "", as_json: AsJson = False) -> None:
+    """Mark a task as failed that no runner runs; the tasks that depend on it are skipped."""
+    _end(graph_id, task, "fail", detail, as_json=as_json)
 
 
 @app.command()
-def reopen(graph_id: GraphId, wave: Annotated[int, typer.Argument(help="The wave, from 1.")]) -> None:
+def reopen(
+    graph_id: GraphId, wave: Annotated[int, typer.Argument(help="The wave, from 1.")], as_json: AsJson = False
+) -> None:
     """Open a wave again whose window closed with tasks left; it is recorded as a violation."""
-    _show(Api().request("POST", f"{_path(graph_id)}/waves/{wave}/reopen"), as_json=False)
+    _show(Api().request("POST", f"{_path(graph_id)}/waves/{wave}/reopen"), as_json=as_json)
 
 
 @app.command()
 def report(
-    graph_id: Annotated[str, typer.Argument(help="The graph; with --session all of the session's.")] = "",
-    session: Annotated[str, typer.Option(help="A session.")] = "",
+    graph_id: Annotated[str, typer.Argument(help="The graph.")] = "",
+    session: Annotated[str, typer.Option(help="All graphs of this session.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Report how well waves were started in parallel, and what was broken."""
+    """Report how well waves were started in parallel, and the violations."""
     if bool(graph_id) == bool(session):
-        raise ApiError("name a graph, or a session with --session")
+        raise UsageError("name a graph, or a session with --session")
     path = f"/sessions/{quote(session, safe='')}/compliance" if session else f"{_path(graph_id)}/compliance"
     found = Api().request("GET", path)
     if as_json:
@@ -148,9 +157,9 @@ def _tasks(file: str) -> Any:
     return inner if isinstance(inner, dict) and "agent_type" not in inner else tasks
 
 
-def _end(graph_id: str, task: str, how: str, detail: str) -> None:
-    query = {"detail": detail} if detail else {}
-    _show(Api().request("POST", f"{_path(graph_id)}/tasks/{quote(task, safe='')}/{how}", query=query), as_json=False)
+def _end(graph_id: str, task: str, how: str, detail: str, *, as_json: bool) -> None:
+    path = f"{_path(graph_id)}/tasks/{quote(task, safe='')}/{how}"
+    _show(Api().request("POST", path, query={"detail": detail} if detail else {}), as_json=as_json)
 
 
 def _show(graph: dict[str, Any], *, as_json: bool) -> None:
@@ -167,7 +176,7 @@ def _show(graph: dict[str, Any], *, as_json: bool) -> None:
             task = graph["tasks"][name]
             after = f" after {', '.join(task['depends_on'])}" if task["depends_on"] else ""
             detail = f": {task['detail']}" if "detail" in task else ""
-            print(f"    {name}  {task['agent_type']}{after}  {task['state']}{detail}")
+            print(plain(f"    {name}  {task['agent_type']}{after}  {task['state']}{detail}"))
 
 
 def _report(one: dict[str, Any]) -> None:
@@ -177,7 +186,7 @@ def _report(one: dict[str, Any]) -> None:
         auto = f", the server started {', '.join(wave['auto_spawned'])}" if wave["auto_spawned"] else ""
         print(f"  wave {wave['wave']}  {wave['spawned']} of {len(wave['tasks'])} started, {spread}{auto}")
     for entry in one["log"]:
-        print(f"  {entry['at']}  {entry['kind']}: {entry['detail']}")
+        print(plain(f"  {entry['at']}  {entry['kind']}: {entry['detail']}"))
 
 
 def _path(graph_id: str) -> str:

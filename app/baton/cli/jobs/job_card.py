@@ -1,19 +1,14 @@
-"""Shows what a delegated task tells: the orchestrator's word plainly, the agent's in a card. It asks no server."""
+"""Prints the events of a delegated job: the orchestrator's words as they are, the agent's in a card."""
 
 import re
 import sys
 from typing import Any
 
+from baton.cli.output import plain
+
 _NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
 _ENDS = {"completed": 0, "failed": 1, "skipped": 1, "cancelled": 130}
 _BORDER = "│ "
-_STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal obeys, but for the ends of lines and tabs."""
-
-
-def plain(text: str) -> str:
-    """Take out what would steer the terminal: an agent's words are shown, not obeyed."""
-    return _STEERS.sub(" ", text)
 
 
 class Card:
@@ -32,7 +27,7 @@ class Card:
             case "permission.requested":
                 request = data["request"]
                 asked = request["title"] or f"{request['tool_name']} {request['tool_input']}"
-                self._line(f"? asks leave: {plain(asked)}")
+                self._line(f"? asks for permission: {plain(asked)}")
                 self._line(f"  baton jobs permissions {data['job']} --allow {data['permission']}")
             case "permission.resolved":
                 self._line(f"  {data['answer']} (by {data['by']}){': ' + data['reason'] if data.get('reason') else ''}")

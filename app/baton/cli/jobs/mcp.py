@@ -1,10 +1,10 @@
-"""`baton mcp`: serves an agent the tools by which it delegates, over standard input and output. It prints nothing else."""
+"""`baton mcp`: serve an agent's delegation tools over standard input and output."""
 
 import os
 import uuid
 
 SESSIONS = ("BATON_SESSION", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID")
-"""Variables that may name the session of the client that starts this, the first that is set."""
+"""Variables that may name the session of the client that starts this; the first that is set counts."""
 
 
 def mcp() -> None:

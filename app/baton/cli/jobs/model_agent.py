@@ -1,4 +1,4 @@
-"""`baton model-agent`: an OpenAI-compatible endpoint as an agent for `runner.yaml`. It is started by the runner."""
+"""`baton model-agent`: serve an OpenAI-compatible model as an agent. The runner starts it."""
 
 import asyncio
 import os
@@ -8,9 +8,9 @@ import typer
 
 
 def model_agent(
-    url: Annotated[str, typer.Option(help="Base of the API, such as `http://localhost:11434/v1`.")],
+    url: Annotated[str, typer.Option(help="The base of the API, such as `http://localhost:11434/v1`.")],
     model: Annotated[list[str], typer.Option(help="A model that may be asked for; the first is the default.")],
-    key_variable: Annotated[str, typer.Option(help="The variable that holds the key.")] = "OPENAI_API_KEY",
+    key_variable: Annotated[str, typer.Option(help="The environment variable that holds the key.")] = "OPENAI_API_KEY",
     reasoning_effort: Annotated[
         Literal["", "low", "medium", "high"], typer.Option(help="How much the model thinks, where it can.")
     ] = "",

@@ -1,4 +1,4 @@
-"""`baton runner`: runs this person's jobs on this machine. The work is done by `app.runner`, which speaks HTTP only."""
+"""`baton runner`: run this person's jobs on this machine. `baton.runner` does the work."""
 
 import asyncio
 import logging
@@ -12,22 +12,25 @@ from typing import Annotated, Any
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
+from baton.cli.options import AsJson
+from baton.cli.output import show_findings, show_json, show_table
 from baton.local import config as person
 from baton.local.server import Api, ApiError
 from baton.runner import config, template
 from baton.runner.home import Busy, Home
-from baton.runner.wire import Link, Refused
 
 app = group("Run delegated jobs on this machine, with your own agents.")
 
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another file than `~/.config/baton/runner.yaml`.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", help="The settings. Default: ~/.config/baton/runner.yaml.")
+]
 
 
 @app.command()
 def run(config_file: ConfigFile = None) -> None:
-    """Lease and run your jobs until Ctrl-C or SIGTERM; running jobs may end first, a second Ctrl-C cancels them."""
+    """Lease and run your jobs until Ctrl-C or SIGTERM. Running jobs end first; a second Ctrl-C cancels them."""
+    from baton.runner.wire import Refused
+
     settings, home = _settings(config_file), Home(_state())
     try:
         lock = home.lock()
@@ -45,12 +48,12 @@ def run(config_file: ConfigFile = None) -> None:
 
 @app.command()
 def init(
-    config_file: ConfigFile = None, force: Annotated[bool, typer.Option(help="Write over a file that exists.")] = False
+    config_file: ConfigFile = None, force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False
 ) -> None:
     """Write a commented `runner.yaml`, with the agents that are installed and the current project."""
     path = _path(config_file)
     if path.exists() and not force:
-        raise ApiError(f"`{path}` exists; edit it, or write over it with `--force`")
+        raise ApiError(f"`{path}` exists; edit it, or overwrite it with `--force`")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     person.replace_file(path, template.written(os.environ, Path.cwd()).encode(), mode=0o600)
     print(f"Wrote `{path}`. Check it with: baton runner doctor")
@@ -58,7 +61,7 @@ def init(
 
 @app.command("doctor")
 def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Give each provider a trivial prompt, and say what is missing; exits with 1 when something is."""
+    """Give each provider a trivial prompt, and show what is missing. The exit status is 1 if something is."""
     from baton.runner import doctor
 
     settings = _settings(config_file)
@@ -67,17 +70,14 @@ def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
     if as_json:
         show_json([{"ok": one.ok, "what": one.what, "fix": one.fix} for one in findings])
     else:
-        for one in findings:
-            print(f"{'ok' if one.ok else 'error':<8}{one.what}")
-            if one.fix:
-                print(f"        → {one.fix}")
+        show_findings(("ok" if one.ok else "error", one.what, one.fix) for one in findings)
     if not all(one.ok for one in findings):
         raise typer.Exit(1)
 
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Show your runners as the server sees them, and what waits here to be sent."""
+    """Show your runners as the server sees them, and how many attempts wait here to be sent."""
     answer = Api().request("GET", "/runners")
     runners: list[dict[str, Any]] = answer["items"]
     home = Home(_state())
@@ -85,25 +85,32 @@ def status(as_json: AsJson = False) -> None:
     if as_json:
         show_json({"runners": runners, "this": home.runner_id, "spooled": waiting})
         return
-    if not runners:
-        print("The server has heard of no runner of yours; `baton runner run` starts one.")
-    for one in runners:
-        here = " (this machine)" if one["id"] == home.runner_id else ""
-        print(f"{one['id']}{here}: {one['name']}, last heard of {one['last_seen']}")
-        print(
-            f"  providers {', '.join(one['providers']) or 'none'}; workspaces {', '.join(one['workspaces']) or 'none'}"
+    rows = [
+        (
+            one["id"] + (" (this machine)" if one["id"] == home.runner_id else ""),
+            one["name"],
+            one["last_seen"],
+            ", ".join(one["providers"]),
+            ", ".join(one["workspaces"]),
+            one["active"],
+            one["slots"],
+            "team" if one["shared"] else "you",
         )
-        print(
-            f"  {one['active']} jobs, {one['slots']} more at once; {'lent to the team' if one['shared'] else 'yours alone'}"
-        )
+        for one in runners
+    ]
+    columns = ("runner", "name", "last seen", "providers", "workspaces", "jobs", "free", "serves")
+    show_table(columns, rows, none="The server knows no runner of yours; `baton runner run` starts one.")
     print(f"{waiting} attempts wait here to be sent")
 
 
 async def _run(settings: config.RunnerConfig, home: Home) -> None:
     from baton.runner.progress import Progress
     from baton.runner.runner import Runner
+    from baton.runner.wire import Link
 
-    runner = Runner(settings, _link(), home, os.environ, Progress(sys.stdout))
+    found = person.load()
+    link = Link(url=found.url, token=found.token, user=found.user, ca_file=found.ca_file)
+    runner = Runner(settings, link, home, os.environ, Progress(sys.stdout))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.drain)
@@ -117,11 +124,6 @@ def _server() -> tuple[str, bool]:
     except ApiError as error:
         return str(error), False
     return f"server {version} answers at {api.config.url}", True
-
-
-def _link() -> Link:
-    found = person.load()
-    return Link(url=found.url, token=found.token, user=found.user, ca_file=found.ca_file)
 
 
 def _path(given: Path | None) -> Path:

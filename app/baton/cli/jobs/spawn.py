@@ -1,23 +1,23 @@
-"""`baton spawn`: whether an agent may be started, and how; with `--run`, started. It judges nothing: the server does."""
+"""`baton spawn`: check whether an agent may be started, and how; start it with `--run`."""
 
 from typing import Annotated, Any
 
 import typer
 
-from baton.cli.output import show_json
+from baton.cli.options import AsJson
+from baton.cli.output import plain, show_json
 from baton.local.server import Api
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 By = Annotated[str, typer.Option(help="The agent that starts it.")]
 Why = Annotated[str, typer.Option(help="An orchestrator's reason for delegating.")]
-Outcome = Annotated[str, typer.Option(help="What an orchestrator expects of it.")]
+Outcome = Annotated[str, typer.Option(help="The outcome that an orchestrator expects.")]
 Tools = Annotated[str, typer.Option(help="The tools that it needs: Read,Grep.")]
-Model = Annotated[str, typer.Option(help="Another model than the roster's.")]
+Model = Annotated[str, typer.Option(help="Use this model instead of the roster's.")]
 Thinking = Annotated[int, typer.Option(min=0, help="Its thinking budget, in tokens.")]
 Workspace = Annotated[str, typer.Option(help="The alias of a workspace that your runners know.")]
-Roster = Annotated[str, typer.Option(help="One roster; the team's list without it.")]
+Roster = Annotated[str, typer.Option(help="The roster to look in. Default: all rosters of the team.")]
 _TERMINAL = {"green": "green", "blue": "blue", "purple": "magenta"}
-"""A terminal's names for the tiers' colours."""
+"""The tiers' colours, as terminals name them."""
 
 
 def spawn(
@@ -33,7 +33,7 @@ def spawn(
     session: Annotated[str, typer.Option(help="The session that it belongs to.")] = "",
     workspace: Workspace = "",
     roster: Roster = "",
-    run: Annotated[bool, typer.Option("--run", help="Have one of your runners run it.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Run it on one of your runners.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check whether an agent may be started, and start it."""
@@ -52,7 +52,7 @@ def spawn(
 
 
 def fields(*, prompt: str, by: str, reason: str, outcome: str, tools: str, model: str, thinking: int) -> dict[str, Any]:
-    """Build what every body of a spawn may hold."""
+    """Return the fields that every request to start an agent may hold."""
     return {
         "prompt": prompt,
         "spawning_agent": by,
@@ -65,7 +65,7 @@ def fields(*, prompt: str, by: str, reason: str, outcome: str, tools: str, model
 
 
 def show_plan(plan: dict[str, Any]) -> None:
-    """Print a plan for a person."""
+    """Print the plan of a start."""
     task = f"task {plan['task']}: " if "task" in plan else ""
     print(f"{task}{plan['agent_type']} of roster {plan['roster']}, {plan['task_id']}")
     colour = plan.get("colour", "")
@@ -84,10 +84,10 @@ def show_plan(plan: dict[str, Any]) -> None:
     env = "".join(f"{name}={value} " for name, value in plan["env"].items())
     print(f"  command    {env}{' '.join(shown)} < prompt")
     for line in plan["system_prompt"].splitlines():
-        print(f"  | {line}")
+        print(plain(f"  | {line}"))
     for note in (*plan["notes"], *([plan["violation"]] if "violation" in plan else [])):
         print(f"  note: {note}")
     if "job" in plan:
         print(
-            f"  job {plan['job']['id']} is {plan['job']['state']}; watch it with: baton jobs show {plan['job']['id']} --follow"
+            f"  job {plan['job']['id']} is {plan['job']['state']}; follow it with: baton jobs show {plan['job']['id']} --follow"
         )

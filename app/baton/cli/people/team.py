@@ -1,4 +1,4 @@
-"""`baton team`: the teams, and what each wants for itself. It moves no people: `baton user` does."""
+"""`baton team`: the teams and their settings. `baton user` moves people between them."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -6,13 +6,12 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
-from baton.local.server import Api, ApiError
+from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.output import show_json, show_table
+from baton.local.server import Api
 
 app = group("List, add and configure teams.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]
 Name = Annotated[str, typer.Argument(help="The team.")]
 
 
@@ -23,18 +22,18 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         show_json(teams)
         return
-    for team in teams:
-        print(f"{team['name']:<20} {_prompts(keep=team['keep_prompts'])}")
+    rows = [(one["name"], "kept" if one["keep_prompts"] else "not kept") for one in teams]
+    show_table(("team", "prompts"), rows, none="No teams.")
 
 
 @app.command()
 def add(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
-    """Enter a team that no user or project names yet."""
-    team = Api(administer=True).request("PUT", f"/teams/{quote(name, safe='')}", body={"reason": reason})
+    """Add a team."""
+    team = Api(administer=True).request("PUT", _path(name), body={"reason": reason})
     if as_json:
         show_json(team)
         return
-    print(f"Team {team['name']} is there.")
+    print(f"Team {team['name']} exists.")
 
 
 @app.command("set")
@@ -44,22 +43,23 @@ def set_(
         bool | None,
         typer.Option(
             "--keep-prompts/--no-keep-prompts",
-            help="Keep what people and agents ask for with the decisions, secrets masked, or keep nothing of it.",
+            help="Keep what people and agents ask for with the decisions, secrets masked; or keep no prompts.",
         ),
     ] = None,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Set what a team wants for itself, as its lead or an admin."""
+    """Change a team's settings, as its lead or an admin."""
     if keep_prompts is None:
-        raise ApiError("nothing to set; allowed: `--keep-prompts`, `--no-keep-prompts`")
+        raise UsageError("nothing to set; give `--keep-prompts` or `--no-keep-prompts`")
     body = {"keep_prompts": keep_prompts, "reason": reason}
-    team = Api(administer=True).request("PUT", f"/teams/{quote(name, safe='')}/settings", body=body)
+    team = Api(administer=True).request("PUT", f"{_path(name)}/settings", body=body)
     if as_json:
         show_json(team)
         return
-    print(f"Team {team['name']} {_prompts(keep=team['keep_prompts'])}; docs/privacy.md says what that means.")
+    what = "keeps prompts" if team["keep_prompts"] else "keeps no prompts"
+    print(f"Team {team['name']} {what}; docs/privacy.md says what that means.")
 
 
-def _prompts(*, keep: bool) -> str:
-    return "keeps prompts" if keep else "keeps no prompts"
+def _path(name: str) -> str:
+    return f"/teams/{quote(name, safe='')}"

@@ -1,42 +1,39 @@
-"""`baton token`: makes, lists and revokes the tokens of this organisation. It stores none on this machine."""
+"""`baton token`: create, list and revoke the tokens of this organisation."""
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
-from baton.local.server import Api, ApiError
+from baton.cli.options import AsJson, Expires, Reason
+from baton.cli.output import show_json, show_table
+from baton.local.server import Api
 
 app = group("Create, list and revoke access tokens.")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]
-_UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
 @app.command()
 def create(
-    user: Annotated[str, typer.Option(help="Whom it speaks for.")],
+    user: Annotated[str, typer.Option(help="The user that it stands for.")],
     role: Annotated[
-        Literal["developer", "lead", "admin", "runner", "auditor"], typer.Option(help="What they may do.")
+        Literal["developer", "lead", "admin", "runner", "auditor"], typer.Option(help="What its holder may do.")
     ] = "developer",
-    team: Annotated[str, typer.Option(help="The team of a user who is not known yet; yours without it.")] = "",
-    expires: Annotated[str, typer.Option(help="From when it is refused: 90d, 12h, 30min; never without it.")] = "",
+    team: Annotated[str, typer.Option(help="The team of a user who is not known yet. Default: yours.")] = "",
+    expires: Expires = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a token and show it, this once."""
-    body = {"user": user, "role": role, "team": team, "expires_at": moment(expires), "reason": reason}
+    """Create a token and show it, this once."""
+    body = {"user": user, "role": role, "team": team, "expires_at": expires, "reason": reason}
     made = Api().request("POST", "/tokens", body={name: value for name, value in body.items() if value})
     if as_json:
         show_json(made)
         return
     token = made["token"]
+    team = f" of team {token['team']}" if token.get("team") else ""
     until = f"until {token['expires_at']}" if token.get("expires_at") else "until it is revoked"
-    print(f"Token {token['id']} speaks for {token['user']} as {token['role']}, {until}. It is shown this once:")
+    print(f"Token {token['id']} is for {token['user']}{team} as {token['role']}, {until}. It is shown this once:")
     print(made["text"])
 
 
@@ -50,14 +47,11 @@ def list_(
     if as_json:
         show_json(tokens)
         return
-    for token in tokens:
-        state = (
-            "revoked" if token.get("revoked_at") else f"until {token['expires_at']}" if token.get("expires_at") else ""
-        )
-        used = f"last used {token['last_used_at']}" if token.get("last_used_at") else "never used"
-        print(f"{token['id']}  {token['user']:<20} {token['role']:<10} {used}{'; ' if state else ''}{state}")
-    if not tokens:
-        print("no tokens")
+    rows = [
+        (one["id"], one["user"], one.get("team", ""), one["role"], _state(one), one.get("last_used_at", "never"))
+        for one in tokens
+    ]
+    show_table(("id", "user", "team", "role", "state", "last used"), rows, none="No tokens.")
 
 
 @app.command()
@@ -66,19 +60,15 @@ def revoke(
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Have a token refused from now on."""
-    Api().request("DELETE", f"/tokens/{token_id}", query={"reason": reason})
+    """Revoke a token, from now on."""
+    Api().request("DELETE", f"/tokens/{quote(token_id, safe='')}", query={"reason": reason})
     if as_json:
         show_json({"revoked": token_id})
         return
-    print(f"Token {token_id} is refused from now on.")
+    print(f"Token {token_id} is revoked.")
 
 
-def moment(expires: str) -> str:
-    """Say when `90d`, `12h` or `30min` from now is, as RFC 3339; "" for "". Raises ApiError for anything else."""
-    if not expires:
-        return ""
-    found = re.fullmatch(r"([1-9][0-9]{0,5})(min|h|d)", expires)
-    if found is None:
-        raise ApiError(f"`{expires}` is not a time; allowed: a number with `min`, `h` or `d`, as in `90d`")
-    return (datetime.now(UTC) + int(found[1]) * _UNITS[found[2]]).isoformat()
+def _state(token: dict[str, Any]) -> str:
+    if token.get("revoked_at"):
+        return "revoked"
+    return f"until {token['expires_at']}" if token.get("expires_at") else "active"

@@ -1,4 +1,4 @@
-"""`baton user`: who belongs to which team, and what is kept about a person. It makes no tokens: `baton token` does."""
+"""`baton user`: the users, their teams, and the data about them."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,12 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
-from baton.local.server import Api, ApiError
+from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.output import show_json, show_table
+from baton.local.server import Api
 
 app = group("Manage users, and export or delete their data.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept in the audit log.")]
 Name = Annotated[str, typer.Argument(help="The user.")]
 
 
@@ -25,23 +24,23 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         show_json(users)
         return
-    for user in users:
-        print(f"{user['name']:<20} {user['team']}{'  disabled' if user.get('disabled_at') else ''}")
+    rows = [(one["name"], one["team"], "disabled" if one.get("disabled_at") else "active") for one in users]
+    show_table(("user", "team", "state"), rows, none="No users.")
 
 
 @app.command("set")
 def set_(
     name: Name,
-    team: Annotated[str, typer.Option(help="Their team; it stays without this.")] = "",
+    team: Annotated[str, typer.Option(help="Move them to this team. Default: no change.")] = "",
     disabled: Annotated[
-        bool | None, typer.Option("--disabled/--enabled", help="Refuse their tokens, or not; it stays without this.")
+        bool | None, typer.Option("--disabled/--enabled", help="Refuse or accept their tokens. Default: no change.")
     ] = None,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Enter a user, move them to a team, disable or enable them."""
+    """Add a user, move them to a team, disable or enable them."""
     body = {"team": team, "disabled": disabled, "reason": reason}
-    user = Api(administer=True).request("PUT", f"/users/{quote(name, safe='')}", body=body)
+    user = Api(administer=True).request("PUT", _path(name), body=body)
     if as_json:
         show_json(user)
         return
@@ -51,31 +50,35 @@ def set_(
 @app.command()
 def export(
     name: Name,
-    to: Annotated[Path | None, typer.Option(help="File to write; the terminal without it.")] = None,
+    to: Annotated[Path | None, typer.Option(help="The file to write. Default: standard output.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give everything that is kept about a user, as JSON."""
-    kept = Api().request("GET", f"/users/{quote(name, safe='')}/export")
+    """Export everything that is stored about a user, as JSON."""
+    data = Api().request("GET", f"{_path(name)}/export")
     if to is None or as_json:
-        show_json(kept)
+        show_json(data)
     if to is not None:
         to.touch(mode=0o600)
-        to.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
+        to.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
 @app.command("delete-data")
 def delete_data(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it: what is deleted cannot be had back.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm: deleted data cannot be restored.")] = False,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
     """Delete a user's decisions, sessions, modes and clients; tokens and the audit log stay."""
     if not yes:
-        raise ApiError(f"this deletes what is kept about `{name}` for good; say so with --yes")
-    answer = Api().request("DELETE", f"/users/{quote(name, safe='')}/data", query={"reason": reason})
+        raise UsageError(f"this deletes the data about `{name}` for good; confirm it with `--yes`")
+    answer = Api().request("DELETE", f"{_path(name)}/data", query={"reason": reason})
     if as_json:
         show_json(answer)
         return
     counts = ", ".join(f"{table} {count}" for table, count in answer["deleted"].items() if count)
-    print(f"Deleted of {name}: {counts or 'nothing, for nothing was kept'}.")
+    print(f"Deleted of {name}: {counts or 'nothing, as nothing was stored'}.")
+
+
+def _path(name: str) -> str:
+    return f"/users/{quote(name, safe='')}"

@@ -1,32 +1,28 @@
-"""`baton policy`: test, lint, explain and compare policies on folders, by the code that decides.
+"""`baton policy`: test, lint, explain and compare policies in folders, offline, by the same engine as the server.
 
-It asks no server; the commands that do stand in `policy_layers` and `policy_replay`.
+The commands that ask a server are in `layers` and `replay`. Each command imports what it needs of the engine, which
+takes longer to import than most commands take to run.
 
-Exit codes: 0 all is well, 1 something was found, 2 the command cannot be carried out.
+Exit codes: 0 success, 1 something was found, 2 the command cannot be carried out.
 """
 
-import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from baton.cli.groups import group
+from baton.cli.options import AsJson, UsageError
+from baton.cli.output import plain, show_json
 from baton.cli.policies import layers
 from baton.cli.policies import replay as policy_replay
-from baton.cli.policies.payloads import CallError, facts_of, one_call, read_calls
-from baton.engine.policy.diff import compare, verdict_changes
-from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.explain import explain as trace_rules
-from baton.engine.policy.lint import lint as find
-from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, layered, load
-from baton.engine.policy.schema import file_text, json_schema
-from baton.engine.text.yaml_lines import did_you_mean
-from baton.shared import policy_folders as policy_files
+from baton.shared import policy_folders
+
+if TYPE_CHECKING:
+    from baton.engine.policy.load import PolicySet, Problem
 
 app = group("Test, compare, upload and replay policies.")
 layers.add_to(app)
@@ -39,13 +35,12 @@ Folder = Annotated[
         help="The organisation's policies, laid over the shipped ones; `shipped` for those alone. Default: BATON_HOME/policies.",
     ),
 ]
-Alone = Annotated[bool, typer.Option("--alone", help="Take the folder as a whole set, without the shipped policies.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+Alone = Annotated[bool, typer.Option("--alone", help="Use the folder alone, without the shipped policies.")]
 
 _ID = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
 _NEW = """\
 id: {id}
-description: Say in one sentence what nobody should do, and why.
+description: Say in one sentence what is not allowed, and why.
 match:
   shell: {{program: make, operands: [deploy]}}
 decision: ask
@@ -61,20 +56,22 @@ tests:
 
 
 @app.command("test")
-def run_tests(folder: Folder = "", alone: Alone = False, as_json: Json = False) -> None:
-    """Load a policy set and run the tests that stand in its rules."""
+def run_tests(folder: Folder = "", alone: Alone = False, as_json: AsJson = False) -> None:
+    """Load a policy set and run the tests in its rules."""
     policies = _load(folder, alone=alone, as_json=as_json)
     count = sum(len(rule.tests.match) + len(rule.tests.not_match) for rule in policies.rules)
     on = sum(rule.enabled for rule in policies.rules)
     if as_json:
-        _print({"ok": True, "revision": policies.revision, "rules": len(policies.rules), "on": on, "tests": count})
+        show_json({"ok": True, "revision": policies.revision, "rules": len(policies.rules), "on": on, "tests": count})
     else:
         print(f"revision {policies.revision}: {len(policies.rules)} rules, {on} of them on; {count} tests pass")
 
 
 @app.command()
-def lint(folder: Folder = "", alone: Alone = False, as_json: Json = False) -> None:
-    """Find what a set accepts and is probably a mistake."""
+def lint(folder: Folder = "", alone: Alone = False, as_json: AsJson = False) -> None:
+    """Find probable mistakes in a valid policy set."""
+    from baton.engine.policy.lint import lint as find
+
     policies = _load(folder, alone=alone, as_json=as_json)
     found = find(policies)
     _show(found, as_json=as_json)
@@ -89,17 +86,23 @@ def explain(
     level: Annotated[str, typer.Option(help="The mode's level: off, guidance, strict.")] = "strict",
     history: Annotated[str, typer.Option(help="The calls before this one, oldest first: Read,Grep.")] = "",
     alone: Alone = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say which rule decides a payload from stdin, and why the others do not: baton policy explain < payload.json."""
+    """Show which rule decides a payload from standard input, and why the others do not.
+
+    Example: baton policy explain < payload.json
+    """
+    import msgspec
+
+    from baton.cli.policies.payloads import facts_of, one_call
+    from baton.engine.policy.evaluate import evaluate
+    from baton.engine.policy.explain import explain as trace_rules
+
     policies = _load(folder, alone=alone, as_json=as_json)
-    try:
-        facts = facts_of(one_call(sys.stdin.read()), level, tuple(filter(None, history.split(","))))
-    except CallError as error:
-        raise _unusable(str(error)) from None
+    facts = facts_of(one_call(sys.stdin.read()), level, tuple(filter(None, history.split(","))))
     verdict, traces = evaluate(policies, facts), trace_rules(policies, facts)
     if as_json:
-        _print({"verdict": msgspec.to_builtins(verdict), "rules": msgspec.to_builtins(traces)})
+        show_json(msgspec.to_builtins({"verdict": verdict, "rules": traces}))
         return
     print(f"{verdict.effect}, decided by {verdict.rule}" if verdict.rule else "no opinion: no rule matched")
     for text in (verdict.reason, verdict.guidance, verdict.message):
@@ -115,22 +118,29 @@ def explain(
 def diff(
     before: Annotated[str, typer.Argument(help="A policy folder, or `shipped`.")],
     after: Annotated[str, typer.Argument(help="A policy folder. Default: BATON_HOME/policies.")] = "",
-    calls: Annotated[Path | None, typer.Option(help="Payloads, one JSON a line: show whose verdicts change.")] = None,
+    calls: Annotated[
+        Path | None, typer.Option(help="A file of payloads, one JSON object a line: show whose verdicts change.")
+    ] = None,
     level: Annotated[str, typer.Option(help="The mode's level for --calls.")] = "strict",
     alone: Alone = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Compare two policy sets: rules added, removed, changed, switched; exit code 1 if they differ."""
+    """Compare two policy sets: rules added, removed, changed, switched. The exit code is 1 if they differ."""
+    import msgspec
+
+    from baton.cli.policies.payloads import facts_of, read_calls
+    from baton.engine.policy.diff import compare, verdict_changes
+
     old, new = _load(before, alone=alone, as_json=as_json), _load(after, alone=alone, as_json=as_json)
     changes, verdicts = compare(old, new), []
-    try:
-        if calls is not None:
-            read = read_calls(calls.read_text(encoding="utf-8"))
-            verdicts = verdict_changes(old, new, [facts_of(call, level, ()) for call in read])
-    except (CallError, OSError, UnicodeError) as error:
-        raise _unusable(str(error)) from None
+    if calls is not None:
+        try:
+            text = calls.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise UsageError(str(error)) from None
+        verdicts = verdict_changes(old, new, [facts_of(call, level, ()) for call in read_calls(text)])
     if as_json:
-        _print({"rules": msgspec.to_builtins(changes), "verdicts": msgspec.to_builtins(verdicts)})
+        show_json(msgspec.to_builtins({"rules": changes, "verdicts": verdicts}))
     else:
         print(f"revision {old.revision} → {new.revision}")
         for change in changes:
@@ -144,27 +154,34 @@ def diff(
 def new(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="folder/name, such as team/no-deploy.")],
     folder: Annotated[str, typer.Argument(help="Where your policies are. Default: BATON_HOME/policies.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Write a rule to start from, with tests that pass."""
     if not _ID.fullmatch(rule_id) or rule_id.startswith(("agents/", "shell/", "schema/")):
-        raise _unusable(f"`{rule_id}` is no id for a rule; allowed: folder/name in small letters, digits and `-`")
+        raise UsageError(f"`{rule_id}` is not a rule id; allowed: folder/name in small letters, digits and `-`")
     path = (Path(folder) if folder else _home()) / f"{rule_id}.yaml"
     if path.exists():
-        raise _unusable(f"`{path}` exists already")
+        raise UsageError(f"`{path}` exists already")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_NEW.format(id=rule_id), encoding="utf-8")
+    if as_json:
+        show_json({"path": str(path)})
+        return
     print(f"{path}\nNow change it, then run: baton policy test {folder}".rstrip())
 
 
 @app.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help="rule, config or roster; all of them without it.")] = "",
+    kind: Annotated[str, typer.Argument(help="rule, config or roster. Default: all of them.")] = "",
     write: Annotated[Path | None, typer.Option(help="Write each as KIND.json into this folder.")] = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors."""
+    from baton.engine.policy.schema import file_text, json_schema
+    from baton.engine.text.yaml_lines import did_you_mean
+
     schemas: dict[str, Any] = {str(name): of for name, of in json_schema().items()}
     if kind and kind not in schemas:
-        raise _unusable(f"unknown kind `{kind}`{did_you_mean(kind, list(schemas))}")
+        raise UsageError(f"unknown kind `{kind}`{did_you_mean(kind, list(schemas))}")
     if write is not None:
         write.mkdir(parents=True, exist_ok=True)
         for name in [kind] if kind else schemas:
@@ -177,15 +194,18 @@ def _home() -> Path:
     return Path(os.environ.get("BATON_HOME") or ".baton") / "policies"
 
 
-def _load(folder: str, *, alone: bool, as_json: bool) -> PolicySet:
+def _load(folder: str, *, alone: bool, as_json: bool) -> "PolicySet":
+    """Load the policies of a folder over the shipped ones; print the problems and exit with 1 if they are refused."""
+    from baton.engine.policy.load import PolicyProblems, layered, load
+
     own = Path(folder) if folder and folder != "shipped" else None
     if own is not None and not own.is_dir():
-        raise _unusable(f"`{folder}` is no folder; give a folder of policies, or `shipped`")
+        raise UsageError(f"`{folder}` is not a folder; give a folder of policies, or `shipped`")
     try:
-        mine = policy_files.read(own or _home()) if folder != "shipped" else {}
-        return load(layered(mine) if alone and own else layered(policy_files.read(policy_files.shipped()), mine))
+        mine = policy_folders.read(own or _home()) if folder != "shipped" else {}
+        return load(layered(mine) if alone and own else layered(policy_folders.read(policy_folders.shipped()), mine))
     except OSError as error:
-        raise _unusable(str(error)) from None
+        raise UsageError(str(error)) from None
     except PolicyProblems as refused:
         _show(refused.problems, as_json=as_json)
         if not as_json:
@@ -195,18 +215,11 @@ def _load(folder: str, *, alone: bool, as_json: bool) -> PolicySet:
         raise typer.Exit(1) from None
 
 
-def _show(problems: list[Problem], *, as_json: bool) -> None:
+def _show(problems: "list[Problem]", *, as_json: bool) -> None:
     if as_json:
-        _print({"ok": not problems, "problems": msgspec.to_builtins(problems)})
+        import msgspec
+
+        show_json({"ok": not problems, "problems": msgspec.to_builtins(problems)})
         return
     for problem in problems:
-        print(problem if problem.line else f"{problem.file}: {problem.text}")
-
-
-def _print(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=sorted))
-
-
-def _unusable(text: str) -> typer.Exit:
-    print(f"baton policy: {text}", file=sys.stderr)
-    return typer.Exit(2)
+        print(plain(str(problem) if problem.line else f"{problem.file}: {problem.text}"))

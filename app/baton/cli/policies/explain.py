@@ -1,4 +1,4 @@
-"""`baton explain`: why a call is, or was, decided as it is. The server judges, so the answer is the hooks' own."""
+"""`baton explain`: why a call is, or was, decided as it is. The server decides, as it does for the hooks."""
 
 import json
 import re
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from baton.cli.output import show_json
+from baton.cli.options import AsJson
+from baton.cli.output import plain, show_json
 from baton.local.server import Api, ApiError
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -17,12 +18,12 @@ def explain(
     decision_id: Annotated[
         str,
         typer.Argument(
-            help="A recorded decision's id, as `baton decisions` lists it; without it, a payload is read from stdin."
+            help="A recorded decision's id, as `baton decisions` lists it. Default: read a payload from standard input."
         ),
     ] = "",
-    level: Annotated[str, typer.Option(help="Judge as if the mode were at: off, guidance, strict.")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="Show the rules that did not match, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a script.")] = False,
+    level: Annotated[str, typer.Option(help="Decide as if the mode were at this level: off, guidance, strict.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Also show the rules that did not match.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Explain a recorded decision, or a payload from standard input.
 
@@ -31,8 +32,10 @@ def explain(
     api = Api()
     if decision_id:
         if not _ID.fullmatch(decision_id):
-            raise ApiError(f"`{decision_id}` is not a decision's id; `baton explain < payload.json` reads a payload")
-        _recorded(api, decision_id, as_json=as_json)
+            raise ApiError(
+                f"`{decision_id}` is not a decision's id; `baton decisions` lists them, and `baton explain < payload.json` reads a payload"
+            )
+        _show_recorded(api, decision_id, as_json=as_json)
         return
     payload = _payload()
     if level:
@@ -42,7 +45,7 @@ def explain(
     if as_json:
         show_json(answer)
         return
-    _judged(answer, everything=everything)
+    _show_verdict(answer, everything=everything)
 
 
 def _payload() -> dict[str, Any]:
@@ -57,13 +60,13 @@ def _payload() -> dict[str, Any]:
     return payload
 
 
-def _recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
+def _show_recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
     record = api.request("GET", f"/decisions/{decision_id}")
     if as_json:
         show_json(record)
         return
     what = record.get("command") or ", ".join(record["paths"])
-    print(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip())
+    print(plain(f"{record['decision']} ({record['effect']}): {record.get('tool', record['event'])} {what}".rstrip()))
     print(f"  {record['at']}, {record['user']} in {record.get('project', 'no project')}, client {record['client']}")
     print(
         f"  mode {'on' if record['mode_enabled'] else 'off'}, level {record['mode_level']}, from {record['mode_scope']}"
@@ -71,9 +74,9 @@ def _recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
     for hit in record["rules"]:
         print(f"  rule {hit['id']}: {hit['effect']}")
     if not record["rules"]:
-        print("  no rule spoke")
+        print("  no rule matched")
     if record.get("prompt"):
-        print("  prompt:\n" + "\n".join(f"    {line}" for line in record["prompt"].splitlines()))
+        print("  prompt:\n" + "\n".join(f"    {plain(line)}" for line in record["prompt"].splitlines()))
     print(f"  policy revision {record['revision']}, {record['elapsed_ms']} ms, {_degraded(record['degraded'])}")
 
 
@@ -81,18 +84,18 @@ def _degraded(names: list[str]) -> str:
     return f"decided without: {', '.join(names)}" if names else "nothing was missing"
 
 
-def _judged(answer: dict[str, Any], *, everything: bool) -> None:
+def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
     mode = f"level {answer['mode']['level']}" if answer["mode"]["enabled"] else "mode off"
     print(f"{answer['decision']} ({mode}, policy revision {answer['policy_revision']})")
     for hit in answer["rules"]:
         print(f"  rule {hit['id']}: {hit['effect']}")
     if not answer["rules"]:
-        print("  no rule spoke: the client goes on as without Baton")
+        print("  no rule matched: the client goes on as without Baton")
     if "shell" in answer:
-        _shell(answer["shell"])
+        _show_shell(answer["shell"])
     for name in ("reason", "guidance", "suggestion", "message"):
         if name in answer:
-            print(f"{name}:\n" + "\n".join(f"  {line}" for line in answer[name].splitlines()))
+            print(f"{name}:\n" + "\n".join(f"  {plain(line)}" for line in answer[name].splitlines()))
     if everything:
         for trace in answer["trace"]:
             if not trace["matched"]:
@@ -100,11 +103,11 @@ def _judged(answer: dict[str, Any], *, everything: bool) -> None:
                 print(f"  not {trace['id']}: {trace['why']}{when}")
 
 
-def _shell(shell: dict[str, Any]) -> None:
+def _show_shell(shell: dict[str, Any]) -> None:
     for argv in shell["programs"]:
-        print(f"  runs {' '.join(argv)}")
+        print(plain(f"  runs {' '.join(argv)}"))
     for target in shell["writes"]:
-        print(f"  writes {target}")
+        print(plain(f"  writes {target}"))
     print(f"  categories: {', '.join(shell['categories']) or 'none'}")
     if shell["unparsed"]:
-        print(f"  not read whole: {shell['unparsed_reason']}")
+        print(f"  not read completely: {shell['unparsed_reason']}")

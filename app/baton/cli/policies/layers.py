@@ -1,24 +1,20 @@
-"""`baton policy push`, `activate`, `rollback`, `remove`, `history`, `compare`: a team's policies on the server.
+"""`baton policy push`, `activate`, `rollback`, `remove`, `history`, `compare`: layers of policies on the server."""
 
-It checks none itself.
-"""
-
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Limit, UsageError
+from baton.cli.output import show_json, show_table
 from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
 
 TierOption = Annotated[
-    Literal["organisation", "team", "project", "user"], typer.Option("--tier", help="Whom the layer is for.")
+    Literal["organisation", "team", "project", "user"], typer.Option("--tier", help="The tier of the layer.")
 ]
-NameOption = Annotated[str, typer.Option("--name", help="The team, project or user; your own without it.")]
-ReasonOption = Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
+NameOption = Annotated[str, typer.Option("--name", help="The team, project or user. Default: your own.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="The reason, for the audit log.")]
 
 
 def push(
@@ -26,20 +22,19 @@ def push(
     tier: TierOption,
     reason: ReasonOption,
     name: NameOption = "",
-    activate: Annotated[bool, typer.Option("--activate", help="Put it in force at once.")] = False,
+    activate: Annotated[bool, typer.Option("--activate", help="Activate it at once.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Upload a folder as a new version of a layer; the server checks it as a whole."""
     if not folder.is_dir():
-        print(f"baton policy: `{folder}` is no folder", file=sys.stderr)
-        raise typer.Exit(2)
+        raise UsageError(f"`{folder}` is not a folder")
     api = Api(administer=True)
     query = _query(name) | {"activate": "true" if activate else "false"}
     body = {"files": policy_folders.read(folder), "reason": reason}
     stored = api.request(
         "PUT", f"/policies/layers/{tier}", query=query, body=body, headers=_match(api, tier, name) if activate else None
     )
-    _tell(stored, as_json=as_json)
+    _show(stored, as_json=as_json)
 
 
 def activate(
@@ -49,39 +44,39 @@ def activate(
     reason: ReasonOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put a stored version of a layer in force."""
+    """Activate a stored version of a layer."""
     api = Api(administer=True)
     path = f"/policies/layers/{tier}/versions/{version}/activate"
     query = _query(name) | {"reason": reason}
-    _tell(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
+    _show(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
 
 
 def rollback(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", as_json: AsJson = False) -> None:
-    """Put the version in force that was so before."""
+    """Activate the version that was active before."""
     api = Api(administer=True)
     query = _query(name) | {"reason": reason}
     path = f"/policies/layers/{tier}/rollback"
-    _tell(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
+    _show(api.request("POST", path, query=query, headers=_match(api, tier, name)), as_json=as_json)
 
 
 def remove(tier: TierOption, name: NameOption = "", reason: ReasonOption = "", as_json: AsJson = False) -> None:
-    """Take a layer out of force; its versions stay and can be activated again."""
+    """Deactivate a layer; its versions stay and can be activated again."""
     api = Api(administer=True)
     query = _query(name) | {"reason": reason}
     api.request("DELETE", f"/policies/layers/{tier}", query=query, headers=_match(api, tier, name))
     if as_json:
         show_json({"removed": tier, "name": name})
         return
-    print(f"The layer of {tier}{' ' + name if name else ''} is not in force any more.")
+    print(f"The layer of {tier}{' ' + name if name else ''} is no longer active.")
 
 
 def compare(
     tier: TierOption,
     name: NameOption = "",
     before: Annotated[
-        int | None, typer.Option("--from", min=0, help="A version; 0 is none. The active one without it.")
+        int | None, typer.Option("--from", min=0, help="A version; 0 is an empty layer. Default: the active one.")
     ] = None,
-    after: Annotated[int | None, typer.Option("--to", min=0, help="A version; the newest without it.")] = None,
+    after: Annotated[int | None, typer.Option("--to", min=0, help="A version. Default: the newest.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what changes from one version of a layer to another, by rule and line by line."""
@@ -102,7 +97,7 @@ def compare(
 def history(
     tier: TierOption,
     name: NameOption = "",
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many versions.")] = 20,
+    limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the versions of a layer, newest first."""
@@ -111,12 +106,8 @@ def history(
     if as_json:
         show_json(items)
         return
-    for one in items:
-        print(
-            f"{one['version']:>5}  {one['state']:<8} {one['created_at'][:16]}  {one['created_by']}  {one['reason']}".rstrip()
-        )
-    if not items:
-        print("nothing was uploaded for this layer")
+    rows = [(one["version"], one["state"], one["created_at"][:16], one["created_by"], one["reason"]) for one in items]
+    show_table(("version", "state", "at", "by", "reason"), rows, none="Nothing was uploaded for this layer.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -126,7 +117,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def _match(api: Api, tier: str, name: str) -> dict[str, str]:
-    """Say which version we are about to replace: the one that is active now."""
+    """Return the header that names the version to replace: the one that is active now."""
     items: list[dict[str, Any]] = api.request("GET", "/policies/layers")
     try:
         active = api.request("GET", f"/policies/layers/{tier}", query=_query(name)) if items else None
@@ -139,13 +130,13 @@ def _query(name: str) -> dict[str, str]:
     return {"name": name} if name else {}
 
 
-def _tell(stored: dict[str, Any], *, as_json: bool) -> None:
+def _show(stored: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         show_json(stored)
         return
     layer = stored["tier"] if stored["tier"] == "organisation" else f"{stored['tier']} {stored['name']}"
-    state = "is in force" if stored["state"] == "active" else "is stored, and not in force"
+    state = "is active" if stored["state"] == "active" else "is stored, but not active"
     print(f"version {stored['version']} of {layer}: {len(stored['files'])} files; it {state}")
     if stored["state"] != "active":
         more = "" if stored["tier"] == "organisation" else f" --name {stored['name']}"
-        print(f"Put it in force with: baton policy activate {stored['version']} --tier {stored['tier']}{more}")
+        print(f"Activate it with: baton policy activate {stored['version']} --tier {stored['tier']}{more}")

@@ -1,8 +1,9 @@
-"""Reads payloads as clients post them, for `baton policy`. The server has its own readers, one for each client."""
+"""Reads payloads as clients post them, for `baton policy`. The server reads them in `baton.clients`."""
 
 import json
 from typing import Any, get_args
 
+from baton.cli.options import UsageError
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.text.yaml_lines import did_you_mean
@@ -10,8 +11,8 @@ from baton.engine.text.yaml_lines import did_you_mean
 _CAMEL = {"sessionId": "session_id", "toolName": "tool_name", "toolInput": "tool_input", "agentId": "agent_id"}
 
 
-class CallError(Exception):
-    """A payload, or an option about it, that cannot be used."""
+class CallError(UsageError):
+    """A payload, or an option about it, cannot be used."""
 
 
 def read_calls(text: str) -> list[dict[str, Any]]:
@@ -31,7 +32,7 @@ def read_calls(text: str) -> list[dict[str, Any]]:
         raise CallError('no payload; give one such as {"tool_name": "Bash", "tool_input": {"command": "pytest"}}')
     for payload in found:
         if not isinstance(payload, dict):
-            raise CallError(f"a payload is a JSON object, not `{json.dumps(payload)[:40]}`")
+            raise CallError(f"a payload must be a JSON object, not `{json.dumps(payload)[:40]}`")
     return [{_CAMEL.get(key, key): value for key, value in payload.items()} for payload in found]
 
 
@@ -39,12 +40,12 @@ def one_call(text: str) -> dict[str, Any]:
     """Read exactly one JSON object. Raises CallError."""
     found = read_calls(text)
     if len(found) != 1:
-        raise CallError(f"{len(found)} payloads stand there; allowed is one")
+        raise CallError(f"{len(found)} payloads were given; give one")
     return found[0]
 
 
 def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> Facts:
-    """What to decide a payload by. Raises CallError."""
+    """Return the facts by which a payload is decided. Raises CallError."""
     levels: dict[str, Level] = {name: name for name in get_args(Level)}
     if level not in levels:
         raise CallError(f"unknown level `{level}`{did_you_mean(level, list(levels))}")
@@ -52,7 +53,7 @@ def facts_of(payload: dict[str, Any], level: str, history: tuple[str, ...]) -> F
     if not isinstance(tool, str) or not tool:
         raise CallError("a payload needs `tool_name`, a text")
     if not isinstance(tool_input, dict):
-        raise CallError("`tool_input` is a JSON object")
+        raise CallError("`tool_input` must be a JSON object")
     texts = {
         key: value
         for key in ("session_id", "agent_id", "agent_type", "cwd", "project", "project_root", "permission_mode")

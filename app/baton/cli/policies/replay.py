@@ -1,23 +1,14 @@
-"""`baton policy replay` and `hits`: what other policies would have decided, and how often rules spoke. It changes nothing."""
+"""`baton policy replay` and `hits`: what other policies would have decided, and how often each rule matched."""
 
-import re
-import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Since, UsageError
+from baton.cli.output import show_json, show_table
 from baton.local.server import Api, ApiError
 from baton.shared import policy_folders
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_AGO = re.compile(r"([0-9]{1,5})([mhdw])")
-Since = Annotated[str, typer.Option("--since", help="How far back: 30m, 12h, 7d, 4w, or a moment such as 2026-05-01.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 
 
 def replay(
@@ -26,42 +17,49 @@ def replay(
     tier: Annotated[
         Literal["organisation", "team", "project", "user"], typer.Option("--tier", help="Whom they are for.")
     ] = "organisation",
-    name: Annotated[str, typer.Option("--name", help="The team, project or user; your own without it.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The team, project or user. Default: your own.")] = "",
     version: Annotated[int | None, typer.Option("--version", min=1, help="A stored version of that layer.")] = None,
     revision: Annotated[str, typer.Option("--revision", help="A revision that was active.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Most calls to replay.")] = 10_000,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Replay at most this many calls.")] = 10_000,
     as_json: AsJson = False,
 ) -> None:
     """Replay past decisions against other policies: what would change, by rule and by user."""
     if sum((candidate is not None, version is not None, revision != "")) != 1:
-        raise _unusable("give one of --candidate DIR, --version N, --revision ID")
+        raise UsageError("give one of --candidate DIR, --version N, --revision ID")
     if candidate is not None and not candidate.is_dir():
-        raise _unusable(f"`{candidate}` is no folder")
-    body: dict[str, Any] = {"since": _moment(since), "tier": tier, "name": name, "limit": limit}
+        raise UsageError(f"`{candidate}` is not a folder")
+    body: dict[str, Any] = {"since": since, "tier": tier, "name": name, "limit": limit}
     body |= {"files": policy_folders.read(candidate)} if candidate is not None else {}
     body |= {"version": version} if version is not None else {}
     body |= {"revision": revision} if revision else {}
-    summary = _follow(body)
+    summary = _run(body)
     if as_json:
         show_json(summary)
     else:
-        _tell(summary)
+        _show(summary)
 
 
 def hits(since: Since = "7d", as_json: AsJson = False) -> None:
-    """Show how often each rule spoke, which never did, and which are reported most."""
-    counts = Api(administer=True).request("GET", "/policies/rules", query={"since": _moment(since)})
+    """Show how often each rule matched, which never did, and which are reported most."""
+    counts = Api(administer=True).request("GET", "/policies/rules", query={"since": since})
     if as_json:
         show_json(counts)
         return
-    for one in counts:
-        if not one["never_fired"]:
-            by = ", ".join(f"{count} {effect}" for effect, count in one["hits"].items())
-            reports = f"; {one['reports']} reported" if one["reports"] else ""
-            print(f"{one['rule']:<40} {by}; {one['users']} users; last {one['last_hit'][:16]}{reports}")
+    rows = [
+        (
+            one["rule"],
+            ", ".join(f"{count} {effect}" for effect, count in one["hits"].items()),
+            one["users"],
+            one["last_hit"][:16],
+            one["reports"] or "",
+        )
+        for one in counts
+        if not one["never_fired"]
+    ]
+    show_table(("rule", "hits", "users", "last", "reported"), rows, none="No rule matched.")
     never = [one["rule"] for one in counts if one["never_fired"] and one["enabled"]]
     if never:
-        print(f"never since {since}: {', '.join(never)}")
+        print(f"never since {since[:16]}: {', '.join(never)}")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -70,23 +68,27 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def _follow(body: dict[str, Any]) -> dict[str, Any]:
-    shown = Progress(
+def _run(body: dict[str, Any]) -> dict[str, Any]:
+    """Run a replay with a bar of its progress, on a terminal, and return its summary."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    progress = Progress(
         TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
     )
-    with shown:
-        task = shown.add_task("replaying", total=None)
+    with progress:
+        task = progress.add_task("replaying", total=None)
         for line in Api(administer=True).lines("/policies/replay", body):
             if "summary" in line:
-                found: dict[str, Any] = line["summary"]
-                return found
+                summary: dict[str, Any] = line["summary"]
+                return summary
             if "problem" in line:
                 raise ApiError(line["problem"]["detail"])
-            shown.update(task, completed=line["progress"]["read"], total=line["progress"]["total"])
+            progress.update(task, completed=line["progress"]["read"], total=line["progress"]["total"])
     raise ApiError("the replay broke off; try again")
 
 
-def _tell(summary: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any]) -> None:
     present, candidate = summary["present_revision"], summary["candidate_revision"]
     print(f"revision {present} → {candidate}" if present != candidate else f"revision {present} below another layer")
     print(f"{summary['read']} calls read, {summary['replayed']} replayed, {summary['changed']} would change")
@@ -97,22 +99,6 @@ def _tell(summary: dict[str, Any]) -> None:
     for why, count in summary["not_replayed"].items():
         print(f"  {count:>5} could not be replayed: {why}")
     if summary["by_tool_alone"]:
-        print(f"  {summary['by_tool_alone']:>5} were replayed by their tool's name alone: no input was kept")
+        print(f"  {summary['by_tool_alone']:>5} were replayed by their tool's name alone, as no input was stored")
     if summary["truncated"]:
-        print("there are more calls; take them with a higher --limit")
-
-
-def _moment(since: str) -> str:
-    ago = _AGO.fullmatch(since)
-    try:
-        if ago:
-            return (datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
-        moment = datetime.fromisoformat(since)
-    except (ValueError, OverflowError):
-        raise _unusable(f"`{since}` is no time; allowed: 30m, 12h, 7d, 4w, or a moment such as 2026-05-01") from None
-    return (moment if moment.tzinfo else moment.astimezone()).isoformat()
-
-
-def _unusable(text: str) -> typer.Exit:
-    print(f"baton policy: {text}", file=sys.stderr)
-    return typer.Exit(2)
+        print("there are more calls; replay them with a higher --limit")

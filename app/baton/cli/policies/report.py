@@ -1,4 +1,4 @@
-"""`baton report` and `baton reports`: say that a decision was wrong, and read or give the answer. It changes no policy."""
+"""`baton report` and `baton reports`: report a wrong decision; read and answer the reports."""
 
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -6,10 +6,10 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Everybody
+from baton.cli.output import show_json, show_table
 from baton.local.server import Api
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 reports = group("List and answer reports of wrong decisions.")
 
 
@@ -30,35 +30,37 @@ def report(
     print("Follow it with: baton reports")
 
 
-@reports.callback(invoke_without_command=True)
-def listed(
+@reports.callback(invoke_without_command=True, no_args_is_help=False)
+def list_reports(
     context: typer.Context,
     rule: Annotated[str, typer.Option(help="Only of this rule.")] = "",
     state: Annotated[Literal["", "open", "accepted", "declined"], typer.Option(help="Only in this state.")] = "",
-    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, on a server without tokens.")] = False,
+    everybody: Everybody = False,
     as_json: AsJson = False,
 ) -> None:
-    """List and answer reports of wrong decisions."""
+    """List and answer reports of wrong decisions.
+
+    Without a command it lists your own reports, and those of your team if you lead it, the newest first.
+    """
     if context.invoked_subcommand:
         return
     query = {name: value for name, value in (("rule", rule), ("state", state)) if value}
-    items = Api(administer=everybody).pages("/reports", query)
+    found = Api(administer=everybody).pages("/reports", query)
     if as_json:
-        show_json(items)
+        show_json(found)
         return
-    if not items:
-        print("No reports.")
-    for one in items:
-        print(f"{one['id']}  {one['state']:<9} {one['rule'] or '-'}  by {one['user']}: {one['comment'] or '-'}")
-        if one["answer"]:
-            print(f"  {one['resolved_by']}: {one['answer']}")
+    rows = [
+        (one["id"], one["state"], one["rule"], one["user"], one["comment"], one["answer"], one.get("resolved_by") or "")
+        for one in found
+    ]
+    show_table(("id", "state", "rule", "user", "comment", "answer", "answered by"), rows, none="No reports.")
 
 
 @reports.command()
 def answer(
     report_id: Annotated[str, typer.Argument(help="The report.")],
-    state: Annotated[Literal["open", "accepted", "declined"], typer.Argument(help="What becomes of it.")],
-    text: Annotated[str, typer.Option("--answer", help="What its developer reads.")] = "",
+    state: Annotated[Literal["open", "accepted", "declined"], typer.Argument(help="Its new state.")],
+    text: Annotated[str, typer.Option("--answer", help="What its author reads.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Accept or decline a report, or open it again."""

@@ -1,4 +1,4 @@
-"""`baton roster`: the agents that prompts are routed to; pushes a folder of agents' files. It reads no agent itself."""
+"""`baton roster`: the agents that prompts are routed to."""
 
 import sys
 from pathlib import Path
@@ -8,12 +8,12 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
-from baton.cli.output import show_json
+from baton.cli.options import AsJson, Reason, UsageError
+from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api, ApiError
 
 app = group("Push and show the agents that prompts are routed to.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
 Name = Annotated[str, typer.Argument(help="The roster.")]
 _SUFFIXES = {".md", ".yaml", ".yml"}
 
@@ -21,17 +21,16 @@ _SUFFIXES = {".md", ".yaml", ".yml"}
 @app.command()
 def push(
     folder: Annotated[Path, typer.Argument(help="A folder of agents' files, such as `.claude/agents`.")],
-    name: Annotated[str, typer.Option("--name", help="The roster's name; the project's folder without it.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The roster's name. Default: the project's folder.")] = "",
     tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
-    team: Annotated[str, typer.Option("--team", help="The team; your own without it.")] = "",
+    team: Annotated[str, typer.Option("--team", help="The team. Default: your own.")] = "",
     description: Annotated[str, typer.Option("--description", help="What the roster is for.")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")] = "",
+    reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Push a folder as a new version of a roster: markdown and YAML as they are, in force at once."""
+    """Push a folder of markdown and YAML files as a new version of a roster, active at once."""
     if not folder.is_dir():
-        print(f"baton roster: `{folder}` is no folder", file=sys.stderr)
-        raise typer.Exit(2)
+        raise UsageError(f"`{folder}` is not a folder")
     files = _files(folder)
     if not files:
         raise ApiError(f"`{folder}` holds no agents' files; allowed: `.md`, `.yaml`, `.yml`")
@@ -45,21 +44,20 @@ def push(
         return
     whose = f"team {stored['team']}" if stored["tier"] == "team" else "the organisation"
     agents = f"{stored['agents']} agent{'s' if stored['agents'] != 1 else ''}"
-    print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is in force.")
+    print(f"Roster {stored['name']} of {whose}: version {stored['version']} with {agents} is active.")
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the rosters that hold for you, pushed ones first."""
+    """List the rosters that your prompts are routed over, pushed ones first."""
     found = Api().request("GET", "/routing/rosters")
     if as_json:
         show_json(found)
         return
-    for one in found:
-        version = f"v{one['version']}" if "version" in one else ""
-        print(
-            f"{one['name']:<24} {one['source']:<14} {version:<6} {one['agents']:>5} agents  {one['description'][:80]}"
-        )
+    rows = [
+        (one["name"], one["source"], one.get("version", ""), one["agents"], one["description"][:80]) for one in found
+    ]
+    show_table(("roster", "source", "version", "agents", "description"), rows, none="No rosters.")
 
 
 @app.command()
@@ -74,27 +72,31 @@ def show(
     if as_json:
         show_json(found)
     elif agent:
-        _definition(found)
+        _show_definition(found)
     else:
-        for row in found["rows"]:
-            print(f"{row['name']:<32} {' '.join(row['description'].split())[:90]}")
+        rows = [(one["name"], one["description"][:90]) for one in found["rows"]]
+        show_table(("agent", "description"), rows, none="No agents.")
 
 
 @app.command()
 def remove(
     name: Name,
     tier: Annotated[Literal["team", "organisation"], typer.Option("--tier", help="Whom it is for.")] = "team",
-    team: Annotated[str, typer.Option("--team", help="The team; your own without it.")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")] = "",
+    team: Annotated[str, typer.Option("--team", help="The team. Default: your own.")] = "",
+    reason: Reason = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Take a pushed roster out of force; its versions stay."""
+    """Deactivate a pushed roster; its versions stay."""
     query = {"tier": tier, "reason": reason} | ({"team": team} if team else {})
     Api(administer=True).request("DELETE", _path(name), query=query)
-    print(f"Roster {name} is not in force any more.")
+    if as_json:
+        show_json({"removed": name, "tier": tier})
+        return
+    print(f"Roster {name} is no longer active.")
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """Read the files of agents; markdown without front matter is none to the clients either, and is told of."""
+    """Read the files of agents. Markdown without front matter is no agent to the clients either; print that it is left out."""
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
@@ -106,13 +108,13 @@ def _files(folder: Path) -> dict[str, str]:
     return files
 
 
-def _definition(found: dict[str, Any]) -> None:
-    print(f"{found['name']}\n\n{found['description']}")
+def _show_definition(found: dict[str, Any]) -> None:
+    print(plain(f"{found['name']}\n\n{found['description']}"))
     for part in ("triggers", "capabilities", "examples"):
         if found[part]:
-            print(f"\n{part.capitalize()}:\n" + "\n".join(f"- {text}" for text in found[part]))
+            print(f"\n{part.capitalize()}:\n" + "\n".join(f"- {plain(text)}" for text in found[part]))
     if found["body"]:
-        print(f"\n{found['body']}")
+        print(plain(f"\n{found['body']}"))
 
 
 def _path(name: str) -> str:

@@ -1,0 +1,47 @@
+"""Options that many commands share: time spans, moments."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import typer
+
+from baton.cli import options
+from baton.shared.time_span import time_span
+
+SPANS = [
+    ("500ms", timedelta(milliseconds=500)), ("45s", timedelta(seconds=45)), ("30m", timedelta(minutes=30)),
+    ("30min", timedelta(minutes=30)), ("12h", timedelta(hours=12)), ("90d", timedelta(days=90)),
+    ("4w", timedelta(weeks=4)),
+]  # fmt: skip
+NO_SPANS = ["", "0d", "-1d", "1.5h", "90", "d", "90D", "1000000d", "soon"]
+
+
+@pytest.mark.parametrize(("text", "span"), SPANS)
+def test_a_time_span_is_a_number_and_a_unit(text, span):
+    assert time_span(text) == span
+
+
+@pytest.mark.parametrize("text", NO_SPANS)
+def test_anything_else_is_refused_with_what_is_allowed(text):
+    with pytest.raises(ValueError, match=r"is not a time span; give a number"):
+        time_span(text)
+
+
+def test_a_bare_number_counts_in_the_unit_that_the_option_had():
+    parse = options.span_of(timedelta(minutes=1))
+    assert parse("5") == parse("5m") == parse("300s") == timedelta(minutes=5)
+    with pytest.raises(typer.BadParameter, match="`soon` is not a time span"):
+        parse("soon")
+
+
+@pytest.mark.parametrize(("text", "ago"), [("30m", timedelta(minutes=30)), ("7d", timedelta(days=7))])
+def test_a_span_in_the_past_becomes_a_moment(text, ago):
+    assert abs(datetime.now(UTC) - ago - datetime.fromisoformat(options.past(text))) < timedelta(minutes=1)
+
+
+def test_a_moment_stays_and_has_an_offset():
+    assert options.past("2026-05-01T08:00:00Z") == "2026-05-01T08:00:00+00:00"
+    assert datetime.fromisoformat(options.past("2026-05-01")).tzinfo
+    assert (options.past(""), options.from_now("")) == ("", "")
+    with pytest.raises(typer.BadParameter, match="neither a time span such as `30m`"):
+        options.past("soon")
