@@ -21,14 +21,14 @@ def test_what_can_never_apply_is_found(shipped_files):
         "agents/spare.yaml": "id: spare\ndescription: x\nagents: {Sitter: {}}",
     }
     assert found(load(layered(shipped_files, team))) == [
-        "agents/mine.yaml: `Explore` can never apply: the roster `claude-code` comes first and knows it",
+        "agents/mine.yaml: `Explore` never applies: the roster `claude-code` comes first and has it too",
         "agents/mine.yaml: the alias `Plan` stands for `gone`, which is no agent of this roster",
         "agents/spare.yaml: `rosters` in config.yaml does not list this roster",
         "config.yaml: `orchestrator/direct-edit` is on here, and off because an active rule replaces it",
-        "config.yaml: the alias `a` stands for `nobody`, which no active roster knows",
+        "config.yaml: the alias `a` stands for `nobody`, which is in no active roster",
         "config.yaml: the list `unused` is used by no rule",
         *(
-            f"options/direct-edit-paths.yaml: it suggests `{agent}`, which no active roster knows"
+            f"options/direct-edit-paths.yaml: it suggests the agent `{agent}`, which is in no active roster"
             for agent in ("database-expert", "designer", "devops-engineer", "executor", "test-engineer", "writer")
         ),
     ]

@@ -39,10 +39,10 @@ def test_a_record_from_before_roles_were_kept_is_a_developers():
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"tool": "Task"}, "what an agent was asked to do is not kept"),
-        ({"tool": "Bash"}, "the command was not kept"),
+        ({"tool": "Task"}, "the prompt of an agent is not recorded"),
+        ({"tool": "Bash"}, "the command was not recorded"),
         ({"tool": "Read", "overridden": True}, "a person had switched Baton off or lifted a rule"),
-        ({"tool": "Read", "degraded": ("history",)}, "the session's past could not be read"),
+        ({"tool": "Read", "degraded": ("history",)}, "the session's history could not be read"),
     ],
 )
 def test_what_cannot_be_put_together_is_said(fields, why):

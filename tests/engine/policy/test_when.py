@@ -102,8 +102,8 @@ def test_one_line_may_be_judged_differently_for_two_people(build, rule, facts):
     [
         ("call.tol == 1", "unknown name `call.tol`; did you mean `call.tool`? (line 1, column 5)"),
         ("call.tool == 1", "found no matching overload for '_==_' applied to '(string, int)' (line 1, column 11)"),
-        ("call.tool", 'it gives `string`; it must give a bool, such as `call.tool == "Bash"`'),
-        ("call.input.flag", "it gives `dyn`; it must give a bool"),
+        ("call.tool", 'its value is a `string`; it must be a bool, as in `call.tool == "Bash"`'),
+        ("call.input.flag", "its value is a `dyn`; it must be a bool"),
         ("call.tool ==", "Syntax error"),
         ("[1].all(a, [1].all(b, [1].all(c, true)))", "3 loops (`all`, `exists`, `map` …); allowed: 2"),
         ("(" * 100 + "true" + ")" * 100, "recursion limit exceeded"),

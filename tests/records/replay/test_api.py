@@ -56,7 +56,7 @@ def test_a_replay_says_what_would_change_by_rule_and_user(http):
 
 def test_it_says_what_could_not_be_replayed(http):
     summary = replay(http, files=CANDIDATE)[-1]["summary"]
-    assert summary["not_replayed"] == {"what an agent was asked to do is not kept": 2}
+    assert summary["not_replayed"] == {"the prompt of an agent is not recorded": 2}
 
 
 def test_a_layer_of_a_team_is_replayed_on_its_calls_alone(http):

@@ -1,4 +1,4 @@
-"""Compares two policy sets, and what they say of the same calls. It judges neither."""
+"""Compare two policy sets, and their verdicts on the same calls."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,7 +12,7 @@ from baton.engine.policy.rules.rule import Rule
 
 
 class RuleChange(msgspec.Struct, frozen=True):
-    """A rule that two sets do not have in common; `what` names the keys that changed."""
+    """A rule that differs between two sets; `what` names the keys that changed."""
 
     kind: Literal["added", "removed", "changed", "config"]
     id: str
@@ -20,7 +20,7 @@ class RuleChange(msgspec.Struct, frozen=True):
 
 
 class VerdictChange(msgspec.Struct, frozen=True):
-    """A call, by its index, that two sets decide differently: effect and deciding rule."""
+    """A call, by its index, on which two sets decide differently: effect and deciding rule of each."""
 
     index: int
     before: str
@@ -28,7 +28,7 @@ class VerdictChange(msgspec.Struct, frozen=True):
 
 
 def compare(before: PolicySet, after: PolicySet) -> list[RuleChange]:
-    """What changed from one set to the other: rules by id, then rosters and the other keys of config.yaml."""
+    """Return what changed from one set to the other: rules by id, then rosters and the other keys of config.yaml."""
     old = {rule.id: rule for rule in before.rules}
     new = {rule.id: rule for rule in after.rules}
     changes = [RuleChange("removed", rule_id) for rule_id in sorted(old.keys() - new.keys())]
@@ -49,12 +49,12 @@ def compare(before: PolicySet, after: PolicySet) -> list[RuleChange]:
 
 
 def verdict_changes(before: PolicySet, after: PolicySet, calls: Sequence[Facts]) -> list[VerdictChange]:
-    """Which of the calls the two sets decide differently."""
+    """Return the calls on which the two sets decide differently."""
     changes: list[VerdictChange] = []
     for index, facts in enumerate(calls):
         old, new = evaluate(before, facts), evaluate(after, facts)
         if (old.effect, old.rule) != (new.effect, new.rule):
-            changes.append(VerdictChange(index, _said(old.effect, old.rule), _said(new.effect, new.rule)))
+            changes.append(VerdictChange(index, _summary(old.effect, old.rule), _summary(new.effect, new.rule)))
     return changes
 
 
@@ -68,5 +68,5 @@ def _state(rule: Rule) -> str:
     return "off" if not rule.enabled else "shadow" if rule.shadow else "on"
 
 
-def _said(effect: str, rule: str) -> str:
+def _summary(effect: str, rule: str) -> str:
     return f"{effect} by {rule}" if rule else effect

@@ -1,4 +1,4 @@
-"""Decides one call: `deny > ask > rewrite > allow > abstain`, whatever the order of rules. It reads nothing but its arguments."""
+"""Decide one tool call by all rules that concern it: deny, else ask, else rewrite, else allow, else no opinion."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -7,30 +7,32 @@ import msgspec
 
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.rules import wording
-from baton.engine.policy.rules.call_reading import Findings, OpenRule, Outcome, live_rules
+from baton.engine.policy.rules.call_reading import Findings, LiveRule, Outcome, live_rules
 from baton.engine.policy.rules.context import Context, Policies
 from baton.engine.policy.rules.policy_set import PolicySet
 from baton.engine.policy.rules.rule import Rule, RuleCandidate
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
-_Hit = tuple[Rule, _Effect, dict[str, str]]
+_Match = tuple[Rule, _Effect, dict[str, str]]
+"""A rule that matched, the effect that it has, and what it found, by placeholder."""
 _RANK: dict[_Effect, int] = {"deny": 5, "ask": 4, "rewrite": 3, "guidance": 2, "allow": 1}
 
 
 def evaluate(policies: PolicySet, facts: Facts) -> Verdict:
-    """Decide a call by all rules that concern it, and what rewrites make of it: nobody is asked about that again."""
+    """Return the verdict on a call. What a rewrite makes of the call is judged too, and may be refused."""
     context = Context(policies, facts)
-    verdict = _decide(context)
+    verdict = _judge(context)
     if verdict.updated_input is None:
         return verdict
-    changed = Context(policies, _with_input(facts, verdict.updated_input))
-    changed.spent = context.spent
-    return _unless_refused(verdict, _decide(changed))
+    # Judged once more, not until nothing changes: two rewrites that undo each other would never end.
+    rewritten_context = Context(policies, _with_input(facts, verdict.updated_input))
+    rewritten_context.spent = context.spent
+    return _stricter(verdict, _judge(rewritten_context))
 
 
 def rewritten(policies: PolicySet, facts: Facts) -> Facts:
-    """Give the facts with what rewrites make of the call, the same ones where none changes it."""
-    changed = _decide(Context(policies, facts)).updated_input
+    """Return the facts of the call as the rewrites change it; the same object where none does."""
+    changed = _judge(Context(policies, facts)).updated_input
     return facts if changed is None else _with_input(facts, changed)
 
 
@@ -38,58 +40,67 @@ def _with_input(facts: Facts, tool_input: dict[str, Any]) -> Facts:
     return msgspec.structs.replace(facts, call=msgspec.structs.replace(facts.call, tool_input=tool_input))
 
 
-def _unless_refused(verdict: Verdict, changed: Verdict) -> Verdict:
-    """Give what the changed call gets, where that is a refusal or question stronger than what the call itself got."""
-    if changed.effect not in ("deny", "ask") or changed.effect == verdict.effect:
+def _stricter(verdict: Verdict, rewritten_verdict: Verdict) -> Verdict:
+    """Return the verdict on the rewritten call if it refuses or asks where the call's own verdict does not."""
+    if rewritten_verdict.effect not in ("deny", "ask") or rewritten_verdict.effect == verdict.effect:
         return verdict
-    asks = changed.effect == "ask"
+    asks = rewritten_verdict.effect == "ask"
     return msgspec.structs.replace(
-        changed,
-        hits=(*changed.hits, *(hit for hit in verdict.hits if hit not in changed.hits)),
+        rewritten_verdict,
+        hits=(*rewritten_verdict.hits, *(hit for hit in verdict.hits if hit not in rewritten_verdict.hits)),
         updated_input=verdict.updated_input if asks else None,
         message=verdict.message if asks else "",
         shell=verdict.shell,
     )
 
 
-def _decide(context: Context) -> Verdict:
+def _judge(context: Context) -> Verdict:
+    """Ask the rules that the call's reading leaves open, and weigh all that match.
+
+    The weighing is remembered with the reading: it depends on nothing but what the open rules found.
+    """
     live = live_rules(context)
-    found = tuple([_asked(context, one) for one in live.open]) if live.open else ()
-    facts = context.facts
-    outcome = None if facts.lifted else live.outcomes.get(found)
+    findings = tuple([_ask(context, one) for one in live.open]) if live.open else ()
+    # Rules that a person lifted differ between sessions; the cache does not, so they go round it.
+    lifted = context.facts.lifted
+    outcome = None if lifted else live.outcomes.get(findings)
     if outcome is None:
-        outcome = _outcome(context, live.rules, iter(found))
-        if not facts.lifted:
-            live.keep(found, outcome)
+        outcome = _weigh(context, *_matches(context, live.rules, iter(findings)))
+        if not lifted:
+            live.keep(findings, outcome)
     return _verdict(context, outcome)
 
 
-def _asked(context: Context, candidate: RuleCandidate) -> Findings:
+def _ask(context: Context, candidate: RuleCandidate) -> Findings:
     context.found = {}
     return tuple(context.found.items()) if candidate.matches(context) else None
 
 
-def _outcome(context: Context, rules: tuple[OpenRule, ...], asked: Iterator[Findings]) -> Outcome:
+def _matches(
+    context: Context, rules: tuple[LiveRule, ...], asked: Iterator[Findings]
+) -> tuple[list[_Match], list[RuleHit]]:
+    """Sort the rules that match into those that have an effect, and those that are only recorded."""
     call, facts = context.call, context.facts
     common = {"tool": call.tool_name, "task_tool": wording.task_tool(call.client)}
-    hits: list[_Hit] = []
-    shadows: list[RuleHit] = []
+    matches: list[_Match] = []
+    silent: list[RuleHit] = []
     for candidate, settled in rules:
         found = next(asked) if settled is None else settled
         if found is None:
             continue
         rule = candidate.rule
         if rule.shadow:
-            shadows.append(RuleHit(rule.id, "shadow"))
+            silent.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
-            shadows.append(RuleHit(rule.id, "lifted"))
+            silent.append(RuleHit(rule.id, "lifted"))
         else:
-            hits.append((rule, _effect(rule, facts), common | dict(found)))
-    return _weighed(context, hits, shadows) if hits else Outcome(hits=tuple(shadows))
+            matches.append((rule, _effect(rule, facts), common | dict(found)))
+    return matches, silent
 
 
 def _is_lifted(policies: Policies, rule: Rule, lifted: frozenset[str]) -> bool:
     named = rule.id in lifted or (EVERY in lifted and bool(rule.modes))
+    # A rule may have been locked after a person lifted it.
     return named and rule.id not in policies.config.locked
 
 
@@ -99,25 +110,28 @@ def _effect(rule: Rule, facts: Facts) -> _Effect:
     return rule.decision
 
 
-def _rank(hit: _Hit) -> int:
-    return _RANK[hit[1]]
+def _rank(match: _Match) -> int:
+    return _RANK[match[1]]
 
 
-def _weighed(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Outcome:
-    rule, effect, found = max(hits, key=_rank) if len(hits) > 1 else hits[0]
-    if effect != "allow" and len(hits) > 1:
-        hits = [hit for hit in hits if hit[1] != "allow"]
+def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Outcome:
+    """Let the strongest match decide (of equals the first by id), and fill in its texts."""
+    if not matches:
+        return Outcome(hits=tuple(silent))
+    rule, effect, found = max(matches, key=_rank) if len(matches) > 1 else matches[0]
+    if effect != "allow" and len(matches) > 1:
+        matches = [match for match in matches if match[1] != "allow"]
     context.found = found
     reason, suggestion = wording.fill(rule.reason, found), rule.suggestion(context)
     guidance = wording.allowed(reason) if effect == "allow" else ""
     if effect != "deny" and context.facts.level == "guidance":
-        guidance, suggestion = _softened(context, hits, effect, guidance, suggestion)
-    changes, message = ({}, "") if effect == "deny" else _rewrite(context, hits)
+        guidance, suggestion = _softened(context, matches, effect, guidance, suggestion)
+    changes, message = ({}, "") if effect == "deny" else _rewrite(context, matches)
     return Outcome(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
-        hits=(*[RuleHit(hit.id, hit_effect) for hit, hit_effect, _ in hits], *shadows),
-        reason=_around(rule, effect, reason, suggestion, context.call.client),
+        hits=(*[RuleHit(match.id, match_effect) for match, match_effect, _ in matches], *silent),
+        reason=_reason(rule, effect, reason, suggestion, context.call.client),
         guidance=guidance,
         suggestion=suggestion,
         changes=changes,
@@ -125,23 +139,29 @@ def _weighed(context: Context, hits: list[_Hit], shadows: list[RuleHit]) -> Outc
     )
 
 
-def _softened(context: Context, hits: list[_Hit], effect: _Effect, guidance: str, suggestion: str) -> tuple[str, str]:
-    """Put the first refusal that the guidance level softened in the place of a weaker rule's words."""
-    hit = next((hit for hit in hits if hit[1] == "guidance"), None)
-    if hit is None:
+def _softened(
+    context: Context, matches: list[_Match], effect: _Effect, guidance: str, suggestion: str
+) -> tuple[str, str]:
+    """Return guidance and suggestion of the first refusal that the guidance level softened, if there is one.
+
+    It is shown beside whatever decides: advice that gave way to a rewrite or a question would be lost.
+    """
+    match = next((match for match in matches if match[1] == "guidance"), None)
+    if match is None:
         return guidance, suggestion
-    rule, _, context.found = hit
+    rule, _, context.found = match
     return (
         wording.softened(wording.fill(rule.reason, context.found)),
         suggestion if effect == "ask" else rule.suggestion(context),
     )
 
 
-def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
+def _rewrite(context: Context, matches: list[_Match]) -> tuple[dict[str, Any], str]:
+    """Combine the input keys that rewrites set; where two set one key, a locked rule wins, then the first by id."""
     changes: dict[str, Any] = {}
     messages: list[str] = []
     locked = context.policies.config.locked
-    for rule, effect, found in sorted(hits, key=lambda hit: hit[0].id not in locked) if locked else hits:
+    for rule, effect, found in sorted(matches, key=lambda match: match[0].id not in locked) if locked else matches:
         if effect == "rewrite":
             context.found = found
             changes = rule.changes(context) | changes
@@ -149,7 +169,7 @@ def _rewrite(context: Context, hits: list[_Hit]) -> tuple[dict[str, Any], str]:
     return changes, "\n".join(messages)
 
 
-def _around(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> wording.Frame | None:
+def _reason(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> wording.Frame | None:
     if effect == "deny":
         by_mode = bool(rule.modes)
         return (
@@ -161,6 +181,7 @@ def _around(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: s
 
 
 def _verdict(context: Context, outcome: Outcome) -> Verdict:
+    """Add to an outcome what differs between calls with the same outcome: session, agent, the full input."""
     call = context.call
     reason = ""
     if outcome.reason is not None:

@@ -1,4 +1,4 @@
-"""Says of every rule whether it matched, and if not, what failed first. It decides nothing: it asks the same conditions."""
+"""Explain for every rule whether it matched a call and, if not, what failed first."""
 
 import msgspec
 
@@ -11,9 +11,9 @@ from baton.engine.policy.rules.wording import task_tool
 
 
 class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule said of a call. `why` is "" for a rule that matched; one in `shadow` has no effect.
+    """What a rule made of a call. `why` says what failed first, "" for a rule that matched.
 
-    `when` is the rule's expression, as written.
+    A rule in `shadow` has no effect. `when` is the rule's expression, as written.
     """
 
     id: str
@@ -25,7 +25,7 @@ class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
-    """Trace every rule of the set, in the order of their ids; it matches a call, or what rewrites make of it."""
+    """Trace every rule of the set, ordered by id. A rule matches the call, or what rewrites make of it."""
     context = Context(policies, facts)
     traces = [trace(policies, rule, context) for rule in policies.rules]
     after = rewritten(policies, facts)
@@ -37,7 +37,7 @@ def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
 
 
 def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: bool = False) -> RuleTrace:
-    """Trace one rule; `count_disabled` asks a rule that is off, too."""
+    """Trace one rule; with `count_disabled` also one that is off."""
     call, level = context.call, context.facts.level
     why = policies.concerns(rule, call.tool_name, level, subagent=call.is_subagent, count_disabled=count_disabled)
     if not why:

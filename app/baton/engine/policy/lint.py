@@ -1,4 +1,4 @@
-"""Finds what is allowed and yet wrong in a policy set. It runs no tests: `check` does."""
+"""Find what is allowed in a policy set and is probably a mistake."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _CONFIG = "config.yaml"
 
 
 def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
-    """Suggestions that the set itself refuses: the rule and what to say. These keep a set from being accepted."""
+    """Yield rules that suggest a call which the set refuses, with the message. Such a set is not accepted."""
     for rule in policies.rules:
         for suggestion in rule.suggestions if rule.enabled else ():
             if not suggestion.agent:
@@ -32,7 +32,7 @@ def denied_suggestions(policies: PolicySet) -> Iterator[tuple[Rule, str]]:
 
 
 def lint(policies: PolicySet) -> list[Problem]:
-    """What deserves a look in an accepted set; nothing of it keeps the set from being active."""
+    """Return warnings about an accepted set. A set with warnings is used all the same."""
     found = [*_suggestions(policies), *_lists(policies), *_rosters(policies), *_switches(policies)]
     return sorted(found, key=lambda problem: (problem.file, problem.line, problem.text))
 
@@ -41,7 +41,9 @@ def _suggestions(policies: PolicySet) -> Iterator[Problem]:
     for rule in policies.rules:
         for suggestion in rule.suggestions if rule.enabled else ():
             if suggestion.agent and policies.rosters.resolve(suggestion.agent) is None:
-                yield Problem(rule.source, 0, f"it suggests `{suggestion.agent}`, which no active roster knows")
+                yield Problem(
+                    rule.source, 0, f"it suggests the agent `{suggestion.agent}`, which is in no active roster"
+                )
 
 
 def _lists(policies: PolicySet) -> Iterator[Problem]:
@@ -59,18 +61,18 @@ def _rosters(policies: PolicySet) -> Iterator[Problem]:
         for name in (*roster.agents, *roster.skills):
             first = owner.setdefault(name, roster_id)
             if first != roster_id:
-                yield Problem(file, 0, f"`{name}` can never apply: the roster `{first}` comes first and knows it")
+                yield Problem(file, 0, f"`{name}` never applies: the roster `{first}` comes first and has it too")
         for alias, name in roster.aliases.items():
             if alias in roster.agents:
                 yield Problem(file, 0, f"the alias `{alias}` hides the agent of that name")
             if name not in roster.agents:
-                yield Problem(file, 0, f"the alias `{alias}` stands for `{name}`, which is no agent of this roster")
+                yield Problem(file, 0, f"the alias `{alias}` stands for `{name}`, which is not an agent of this roster")
     own = {name for name in rosters.by_id if f"agents/{name}.yaml" not in policies.parsed.files}
     for roster_id in own - set(rosters.order):
-        yield Problem(f"agents/{roster_id}.yaml", 0, "`rosters` in config.yaml does not list this roster")
+        yield Problem(f"agents/{roster_id}.yaml", 0, "`rosters` in config.yaml does not name this roster")
     for alias, name in policies.config.aliases.items():
         if rosters.resolve(name) is None:
-            yield Problem(_CONFIG, 0, f"the alias `{alias}` stands for `{name}`, which no active roster knows")
+            yield Problem(_CONFIG, 0, f"the alias `{alias}` stands for `{name}`, which is in no active roster")
 
 
 def _switches(policies: PolicySet) -> Iterator[Problem]:
@@ -78,4 +80,4 @@ def _switches(policies: PolicySet) -> Iterator[Problem]:
     for rule_id, switch in policies.config.rules.items():
         rule = by_id[rule_id]
         if switch == "on" and not rule.enabled:
-            yield Problem(_CONFIG, 0, f"`{rule_id}` is on here, and off because an active rule replaces it")
+            yield Problem(_CONFIG, 0, f"`{rule_id}` is switched on here, but an active rule replaces it")

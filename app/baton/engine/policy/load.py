@@ -1,4 +1,4 @@
-"""Turns texts into a policy set: parse, compile, test, lint; accepted whole or not at all. It reads no folder."""
+"""Build a policy set from its files: parse, compile, test, lint. A set is accepted whole or not at all."""
 
 from collections.abc import Sequence
 
@@ -24,19 +24,23 @@ __all__ = ["Layer", "PolicyProblems", "PolicySet", "Problem", "extend", "layered
 
 
 def load(layers: Sequence[Layer]) -> PolicySet:
-    """Build the set that these layers, wide to narrow, describe. Raises PolicyProblems, with all that is wrong.
+    """Build the policy set of these layers.
 
-    A rule is tested with the configuration that it came with: a narrower layer's rosters and lists change what wider
-    rules match, and not whether they are accepted.
+    A rule is tested together with its own layer and the wider ones. The rosters and lists of narrower layers change
+    what the rule matches, but not whether it is accepted.
+
+    Raises:
+        PolicyProblems: With everything that is wrong in the first layer that is not accepted.
     """
     given = _given(layers)
     return _extend(_stage(given[0] if given else Layer(tier="shipped", files={}), None), given[1:])
 
 
 def extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
-    """Lay narrower layers over a set. What they leave as it was is shared with the set: texts, tables, rules.
+    """Lay narrower layers over a set. Files, tables and rules that they do not change are shared with the set.
 
-    Raises PolicyProblems, with all that is wrong in the first layer that is not accepted.
+    Raises:
+        PolicyProblems: With everything that is wrong in the first layer that is not accepted.
     """
     return _extend(base, _given(layers))
 
@@ -48,7 +52,7 @@ def _extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
 
 
 def _given(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers that hold files, wide to narrow."""
+    """Return the layers that have files, wide to narrow."""
     return sorted((layer for layer in layers if layer.files), key=lambda layer: TIERS.index(layer.tier))
 
 
@@ -114,12 +118,13 @@ def _check_config(parsed: PolicyFiles) -> None:
 
 
 def _switches(parsed: PolicyFiles) -> dict[str, tuple[bool, bool]]:
-    """Tell of each rule whether it is enabled, and whether it is in shadow."""
+    """Return for each rule whether it is enabled and whether it is in shadow."""
     switches = parsed.config.rules
     given: dict[str, Switch] = {}
     for rule_id, rule in parsed.rules.items():
         own: Switch = ("shadow" if rule.shadow else "on") if rule.enabled else "off"
         given[rule_id] = switches.get(rule_id, own)
+    # A rule in shadow replaces nothing: it must not change what happens.
     replaced = {other for rule_id, rule in parsed.rules.items() if given[rule_id] == "on" for other in rule.replaces}
     return {i: (switch != "off" and i not in replaced, switch == "shadow") for i, switch in given.items()}
 
@@ -134,6 +139,7 @@ def _rules(parsed: PolicyFiles, known: dict[str, Rule]) -> tuple[Rule, ...]:
         source = parsed.sources[rule_id]
         enabled, shadow = switches[rule_id]
         old = known.get(rule_id)
+        # Compiling is most of the work, and there is one set for each team, project and user.
         if shared and old is not None and old.file is rule:
             same = (old.enabled, old.shadow) == (enabled, shadow)
             out.append(old if same else msgspec.structs.replace(old, enabled=enabled, shadow=shadow))
@@ -151,7 +157,7 @@ def _rules(parsed: PolicyFiles, known: dict[str, Rule]) -> tuple[Rule, ...]:
 
 
 def _same_ground(above: Config, config: Config) -> bool:
-    """Tell whether rules that were compiled above mean the same here; lists of new names change nothing."""
+    """Return whether rules compiled for the layer above can be reused; lists of new names do not matter to them."""
     return (above.shell_tools, above.agent_tools) == (config.shell_tools, config.agent_tools) and all(
         config.lists.get(name) == items for name, items in above.lists.items()
     )
@@ -168,24 +174,26 @@ def _check_rule(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
     _check_rewrite(parsed, path, rule)
     _check_rosters(parsed, path, rule)
     if not rule.tests.match:
-        parsed.report(path, ("tests",), "a rule needs at least one call that it matches: `tests: {match: […]}`")
+        parsed.report(path, ("tests",), "a rule needs at least one test that it matches: `tests: {match: […]}`")
     if not rule.tests.not_match:
-        parsed.report(path, ("tests",), "a rule needs at least one call that it lets pass: `tests: {not_match: […]}`")
+        parsed.report(
+            path, ("tests",), "a rule needs at least one test that it does not match: `tests: {not_match: […]}`"
+        )
     if isinstance(rule.match, list) and not rule.match:
         parsed.report(path, ("match",), "a rule needs at least one condition")
     if rule.on_failure == "deny" and rule.decision not in ("deny", "ask"):
-        parsed.report(path, ("on_failure",), "`on_failure: deny` is for deny and ask rules")
+        parsed.report(path, ("on_failure",), "`on_failure: deny` is only for rules that deny or ask")
 
 
 def _check_rewrite(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
     if rule.decision == "rewrite" and not rule.set:
-        parsed.report(path, ("decision",), "a rewrite needs `set`, the input keys that it changes")
+        parsed.report(path, ("decision",), "a rewrite needs `set`: the input keys that it changes, with their values")
     if rule.decision != "rewrite" and rule.set:
-        parsed.report(path, ("set",), f"`set` belongs to `decision: rewrite`; this one is `{rule.decision}`")
+        parsed.report(path, ("set",), f"`set` is only for `decision: rewrite`; this rule's is `{rule.decision}`")
     if rule.set.get("model", "{model}") not in MODELS | {"{model}"}:
         allowed = ", ".join(f"`{name}`" for name in sorted(MODELS))
         parsed.report(
-            path, ("set", "model"), f"`{rule.set['model']}` is no model that a client accepts; allowed: {allowed}"
+            path, ("set", "model"), f"`{rule.set['model']}` is not a model that a client accepts; allowed: {allowed}"
         )
 
 

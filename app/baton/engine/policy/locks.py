@@ -1,4 +1,4 @@
-"""What a layer may not do to the layers above it: locked rules, and what is the organisation's alone. It compiles nothing."""
+"""Report where a layer breaks a lock of the organisation, or sets what only the organisation may set."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -9,31 +9,31 @@ from baton.engine.policy.rules.rule import Rule
 from baton.engine.text.yaml_lines import Problem
 
 NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists"})
-"""What config.yaml may hold below the organisation."""
+"""The keys of config.yaml that are allowed below the organisation."""
 _STRENGTH: tuple[Decision, ...] = get_args(Decision)
-_ONLY = "below it the rule only takes a stronger `decision`, more `modes` or `shadow: false`"
+_ONLY = "below it the rule may only get a stronger `decision`, more `modes` or `shadow: false`"
 _ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outside_agent_tools", "spawn_refused_by"})
 _ROSTER_KEYS = ("rosters", "aliases", "overrides")
 
 
 def check_tier(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
-    """Report what the layer's tier may not hold. `above` are the compiled rules of the wider layers, by id."""
+    """Report what the layer's tier is not allowed to set. `above` are the compiled rules of the wider layers, by id."""
     layer = parsed.layer
     if "locked" in parsed.keys and layer.tier != "organisation":
-        parsed.report(parsed.config_file, ("locked",), "`locked` is for the organisation's config.yaml")
+        parsed.report(parsed.config_file, ("locked",), "`locked` is only allowed in the organisation's config.yaml")
     if not layer.narrow:
         return
     for path in layer.files:
         if path.startswith("shell/"):
-            parsed.problems.append(Problem(layer.source(path), 1, "shell tables are the organisation's to set"))
+            parsed.problems.append(Problem(layer.source(path), 1, "only the organisation may change shell tables"))
     allowed = ", ".join(f"`{key}`" for key in sorted(NARROW_KEYS))
     for key in sorted(parsed.keys - NARROW_KEYS - {"locked"}):
-        text = f"`{key}` is the organisation's to set; config.yaml of a {layer.tier} may hold {allowed}"
+        text = f"only the organisation may set `{key}`; allowed in the config.yaml of a {layer.tier}: {allowed}"
         parsed.report(parsed.config_file, (key,), text)
     wider = parsed.above.config.lists if parsed.above else {}
     for name in parsed.own.lists:
         if name in wider:
-            text = f"the list `{name}` is set by a wider tier; a {layer.tier} may only add lists of other names"
+            text = f"a wider tier sets the list `{name}`; a {layer.tier} may only add lists of other names"
             parsed.report(parsed.config_file, ("lists", name), text)
     _check_rosters(parsed, above)
     for rule_id, text, at in _violations(parsed, above):
@@ -42,11 +42,11 @@ def check_tier(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
 
 
 def _check_rosters(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
-    """Rosters are what some conditions ask; a locked refusal with such a one would be loosened through them."""
+    """Report rosters where a locked refusal asks the rosters: changing them would loosen the rule."""
     asking = next((i for i in sorted(parsed.config.locked) if (r := above.get(i)) and _asks_rosters(r)), None)
     if asking is None:
         return
-    text = f"the organisation locked `{asking}`, which asks the rosters: they are the organisation's to set"
+    text = f"the organisation locked `{asking}`, which asks the rosters, so only the organisation may change them"
     for key in _ROSTER_KEYS:
         if key in parsed.keys:
             parsed.report(parsed.config_file, (key,), text)
@@ -61,7 +61,7 @@ def _asks_rosters(rule: Rule) -> bool:
 
 
 def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
-    """What the layer does to locked rules: the rule whose file or switch does it, what to say, and where."""
+    """Yield what the layer may not do to locked rules: the id of the rule that does it, the message, and the key."""
     locked = frozenset(parsed.config.locked)
     for rule_id, switch in parsed.own.rules.items():
         old = above.get(rule_id)
@@ -77,7 +77,7 @@ def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[s
         rule = parsed.rules[rule_id]
         for other in rule.replaces:
             if other in locked:
-                yield rule_id, f"the organisation locked `{other}`; no rule below it replaces it", ("replaces",)
+                yield rule_id, f"the organisation locked `{other}`; a rule below it cannot replace it", ("replaces",)
         old = above.get(rule_id)
         if rule_id in locked and old is not None:
             for key in _loosened(old.file, rule):

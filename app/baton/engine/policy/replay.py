@@ -1,4 +1,4 @@
-"""Puts recorded calls together again, as far as what was kept allows, to ask other rules about them. It reads no store."""
+"""Rebuild recorded calls, as far as the records allow, so that other rules can be asked about them."""
 
 from collections import OrderedDict, deque
 
@@ -9,29 +9,29 @@ from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.rules.policy_set import PolicySet
 
 HISTORY = 20
-"""Tool names of a session and agent that rules look back on."""
+"""Tool names per session and agent that rules can look back on."""
 SESSIONS = 20_000
-"""Sessions whose tool names are remembered at a time."""
+"""Sessions whose tool names are kept at a time; the least recently used goes first."""
 
 STAND_IN = "/project"
-"""Stands for the project's folder, which is not kept; recorded paths are relative to it."""
+"""Stands in for the project's folder, which is not recorded; recorded paths are relative to it."""
 
 _LEVELS: dict[str, Level] = {"guidance": "guidance", "strict": "strict"}
 
 
 class Replayer:
-    """Rebuilds the facts of calls that are given oldest first: tool, command, paths, agent, mode, project, history."""
+    """Rebuilds the facts of calls: tool, command, paths, agent, mode, project. Feed it oldest first, for the history."""
 
     def __init__(self) -> None:
         self._history: OrderedDict[tuple[str, str, str], deque[str]] = OrderedDict()
 
     def facts(self, policies: PolicySet, record: Record) -> Facts | str:
-        """Rebuild a call's facts, or say why that cannot be done."""
+        """Return a call's facts, or why they cannot be rebuilt."""
         history = self._remember(record)
         if record.overridden:
             return "a person had switched Baton off or lifted a rule"
         if any(cause != "policies" and not cause.startswith("when:") for cause in record.degraded):
-            return "the session's past could not be read"
+            return "the session's history could not be read"
         tool_input = _input(policies, record)
         if isinstance(tool_input, str):
             return tool_input
@@ -66,23 +66,23 @@ class Replayer:
 
 
 def principal_of(record: Record) -> Principal:
-    """Give whom a recorded call spoke for; a record from before roles were kept counts as a developer's."""
+    """Return the principal of a recorded call. Old records have no role and count as a developer's."""
     role = record.role or Principal().role
     return Principal(organisation=record.organisation, team=record.team, user=record.user, role=role)
 
 
 def _input(policies: PolicySet, record: Record) -> dict[str, str] | str:
-    """What is known of a tool's input, or why nothing is."""
+    """Return what is known of a tool's input, or why nothing is."""
     config = policies.config
     if record.tool in config.patch_tools and record.paths:
         body = "\n".join(f"*** Update File: {path}" for path in record.paths)
         return {config.patch_tools[record.tool]: f"*** Begin Patch\n{body}\n*** End Patch"}
     if record.tool in config.shell_tools:
         if not record.command:
-            return "the command was not kept"
+            return "the command was not recorded"
         return {config.shell_tools[record.tool]: record.command}
     if record.tool in config.agent_tools:
-        return "what an agent was asked to do is not kept"
+        return "the prompt of an agent is not recorded"
     if record.paths:
         return {"file_path": record.paths[0]}
     return {}

@@ -1,4 +1,4 @@
-"""Writes overrides of roster rows into the text of a config.yaml. It leaves every other key, and its comments, alone."""
+"""Edit the overrides of roster rows in the text of a config.yaml; other keys and comments stay as they are."""
 
 import re
 from typing import Any
@@ -9,13 +9,13 @@ _KEY = re.compile(r"^overrides\s*:.*\n?(?:(?:[ \t]+.*|[ \t]*#.*|[ \t]*)(?:\n|\Z)
 
 
 def overrides_of(text: str) -> dict[str, dict[str, Any]]:
-    """Give the overrides that a config.yaml holds, by `roster/agent`."""
+    """Return the overrides in a config.yaml, keyed by `roster/agent`."""
     found = (yaml.safe_load(text) or {}).get("overrides") or {}
     return {str(row): dict(change) for row, change in found.items()}
 
 
 def with_override(text: str, row: str, change: dict[str, Any] | None) -> str:
-    """Set the override of a row, or take it away for None. The block of overrides is written anew, by row."""
+    """Return the text with the override of a row set, or removed for None. The `overrides` block is written anew."""
     overrides = overrides_of(text)
     overrides.pop(row, None)
     if change is not None:

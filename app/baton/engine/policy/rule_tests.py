@@ -1,4 +1,4 @@
-"""Runs the tests that stand in a rule's file, on the code that decides. It reports failures and prints nothing."""
+"""Run the tests in a rule's file, with the code that decides."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -16,7 +16,7 @@ from baton.engine.policy.rules.rule import Rule
 
 
 def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The tests of a rule that fail: where each stands in the file, and what happened instead."""
+    """Yield the tests of a rule that fail: where each stands in the file, and what happened instead."""
     groups: tuple[tuple[Literal["match", "not_match"], list[str | Case]], ...] = (
         ("match", rule.tests.match),
         ("not_match", rule.tests.not_match),
@@ -31,13 +31,15 @@ def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str |
 def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool) -> str:
     case = Case(bash=case) if isinstance(case, str) else case
     if (case.bash is None) == (case.tool == ""):
-        return "a test needs either `bash` or `tool`"
+        return "a test needs one of `bash` and `tool`"
     facts = facts_of(case, rule)
     context = Context(policies, facts)
     found = trace(policies, rule, context, count_disabled=True)
     name = case.bash if case.bash is not None else f"{case.tool} {case.input}"
     if context.errors:
-        return f"in the test `{name[:120]}` the expression `when` fails; ask first: `has(call.input.x) && …`"
+        return (
+            f"in the test `{name[:120]}` the expression `when` fails; test for the key first: `has(call.input.x) && …`"
+        )
     if found.matched is wanted:
         return ""
     if wanted:
@@ -46,7 +48,7 @@ def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool)
 
 
 def facts_of(case: Case, rule: Rule) -> Facts:
-    """The facts that a test describes, completed by what the rule wants."""
+    """Return the facts that a test describes; what it leaves out follows from what the rule asks for."""
     who = case.who or ("subagent" if rule.who == "subagent" else "orchestrator")
     level: Level = case.level or ("off" if not rule.modes else "strict" if "strict" in rule.modes else "guidance")
     return Facts(

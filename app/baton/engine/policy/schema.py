@@ -1,4 +1,4 @@
-"""JSON Schemas of the files that people write, for their editors. Loading does not use them: it knows more."""
+"""JSON Schemas of policy files, for editors. Loading does not use them: it also checks what no schema can say."""
 
 from typing import Any, Literal
 
@@ -12,11 +12,11 @@ _TYPES: dict[Kind, type[Any]] = {"rule": RuleFile, "config": Config, "roster": R
 
 
 def json_schema() -> dict[Kind, dict[str, Any]]:
-    """The schema of each kind of file, in JSON Schema 2020-12."""
+    """Return the schema of each kind of file, in JSON Schema 2020-12."""
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {kind: {"$schema": dialect, **msgspec.json.schema(of)} for kind, of in _TYPES.items()}
 
 
 def file_text(schema: dict[str, Any]) -> str:
-    """A schema as its file holds it."""
+    """Return a schema as its file contains it."""
     return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"

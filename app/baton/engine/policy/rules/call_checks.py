@@ -1,4 +1,4 @@
-"""Compiles what a condition asks of the call itself. What it asks of a shell line stands in `shell_checks`."""
+"""Compile what a condition asks of the call itself; `shell_checks` compiles what it asks of a shell line."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -47,7 +47,7 @@ def background(least: int, *, missing: bool) -> Check:
     return Check(
         "background_running_at_least",
         holds,
-        lambda c: f"{c.facts.background_running} run, or this call starts none in the background",
+        lambda c: f"{c.facts.background_running} are running, or this call starts none in the background",
     )
 
 
@@ -61,7 +61,7 @@ def history(within: int, *, missing: bool) -> Check:
             return missing
         return context.call.tool_name in history[-within:]
 
-    return Check("history", holds, lambda c: f"none of the last {within} calls was `{c.call.tool_name}`")
+    return Check("history", holds, lambda c: f"none of the last {within} calls used `{c.call.tool_name}`")
 
 
 def edited(*, missing: bool) -> Check:
@@ -79,7 +79,7 @@ def edited(*, missing: bool) -> Check:
 
 
 def outside_tools(context: Context) -> bool:
-    """Tell whether a sub-agent's own row lists tools, and not this one."""
+    """Return whether the roster row of the calling sub-agent lists tools, and this is none of them."""
     call = context.call
     found = context.policies.rosters.resolve(call.agent_type) if call.agent_id and call.agent_type else None
     if found is None or not found.row.tools:
@@ -107,7 +107,9 @@ def spawn_refused(roster: str) -> Check:
         context.found["why"] = refusal.detail
         return True
 
-    return Check("spawn_refused_by", holds, lambda _c: f"`{roster}` lets this agent start that one so, or knows it not")
+    return Check(
+        "spawn_refused_by", holds, lambda _c: f"the roster `{roster}` allows this start, or does not know the agent"
+    )
 
 
 def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
@@ -119,13 +121,15 @@ def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
         context.found["agent"] = context.agent.agent
         return True
 
-    yield Check("agent", is_call, lambda _c: "`subagent_type`, `prompt` and `description` are not all texts")
+    yield Check("agent", is_call, lambda _c: "`subagent_type`, `prompt` and `description` must all be texts")
     if match.model is not None:
         absent = match.model == "absent"
         yield Check(
             "agent.model",
             lambda c: c.agent is not None and (c.agent.model == "") is absent,
-            lambda c: f"the call gives the model `{c.agent.model}`" if c.agent and absent else "no model is given",
+            lambda c: (
+                f"the call names the model `{c.agent.model}`" if c.agent and absent else "the call names no model"
+            ),
         )
     if match.known is not None:
         known = match.known
@@ -139,7 +143,7 @@ def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
         yield Check(
             "agent.skill",
             lambda c: (c.agent_match is not None and c.agent_match.skill) is skill,
-            lambda c: f"`{c.found.get('agent', '')}` is {'no' if skill else 'a'} skill",
+            lambda c: f"`{c.found.get('agent', '')}` is {'not ' if skill else ''}a skill",
         )
     if match.default is not None:
         yield _default_model(any_of(words(match.default, lists)))
@@ -154,7 +158,7 @@ def _default_model(wanted: Match) -> Check:
         context.found["name"] = context.agent.agent.rpartition(":")[2] if context.agent else found.name
         return wanted(found.model)
 
-    return Check("agent.default", holds, lambda _c: "the rosters give it no such model")
+    return Check("agent.default", holds, lambda _c: "the rosters give this agent another model, or none")
 
 
 def input_value(key: str, value: Any, lists: Lists) -> Check:
@@ -172,7 +176,7 @@ def input_value(key: str, value: Any, lists: Lists) -> Check:
             given = context.call.tool_input.get(key)
             return any(type(given) is type(item) and given == item for item in texts)
 
-    return Check(f"input.{key}", holds, lambda _c: "another value, or none")
+    return Check(f"input.{key}", holds, lambda _c: "it has another value, or is absent")
 
 
 def paths(match: Match, quantifier: Quantifier) -> Check:

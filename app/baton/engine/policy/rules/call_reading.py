@@ -1,7 +1,4 @@
-"""What a call names, and what the rules make of it: worked out once, remembered for the next such call.
-
-It puts nothing into words for a session: `evaluate` does.
-"""
+"""Cache: which rules can match a call, per command line and folder, and what came of them."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -14,21 +11,23 @@ from baton.engine.policy.rules.rule import RuleCandidate
 from baton.engine.shell.model import Shell
 
 _CACHED_FOLDERS = 64
+"""Combinations of tool, client, level and folders that are remembered for one reading."""
 _CACHED_NAME = 1024
+"""Characters of client and folders together; calls with longer ones are not remembered."""
 _CACHED_OUTCOMES = 8
 
-OpenRule = tuple[RuleCandidate, dict[str, str] | None]
-"""A rule that may match a call, and what it found there if the call's reading alone tells that it matches."""
+LiveRule = tuple[RuleCandidate, dict[str, str] | None]
+"""A rule that may match a call. The second part is what it found; None if it must be asked for each call."""
 Findings = tuple[tuple[str, str], ...] | None
-"""What a rule found that had to be asked, by name; None if it did not match."""
+"""What a rule found that was asked, as (placeholder, text) pairs; None if it did not match."""
 _Key = tuple[str, str, Level, bool, str, str]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules' weighed answer, with the deciding rule's texts filled in; no session and no input is in it.
+    """The answer of all rules together, without anything of the session or the input, so that it can be cached.
 
-    `effect` is "abstain" and `rule` "" where no rule spoke. `reason` is the text of a refusal or a question around the
-    words on who decided about whom, None for none. `changes` are the input keys that rewrites set.
+    `effect` is "abstain" and `rule` "" if no rule matched. `reason` is the text of a refusal or a question, in two
+    parts: `wording.where` goes between them. `changes` are the input keys that rewrites set.
     """
 
     effect: VerdictEffect = "abstain"
@@ -42,30 +41,30 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveRules:
-    """The rules that match such a call, or may.
+    """The rules that match such a call, or may. `open` are those that must be asked for each call.
 
-    `outcomes` keeps what came of them, by what those found that the reading leaves open: one each, None for a rule
-    that did not match. It stays empty where suggestions depend on more than that.
+    `outcomes` caches the outcome by what the open rules found. It stays empty where a suggestion depends on more
+    than the reading (`repeats` is False): the same findings could then lead to another suggestion.
     """
 
     __slots__ = ("open", "outcomes", "repeats", "rules")
 
-    def __init__(self, rules: tuple[OpenRule, ...], line_key: str) -> None:
+    def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
         self.open = tuple(one for one, found in rules if found is None)
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one, _ in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
 
     def keep(self, found: tuple[Findings, ...], outcome: Outcome) -> None:
-        """Remember an outcome, if what was found tells it and there is room."""
+        """Cache an outcome if it depends on the findings alone and there is room."""
         if self.repeats and len(self.outcomes) < _CACHED_OUTCOMES:
             self.outcomes[found] = outcome
 
 
 class Reading:
-    """What a call names (a shell line, read; paths; an agent), and the rules that this leaves a chance.
+    """What a call names (its shell line, read; its paths; its agent), and the rules that can match it.
 
-    `as_given` tells that the line is the very text that the tool's input holds.
+    `as_given` is True if the line is the text in the tool's input, False if it was joined from a list of arguments.
     """
 
     __slots__ = ("_as_given", "_live", "paths", "programs", "shell")
@@ -78,19 +77,20 @@ class Reading:
         self._live: dict[_Key, LiveRules] = {}
 
     def live(self, context: Context) -> LiveRules:
-        """The rules that match such a call of such a client, or may, from the caller's folders."""
+        """Return the rules that match the call, or may, for this client and these folders."""
         call = context.call
         root = context.root
         key = (call.tool_name, call.client, context.facts.level, call.is_subagent, call.cwd, root)
         found = self._live.get(key)
         if found is None:
+            # Where the line was joined, `input.command` is a list: what a rule asks of it does not follow from the line.
             line_key = context.policies.config.shell_tools.get(call.tool_name, "") if self._as_given else ""
             found = LiveRules(tuple(self._ask(context)), line_key)
             if len(self._live) < _CACHED_FOLDERS and len(call.client) + len(call.cwd) + len(root) < _CACHED_NAME:
                 self._live[key] = found
         return found
 
-    def _ask(self, context: Context) -> Iterator[OpenRule]:
+    def _ask(self, context: Context) -> Iterator[LiveRule]:
         call = context.call
         for one in context.policies.candidates(call.tool_name, context.facts.level, subagent=call.is_subagent):
             open_part = one.for_reading(context, self.programs)
@@ -104,5 +104,5 @@ class Reading:
 
 
 def live_rules(context: Context) -> LiveRules:
-    """Return the rules that match a context's call, or may."""
+    """Return the rules that match the context's call, or may."""
     return cast("Reading", context.reading).live(context)

@@ -1,4 +1,4 @@
-"""Compiles conditions into checks that hold or say why they do not. It does not combine rules."""
+"""Compile the conditions of a rule into checks, cheapest first, that hold or say why they do not."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -23,14 +23,14 @@ from baton.engine.policy.rules.shell_checks import shell
 from baton.engine.text.globs import any_of, any_path, is_glob
 
 _BY_READING = frozenset({"shell", "paths", "places", "agent"})
-"""Keys of a condition that a call's reading and its folders settle; the others ask for what changes between calls."""
+"""Keys of a condition whose answer follows from the call's reading and folders; the answers of others differ between calls."""
 
 
 class CompiledCondition(msgspec.Struct, frozen=True):
-    """A compiled condition: `applies` is settled by the tool's name, the `checks` by the call, cheapest first.
+    """A compiled condition: `applies` depends on the tool's name alone, the `checks` on the call, cheapest first.
 
-    `reading_checks` are those checks that a call's reading (its line, paths and agent) and its folders settle;
-    `programs` are the names of which the line must run one, where the condition gives them literally.
+    `reading_checks` are the checks whose answer follows from the call's reading (its line, paths and agent) and its
+    folders. `programs` are the names of which the line must run one, None if the condition has globs or none at all.
     """
 
     applies: Callable[[str], bool]
@@ -41,26 +41,26 @@ class CompiledCondition(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Tell whether the call's reading and its folders alone decide."""
+        """Whether the answer follows from the call's reading and folders alone."""
         return len(self.checks) == len(self.reading_checks)
 
-    def told_by_line(self, key: str) -> bool:
-        """Tell whether they decide for a tool that carries its shell line under this key of its input."""
+    def settled_by_line(self, key: str) -> bool:
+        """Return whether the answer follows from the reading, for a tool whose shell line is this key of its input."""
         line = f"input.{key}"
         return all(_by_reading(check) or check.key == line for check in self.checks)
 
     def holds(self, context: Context) -> bool:
-        """Tell whether all checks hold."""
-        for check in self.checks:  # noqa: SIM110
+        """Return whether all checks hold."""
+        for check in self.checks:  # noqa: SIM110 - a generator costs more than the checks; this runs for every call
             if not check.holds(context):
                 return False
         return True
 
     def possible(self, context: Context, programs: frozenset[str]) -> bool:
-        """Tell whether the call's reading, which runs these programs, leaves the condition a chance."""
+        """Return whether the condition can hold for the call's reading, whose line runs these programs."""
         if self.programs is not None and self.programs.isdisjoint(programs):
             return False
-        for check in self.reading_checks:  # noqa: SIM110
+        for check in self.reading_checks:  # noqa: SIM110 - as in `holds`
             if not check.holds(context):
                 return False
         return True
@@ -84,7 +84,7 @@ class Miss(msgspec.Struct, frozen=True):
 
 
 class Vocabulary(msgspec.Struct, frozen=True):
-    """What conditions are compiled against: the set's lists and which tools carry what."""
+    """The names that conditions may use: the lists of config.yaml, and which tools carry a shell line or an agent."""
 
     lists: Lists
     shell_tools: Mapping[str, str]
@@ -94,10 +94,13 @@ class Vocabulary(msgspec.Struct, frozen=True):
 def compile_all(
     conditions: Conditions, ground: Vocabulary, *, missing: bool, every_path: bool = False
 ) -> tuple[CompiledCondition, ...]:
-    """Compile conditions of which any may hold. `missing` is what a fact that could not be read counts as.
+    """Compile alternative conditions. `missing` is the answer of a check whose fact could not be read.
 
-    With `every_path`, as exceptions have it, `paths` and `places` must hold for all paths of the call, not for one.
-    Raises ValueError for a pattern that cannot be compiled or a list that does not exist.
+    With `every_path`, `paths` and `places` must hold for all paths of the call instead of one. Exceptions are compiled
+    so: a patch that also touches a file outside the exception is no exception.
+
+    Raises:
+        ValueError: If a pattern cannot be compiled or a list does not exist.
     """
     items = [conditions] if isinstance(conditions, Condition) else conditions
     return tuple(_compile(item, ground, missing=missing, every_path=every_path) for item in items)
@@ -154,7 +157,9 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
 
 def _agent_checks(condition: Condition, lists: Lists) -> Iterator[Check]:
     if condition.outside_agent_tools:
-        yield Check("outside_agent_tools", outside_tools, lambda _c: "the agent's row lists no tools, or lists this")
+        yield Check(
+            "outside_agent_tools", outside_tools, lambda _c: "the agent's roster row lists no tools, or lists this one"
+        )
     if condition.spawn_refused_by is not None:
         yield spawn_refused(condition.spawn_refused_by)
     if condition.agent is not None:

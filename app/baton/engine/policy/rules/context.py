@@ -1,4 +1,4 @@
-"""What the rules ask of one call, worked out once and only when asked. It decides nothing."""
+"""What the rules ask of one call, worked out once and only when a rule asks."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,9 @@ from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.rules.model import Config
 from baton.engine.shell.model import Program, Shell, Write
 
+# Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
+# Programs whose target may be a folder that they write into.
 _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
 _MAX_PATHS = 100
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
@@ -24,21 +26,21 @@ _UNREAD = object()
 
 
 class Reading(Protocol):
-    """What a call names. `call_reading.Reading` is the one there is; it knows rules too, which stand above this file."""
+    """What a call names. `call_reading.Reading` implements it; it also knows rules, which this module must not import."""
 
     @property
     def shell(self) -> Shell | None:
-        """The shell line, read; None where the call has none."""
+        """The shell line, read; None if the call has none."""
         ...
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that the input names, as it names them."""
+        """The paths that the input names, as written."""
         ...
 
 
 class Policies(Protocol):
-    """What a context asks of the `PolicySet`, which stands above this file."""
+    """What a context needs of the `PolicySet`, which this module must not import."""
 
     agent_tools: frozenset[str]
     config: Config
@@ -46,19 +48,20 @@ class Policies(Protocol):
     rosters: Rosters
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
-        """Read what a call names."""
+        """Return what a call names."""
         ...
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Any, ...]:
-        """Return the rules, as `rule.RuleCandidate`, that may speak about a tool at a level."""
+        """Return the rules, as `rule.RuleCandidate`, that can match calls of a tool at a level."""
         ...
 
 
 class Context:
     """One call's facts and what was derived from them.
 
-    `blind` collects the facts that were needed and missing, `errors` the names of expressions that failed;
-    `spent` is the work that expressions may have done, in units of `when_cost`.
+    `found` is what the rule that is being asked has found, by placeholder. `blind` collects the facts that a rule needed
+    and that could not be read, `errors` the names of expressions that failed. `spent` is the most work that the
+    expressions asked so far can have done, in units of `when_cost`.
     """
 
     __slots__ = (
@@ -92,7 +95,7 @@ class Context:
 
     @property
     def reading(self) -> Reading:
-        """What the call names, with what is remembered of it."""
+        """What the call names, from the policy set's cache."""
         if self._reading is None:
             self._reading = self.policies.reading(self.call, self.agent)
         return self._reading
@@ -104,7 +107,7 @@ class Context:
 
     @property
     def agent(self) -> AgentCall | None:
-        """The call as one that starts a sub-agent; None if it is none."""
+        """The sub-agent that the call starts; None if it starts none."""
         if self._agent is _UNREAD:
             is_agent = self.call.tool_name in self.policies.agent_tools
             self._agent = agent_call(self.call.tool_input) if is_agent else None
@@ -123,7 +126,7 @@ class Context:
         return self.reading.paths
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
-        """The places of a path as written, and of what it may be by what the line itself says of variables."""
+        """Return the places of a path as written, and those that it has with the variables that the line itself sets."""
         found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
         if "$" in target and self.shell is not None:
             meant = _with_values(target, self.shell.exports)
@@ -139,7 +142,7 @@ class Context:
 
     @property
     def writes(self) -> tuple[Write, ...]:
-        """What the shell line writes; a program that writes files of which none can be told writes somewhere here."""
+        """What the shell line writes; a program of category `file-write` without a known target writes somewhere here."""
         if self._writes is None:
             shell = self.shell
             known = shell.writes if shell else ()
@@ -153,7 +156,7 @@ class Context:
         return self._writes
 
     def write_places(self, write: Write) -> frozenset[Place]:
-        """The places of a shell line's write, with the reach of the program that makes it."""
+        """Return the places of a write; how far it reaches depends on the program (`rm` takes the whole tree)."""
         shell = self.shell
         reach: Reach = "file"
         if shell is not None and 0 <= write.by < len(shell.programs):
@@ -165,7 +168,7 @@ class Context:
         return self.places(write.target, write.base, reach)
 
     def argument_places(self, program: Program) -> frozenset[Place]:
-        """The places of all arguments of a program and of the values of `key=value`, but for filters (`--exclude`)."""
+        """Return the places of a program's arguments and of values in `key=value`; filters (`--exclude x`) are left out."""
         known = self._arguments.get(program)
         if known is not None:
             return known
@@ -182,7 +185,7 @@ class Context:
         return self._arguments[program]
 
     def relative(self, path: str) -> str:
-        """A path as rules' globs see it: relative to the project where it lies in it, otherwise absolute."""
+        """Return a path as the globs of rules see it: relative to the project inside it, otherwise absolute."""
         if len(path) > _TOO_LONG:
             return path
         whole = resolve(path, "", self.call.cwd).whole
@@ -193,7 +196,11 @@ class Context:
 
 
 def _with_values(text: str, exports: tuple[str, ...]) -> str:
-    """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text. Long ones stay names."""
+    """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text.
+
+    Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
+    round could double it.
+    """
     values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
     for _ in range(_MAX_NAMES_IN_NAMES):
         if len(text) > _LONG_VALUE:
@@ -203,7 +210,7 @@ def _with_values(text: str, exports: tuple[str, ...]) -> str:
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
-    """The paths that a tool's input names, as written, at most a hundred: in a patch, and under these keys."""
+    """Return the paths that a tool's input names, as written, at most a hundred: in a patch, and under `path_keys`."""
     tool_input = call.tool_input
     patch = patch_tools.get(call.tool_name)
     if patch is None and path_keys.isdisjoint(tool_input):

@@ -1,4 +1,4 @@
-"""Which text of a policy set is what, and how a layer's texts lie over the wider ones. It reads no folder."""
+"""Parse the files of a policy layer and lay them over those of the wider layers."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -15,7 +15,7 @@ CONFIG = "config.yaml"
 
 
 class PolicyProblems(Exception):
-    """A policy set that is not accepted; `problems` says what is wrong, in order of file and line."""
+    """A policy set that is not accepted; `problems` are sorted by file and line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.text))
@@ -23,10 +23,11 @@ class PolicyProblems(Exception):
 
 
 class PolicyFiles:
-    """The texts of a set down to one layer, read and typed; `problems` collects what is wrong with them.
+    """The files of all layers down to one, parsed and typed; `problems` collects what is wrong with them.
 
-    `own` is what the layer's own config.yaml says and `keys` which keys it has; `config` is merged from all layers.
-    `rules`, `sources` and `rosters` are by id, `shell` and `files` by source, `own_rules` are the layer's.
+    `own` is the layer's own config.yaml and `keys` the keys that stand in it; `config` is merged from all layers.
+    `rules`, `sources` and `rosters` are keyed by id, `shell` and `files` by source; `own_rules` are the ids of the
+    layer's own rules.
     """
 
     def __init__(self, layer: Layer, above: "PolicyFiles | None" = None) -> None:
@@ -58,17 +59,17 @@ class PolicyFiles:
                 self._rule(path, source)
 
     def report(self, source: str, at: tuple[str | int, ...], text: str) -> None:
-        """Add a problem at a place of a file."""
+        """Add a problem at a path of keys in a file, such as `("match", 0, "tools")`."""
         self.problems.append(Problem(source, line_of(self.lines.get(source, {}), at), text))
 
     def report_at_text(self, source: str, needle: str, text: str) -> None:
-        """Add a problem at the first line of a file that holds a text."""
+        """Add a problem at the first line of a file that contains a text."""
         lines = self.files[source].splitlines()
         line = next((number for number, content in enumerate(lines, 1) if needle in content), 1)
         self.problems.append(Problem(source, line, text))
 
     def active_rosters(self) -> dict[str, Roster]:
-        """The rosters with the configured overrides of their rows; a row that does not exist is reported."""
+        """Return the rosters with the overrides of config.yaml applied; report overrides of rows that do not exist."""
         rosters = dict(self.rosters)
         for key, change in self.config.overrides.items():
             roster_id, _, agent = key.partition("/")
@@ -140,7 +141,7 @@ _LONG = 80
 
 
 def revision(files: Mapping[str, str]) -> str:
-    """The first 12 hex digits of the SHA-256 over all texts with their paths, whatever their order."""
+    """Return the first 12 hex digits of the SHA-256 over all paths and texts, sorted by path."""
     digest = sha256()
     for path in sorted(files):
         for text in (path, files[path]):
@@ -163,5 +164,5 @@ def _merge(above: dict[str, Any], layer: dict[str, Any]) -> dict[str, Any]:
 
 
 def unknown(kind: str, name: str, allowed: list[str]) -> str:
-    """The text for a name that does not exist."""
+    """Return the message for a name that does not exist."""
     return f"unknown {kind} `{name}`{did_you_mean(name, allowed)}"

@@ -1,4 +1,4 @@
-"""The layers of a policy set, from wide to narrow. It does not combine them: `files` and `load` do."""
+"""The layers of a policy set, from wide to narrow."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -11,9 +11,9 @@ TIERS: tuple[Tier, ...] = ("shipped", "organisation", "team", "project", "user")
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """The texts that one tier adds, by relative path. `name` is the team's, project's or user's.
+    """The files of one tier, by relative path. `name` is the team's, project's or user's.
 
-    Shipped files and those of the organisation's folder have no name.
+    Shipped files and those in the organisation's folder have no name.
     """
 
     tier: Tier
@@ -23,21 +23,21 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def narrow(self) -> bool:
-        """Tell whether the layer lies below the organisation, so that locks bind it."""
+        """Whether the layer lies below the organisation, so that locks apply to it."""
         return self.tier in ("team", "project", "user")
 
     def source(self, path: str) -> str:
-        """What problems and records call a file: its path alone for a shipped one, else `tier/name:path`."""
+        """Return the name of a file in problems and records: its path if it is shipped, otherwise `tier/name:path`."""
         if self.tier == "shipped":
             return path
         return f"{self.tier}/{self.name}:{path}" if self.name else f"{self.tier}:{path}"
 
 
 def layered(shipped: Mapping[str, str], organisation: Mapping[str, str] | None = None) -> list[Layer]:
-    """The layers of a server that nobody uploaded policies to: the shipped ones and the organisation's folder."""
+    """Return the layers of a server without uploaded policies: shipped files and the organisation's folder."""
     return [Layer(tier="shipped", files=dict(shipped)), Layer(tier="organisation", files=dict(organisation or {}))]
 
 
 def texts(layers: Sequence[Layer]) -> dict[str, str]:
-    """The texts of all layers by `Layer.source`."""
+    """Return the files of all layers by `Layer.source`."""
     return {layer.source(path): text for layer in layers for path, text in layer.files.items()}

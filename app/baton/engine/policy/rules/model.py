@@ -1,4 +1,4 @@
-"""What a rule file, `config.yaml` and their parts may say. It gives the keys no meaning: `conditions` does."""
+"""The format of a rule file and of config.yaml: their keys and types."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,10 +19,10 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """Conditions on one program of a shell line; all given ones must hold, of a list any item.
+    """Conditions on one program of a shell line. All keys must hold; within a list, any item.
 
-    `args` are beginnings of the argument list; `arguments` match any argument, or the value in `--key=value`;
-    `arguments_in` are places of which an argument names a path.
+    `args` are the first words of the command; `arguments` match any argument, or the value in `--key=value`;
+    `arguments_in` are places in which the path of an argument lies.
     """
 
     program: Words | None = None
@@ -45,14 +45,14 @@ Programs = ProgramMatch | list[ProgramMatch | str]
 
 
 class Feeds(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A pipe into an interpreter: what the script comes from, and what runs it."""
+    """A pipe into an interpreter: the program that writes the script, and the one that runs it."""
 
     source: Programs = msgspec.field(name="from", default_factory=list)
     into: Programs = msgspec.field(default_factory=list)
 
 
 class ShellMatch(ProgramMatch, frozen=True, kw_only=True, omit_defaults=True):
-    """Conditions on a shell line: those of `ProgramMatch` on one program, these on the line as a whole."""
+    """Conditions on a shell line: the keys of `ProgramMatch` are about one program, these about the whole line."""
 
     unparsed: bool | None = None
     fork_bomb: bool | None = None
@@ -62,13 +62,13 @@ class ShellMatch(ProgramMatch, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HistoryMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """`same_tool_within: N` holds when one of the last N calls of this agent had this tool."""
+    """`same_tool_within: N` holds if one of this agent's last N calls used the same tool."""
 
     same_tool_within: Annotated[int, msgspec.Meta(ge=1, le=50)]
 
 
 class AgentMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """Conditions on a call that starts a sub-agent. `default` is the model that the rosters give the agent."""
+    """Conditions on a call that starts a sub-agent. `default` matches the model that the rosters give the agent."""
 
     known: bool | None = None
     skill: bool | None = None
@@ -77,7 +77,7 @@ class AgentMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """One condition: all given keys must hold; within a list, any. See policies/README.md for each key."""
+    """One condition: all keys must hold; within a list, any item. policies/README.md explains each key."""
 
     tools: Words | None = None
     paths: Words | None = None
@@ -96,7 +96,7 @@ Conditions = Condition | list[Condition]
 
 
 class Suggest(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """What to do instead: a Task call (`agent` and `prompt`) or plain `text`; only if `if` holds, where given."""
+    """What to do instead: a Task call (`agent` and `prompt`) or plain `text`. With `if`, only where it holds."""
 
     agent: str = ""
     prompt: str = ""
@@ -105,7 +105,7 @@ class Suggest(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """Who makes the call of a test."""
+    """The person whose agent makes the call of a test."""
 
     organisation: str = "default"
     team: str = "default"
@@ -114,7 +114,7 @@ class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A call to test a rule with. Paths default to a project at `/repo`; `who` and `level` to what the rule wants."""
+    """A call to test a rule with. The project is at `/repo`; `who` and `level` default to what the rule asks for."""
 
     bash: str | None = None
     tool: str = ""
@@ -139,9 +139,9 @@ class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """One rule, one file. `set` gives the input keys that a rewrite changes; `replaces` names rules that it turns off.
+    """One rule, one file. `set` are the input keys that a rewrite changes; `replaces` names rules that it turns off.
 
-    A rule in `shadow` is recorded where it matches, and has no effect. `when` is a CEL expression that must hold, too.
+    A rule in `shadow` is recorded where it matches and has no effect. `when` is a CEL expression that must hold too.
     """
 
     id: str
@@ -163,7 +163,7 @@ class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """What changes in a roster's row; what is not given stays. The keys are those of `baton.engine.agents.rosters.Row`."""
+    """Changes to a row of a roster; other keys keep their values. The keys are those of `engine.agents.rosters.Row`."""
 
     model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | msgspec.UnsetType = msgspec.UNSET
     tier: str | msgspec.UnsetType = msgspec.UNSET
@@ -179,14 +179,15 @@ class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """`config.yaml`. `rules` switches rules on, off or into shadow; `lists` are what `$name` in a rule stands for.
+    """config.yaml. `rules` switches rules on, off or into shadow; `lists` are what `$name` in a rule stands for.
 
-    `locked` are rules that tiers below the organisation may only tighten. `overrides` change rows of rosters, by
+    `locked` are rules that tiers below the organisation may only tighten. `overrides` change rows of rosters, keyed by
     `roster/agent`.
 
     `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold
-    paths, `patch_tools` map a tool to the key that holds a patch; `agent_tools` start sub-agents. No mode-bound rule
-    applies to `never_block`. `aliases` are other names of agents; `hook_settings` and `baton_home` are path globs.
+    paths; `patch_tools` maps a tool to the key that holds a patch; `agent_tools` start sub-agents. No rule with `modes`
+    applies to the tools in `never_block`. `aliases` are other names of agents; `hook_settings` and `baton_home` are
+    path globs.
     """
 
     rules: dict[str, Switch] = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A policy set: rules, rosters, configuration and shell tables that were accepted together. It is never changed."""
+"""A policy set: rules, rosters, configuration and shell tables that were accepted together. It never changes."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -20,12 +20,13 @@ from baton.engine.shell.tables import ShellTables
 from baton.engine.text.globs import any_of
 
 _CACHED_TEXT = 4096
+"""Characters of line, paths and agent together; longer calls are read anew each time."""
 _CACHED_TOOLS = 1024
 _CACHED_NAME = 1024
 
 
 class Shells:
-    """Shell lines as these tables read them, the latest kept; policy sets with the same tables share it."""
+    """A cache of shell lines as these tables read them, shared by all policy sets with the same tables."""
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
@@ -33,9 +34,10 @@ class Shells:
 
 
 class PolicySet:
-    """What the engine decides by. `revision` names all its texts, `shell_revision` those of the shell tables.
+    """The rules and the rest that the engine decides by.
 
-    `parsed` is what it was built from, and what `load.extend` lays narrower layers over.
+    `revision` is a hash of all texts, `shell_revision` of the shell tables alone. `parsed` are the files that the set
+    was built from; `load.extend` lays narrower layers over them.
     """
 
     def __init__(
@@ -61,13 +63,13 @@ class PolicySet:
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
-        """Whether a rule may ask who else has just edited a call's file."""
+        """Whether any enabled rule asks who else has just edited the file: only then is that looked up."""
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], tuple[RuleCandidate, ...]] = {}
         self._reading = _remembered(shells)
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
-        """Read what a call names, or find it in the cache. `agent` is the call as one that starts a sub-agent."""
+        """Return what a call names, from the cache where possible. `agent` is set for a call that starts a sub-agent."""
         key = self.config.shell_tools.get(call.tool_name)
         given = None if key is None else call.tool_input.get(key)
         line = given if isinstance(given, str) else _joined(given)
@@ -78,18 +80,19 @@ class PolicySet:
         return Reading(None if line is None else read(self.tables, line), paths, as_given=line is given)
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[RuleCandidate, ...]:
-        """The enabled rules that may speak about a tool at a level, in the order of their ids."""
+        """Return the enabled rules that can match calls of a tool at a level, ordered by id."""
         key = (tool, level, subagent)
         found = self._candidates.get(key)
         if found is None:
             rules = (rule for rule in self.rules if not self.concerns(rule, tool, level, subagent=subagent))
             found = tuple(c for rule in rules if (c := candidate(rule, tool)))
+            # Tool names come from clients: without limits, invented names would fill the memory.
             if len(self._candidates) < _CACHED_TOOLS and len(tool) < _CACHED_NAME:
                 self._candidates[key] = found
         return found
 
     def concerns(self, rule: Rule, tool: str, level: Level, *, subagent: bool, count_disabled: bool = False) -> str:
-        """Why a rule does not concern such calls at all; "" if it does."""
+        """Return why a rule does not concern such calls at all; "" if it does."""
         if not (rule.enabled or count_disabled):
             return "the rule is off"
         if rule.who == ("orchestrator" if subagent else "subagent"):
@@ -102,12 +105,15 @@ class PolicySet:
 
 
 def _remembered(shells: Shells) -> Callable[[str | None, bool, tuple[str, ...], str | None, str], Reading]:
-    """Remember readings apart from the set that asks: a cache of its own method would keep a replaced set alive."""
+    """Return a cached function that reads what calls name.
+
+    It is not a method of the set: the cache of a method holds the set itself, and would keep a replaced one alive.
+    """
 
     @lru_cache(maxsize=4096)
     def reading(
         line: str | None,
-        as_given: bool,  # noqa: FBT001 - a part of the key, as all are
+        as_given: bool,  # noqa: FBT001 - part of the cache key, like every other argument
         paths: tuple[str, ...],
         _agent: str | None,
         _model: str,
@@ -118,13 +124,13 @@ def _remembered(shells: Shells) -> Callable[[str | None, bool, tuple[str, ...], 
 
 
 def _asks(rule: Rule, key: str) -> bool:
-    """Tell whether any of a rule's conditions has this key."""
+    """Return whether any of a rule's conditions has this key."""
     conditions = (*rule.given, *rule.unless, *(c for one in rule.suggestions for c in one.conditions))
     return any(check.key == key for condition in conditions for check in condition.checks)
 
 
 def _joined(value: Any) -> str | None:
-    """A tool's command that is a list of arguments as one text, quoted; None for anything else."""
+    """Return a command that came as a list of arguments as one quoted line; None for anything else."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return shlex.join(value)
     return None

@@ -1,4 +1,4 @@
-"""Compiles conditions on programs of a shell line. It reads no shell text: `app.engine.shell` has done that."""
+"""Compile what a condition asks of one program of a shell line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,14 +13,14 @@ Lists = dict[str, list[str | ProgramMatch]]
 
 
 class ProgramTest:
-    """A compiled `ProgramMatch`: named tests in the order of their cost."""
+    """A compiled `ProgramMatch`: named tests, cheapest first."""
 
     def __init__(self, match: ProgramMatch, lists: Lists) -> None:
         self.tests: list[tuple[str, Test]] = list(_tests(match, lists))
 
     def holds(self, context: Context, shell: Shell, index: int) -> bool:
-        """Tell whether the program at this index satisfies all tests."""
-        for _, test in self.tests:  # noqa: SIM110 - asked for every program of every new line
+        """Return whether the program at this index passes all tests."""
+        for _, test in self.tests:  # noqa: SIM110 - runs for every program of every new line
             if not test(context, shell, index):
                 return False
         return True
@@ -39,7 +39,11 @@ class ProgramTest:
 
 
 def words(value: str | Sequence[str], lists: Lists) -> list[str]:
-    """A text or list of texts, with each `$name` replaced by the list of that name. Raises ValueError."""
+    """Return the texts, with each `$name` replaced by the list of that name.
+
+    Raises:
+        UnknownListError: If there is no list of that name.
+    """
     out: list[str] = []
     for item in [value] if isinstance(value, str) else value:
         if item.startswith("$") and item[1:] in lists:
@@ -52,11 +56,15 @@ def words(value: str | Sequence[str], lists: Lists) -> list[str]:
 
 
 class UnknownListError(ValueError):
-    """A `$name` that `config.yaml` does not define."""
+    """A `$name` without a list of that name in config.yaml."""
 
 
 def program_tests(value: Programs, lists: Lists) -> list[ProgramTest]:
-    """Compile one program condition or a list of them, of which any may hold. Raises ValueError."""
+    """Compile one program condition, or a list of alternatives.
+
+    Raises:
+        UnknownListError: If there is no list of a name that is used.
+    """
     out: list[ProgramTest] = []
     for item in [value] if isinstance(value, ProgramMatch) else value:
         if isinstance(item, ProgramMatch):
@@ -69,11 +77,11 @@ def program_tests(value: Programs, lists: Lists) -> list[ProgramTest]:
 
 
 def any_holds(tests: Iterable[ProgramTest], context: Context, shell: Shell, index: int) -> bool:
-    """Tell whether one of the conditions holds for the program at this index."""
+    """Return whether one of the conditions holds for the program at this index."""
     return any(test.holds(context, shell, index) for test in tests)
 
 
-def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912
+def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912 - one branch for each key
     if match.program is not None:
         name = any_of(words(match.program, lists))
         yield "program", lambda _c, s, i: name(s.programs[i].name)
@@ -118,7 +126,7 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
 
 
 def values(program: Program) -> Iterator[str]:
-    """The arguments of a program, and of those in the form `key=value` the values, too."""
+    """Yield the arguments of a program, and also the value of each `key=value`."""
     for word in program.argv[1:]:
         yield word
         _, equals, value = word.partition("=")
@@ -146,5 +154,5 @@ def _writes(places: frozenset[Place]) -> Test:
 
 
 def place_set(value: Place | list[Place]) -> frozenset[Place]:
-    """One place or a list of them as a set."""
+    """Return one place or a list of places as a set."""
     return frozenset([value] if isinstance(value, str) else value)

@@ -1,4 +1,4 @@
-"""A rule in the form that decides: compiled, immutable. It knows nothing of files."""
+"""A compiled rule, and the part of it that concerns one tool."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from baton.engine.policy.rules.wording import fill, task
 
 
 class Suggestion(msgspec.Struct, frozen=True):
-    """What to do instead, if one of `conditions` holds (or there are none)."""
+    """What to do instead. It is offered if one of `conditions` holds, or if there are none."""
 
     agent: str
     prompt: str
@@ -21,9 +21,10 @@ class Suggestion(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule. `modes` is empty for a rule that always runs; `given` are the conditions of which any must hold.
+    """One rule. It matches if one of `given` holds, none of `unless` does, and `when` holds, if there is one.
 
-    `when` must hold, too, where there is one. A rule in `shadow` is asked and has no effect. `file` is what it was compiled from, `source` its path.
+    `modes` is empty for a rule that always runs. A rule in `shadow` is recorded where it matches and has no effect.
+    `file` is what the rule was compiled from, `source` the path of that file.
     """
 
     id: str
@@ -44,23 +45,23 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def effective(self) -> bool:
-        """Tell whether the rule has an effect where it matches."""
+        """Whether the rule has an effect where it matches."""
         return self.enabled and not self.shadow
 
     @property
     def tests(self) -> RuleTests:
-        """The calls that its file tests it with."""
+        """The calls that the rule's file tests it with."""
         return self.file.tests
 
     def suggests_by_reading(self, line_key: str) -> bool:
-        """Tell whether what a call names, and its folders, alone decide which suggestion holds.
+        """Return whether the suggestion follows from the call's reading and folders alone.
 
-        `line_key` is the key of its input that holds the shell line, "" for a tool without one.
+        `line_key` is the input key that holds the shell line, "" for a tool without one.
         """
-        return all(condition.told_by_line(line_key) for one in self.suggestions for condition in one.conditions)
+        return all(condition.settled_by_line(line_key) for one in self.suggestions for condition in one.conditions)
 
     def suggestion(self, context: Context) -> str:
-        """The first suggestion whose condition holds, as text."""
+        """Return the text of the first suggestion whose condition holds; "" for none."""
         tool = context.call.tool_name
         for one in self.suggestions:
             if not one.conditions or any(c.applies(tool) and c.holds(context) for c in one.conditions):
@@ -72,12 +73,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     def changes(self, context: Context) -> dict[str, Any]:
-        """The input keys that the rewrite sets."""
+        """Return the input keys that the rewrite sets, with placeholders filled in."""
         return {key: fill(text, context.found) for key, text in self.set.items()}
 
 
 class RuleCandidate(msgspec.Struct, frozen=True):
-    """A rule that may speak about a tool, with those of its conditions that apply to the tool."""
+    """A rule that may match calls of a tool, with those of its conditions that apply to the tool."""
 
     rule: Rule
     given: tuple[CompiledCondition, ...]
@@ -85,11 +86,14 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Tell whether what the call names, and its folders, alone decide if the rule matches."""
+        """Whether the rule's answer follows from the call's reading and folders alone."""
         return self.rule.when is None and all(one.settled for one in (*self.given, *self.unless))
 
     def for_reading(self, context: Context, programs: frozenset[str]) -> "RuleCandidate | None":
-        """Keep what the call's reading, which runs these programs, leaves open; None if the rule has no chance."""
+        """Return the conditions that can still hold for the call's reading; None if the rule cannot match.
+
+        `programs` are those that the reading's line runs.
+        """
         given = tuple([one for one in self.given if one.possible(context, programs)])
         if not given:
             return None
@@ -99,7 +103,7 @@ class RuleCandidate(msgspec.Struct, frozen=True):
         return RuleCandidate(self.rule, given, unless)
 
     def matches(self, context: Context) -> bool:
-        """Tell whether the rule matches the call."""
+        """Return whether the rule matches the call."""
         for condition in self.given:
             if condition.holds(context):
                 for exception in self.unless:
@@ -111,9 +115,10 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
 
 def candidate(rule: Rule, tool: str) -> RuleCandidate | None:
-    """The rule's part that concerns a tool, if any."""
+    """Return the part of a rule that concerns a tool; None if the rule cannot match its calls."""
     given = tuple(c for c in rule.given if c.applies(tool))
     unless = tuple(c for c in rule.unless if c.applies(tool))
+    # An exception without checks names tools only, so it takes every call of this tool out.
     if not given or any(not exception.checks for exception in unless):
         return None
     return RuleCandidate(rule, given, unless)

@@ -1,4 +1,4 @@
-"""Compiles what a condition asks of a shell line. It reads no shell text: `app.engine.shell` has done that."""
+"""Compile what a condition asks of a shell line that `engine.shell` has read."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,20 +12,21 @@ from baton.engine.text.globs import any_of
 
 
 def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
-    """Compile `shell`: first what concerns the line, then what concerns one program of it."""
+    """Compile `shell`: first the tests on the line as a whole, then those that one program must pass."""
     yield Check("shell", lambda c: c.shell is not None, lambda _c: "no shell line")
     if match.unparsed is not None:
         yield _unparsed(wanted=match.unparsed)
     if match.fork_bomb is not None:
-        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function starts itself without end")
+        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function calls itself without end")
     if match.exports is not None:
         export = any_of(words(match.exports, lists))
-        yield _line("exports", lambda s: any(map(export, s.exports)), "no such variable is set")
+        yield _line("exports", lambda s: any(map(export, s.exports)), "the line sets no such variable")
     if match.feeds is not None:
         yield _feeds(match.feeds, lists)
     if match.only is not None:
         yield _only(program_tests(match.only, lists))
     one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
+    # `writes_to` alone is about the line: a redirection (`> file`) writes without belonging to a program.
     if set(one) == {"writes_to"}:
         yield _any_write(place_set(one["writes_to"]))
     elif one:
@@ -106,7 +107,7 @@ def _feeds(match: Feeds, lists: Lists) -> Check:
                 return True
         return False
 
-    return Check("shell.feeds", holds, lambda _c: "no such program's output is run as a script")
+    return Check("shell.feeds", holds, lambda _c: "no such program feeds its output to one that runs it")
 
 
 def _only(tests: list[ProgramTest]) -> Check:
@@ -117,4 +118,4 @@ def _only(tests: list[ProgramTest]) -> Check:
         indexes = [i for i, program in enumerate(shell.programs) if not program.wraps]
         return bool(indexes) and all(any_holds(tests, context, shell, i) for i in indexes)
 
-    return Check("shell.only", holds, lambda _c: "another program runs, too")
+    return Check("shell.only", holds, lambda _c: "the line runs another program too")

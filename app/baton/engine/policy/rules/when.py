@@ -1,7 +1,7 @@
-"""Compiles and asks `when:`, a rule's expression in CEL. It decides nothing about a call: `rule` does.
+"""Compile and evaluate `when:`, a rule's expression in CEL.
 
-The language's own limits hold (10,000 rounds, nesting of 32, patterns in linear time), those below, and a budget for
-all expressions of a call (`when_cost`).
+Three kinds of limits keep an expression from holding up a call: CEL's own (10,000 rounds, nesting of 32, patterns in
+linear time), those on the size of a call below, and a budget for all expressions of a call (`when_cost`).
 """
 
 import re
@@ -14,12 +14,12 @@ from baton.engine.policy.rules.when_cost import BUDGET, Cost, CostError, InputSi
 from baton.engine.text.yaml_lines import did_you_mean
 
 MAX_TEXT = 65_536
-"""Characters of one text of a call that an expression may look at."""
+"""Characters of one text of a call that an expression may read."""
 MAX_ITEMS = 64
-"""Items of one list or mapping of a call that an expression may look at."""
+"""Items of one list or mapping of a call that an expression may read."""
 MAX_ALL_ITEMS = 2_048
 MAX_ALL_TEXT = 262_144
-"""The same of all lists and mappings, and characters of all texts."""
+"""The same for all lists and mappings together, and characters of all texts together."""
 
 _WORD = re.compile(r"[a-z_]+")
 _AT = re.compile(r"<input>:(\d+):(-?\d+): (.*)")
@@ -48,24 +48,28 @@ VARIABLES: dict[str, tuple[str, _Read]] = {
     "principal.user": ("string", lambda c: c.facts.principal.user),
     "principal.role": ("string", lambda c: c.facts.principal.role),
 }
-"""What an expression may name: each variable's kind, and where it comes from."""
+"""The variables of an expression: the type of each, and where its value comes from."""
 
 
 class WhenError(ValueError):
-    """An expression that is not accepted."""
+    """An expression that is not accepted; the message says what is wrong with it."""
 
 
 class TooMuchError(ValueError):
-    """A call has more than an expression may look at."""
+    """A call is larger than an expression may read."""
 
 
 class When:
-    """One expression. `text` is as written; where it fails, `on_error` is what it counts as."""
+    """One expression. `text` is as written; `on_error` is its value where it fails."""
 
     __slots__ = ("_cost", "_expression", "_inputs", "_used", "name", "on_error", "text")
 
     def __init__(self, text: str, rule_id: str, *, on_error: bool) -> None:
-        """Compile an expression. Raises WhenError, saying what is wrong with it."""
+        """Compile an expression.
+
+        Raises:
+            WhenError: If CEL does not accept it, or if it may cost too much.
+        """
         try:
             self._cost = Cost(text)
         except CostError as error:
@@ -79,7 +83,7 @@ class When:
         self._inputs = _input_keys(text)
 
     def holds(self, context: Context) -> bool:
-        """Tell whether the expression holds; an error is noted in the context, and counts as `on_error`."""
+        """Return whether the expression holds. A failure is noted in the context's `errors`, and yields `on_error`."""
         given = InputSize()
         try:
             data = {name: self._plain(read(context), given) for name, read in self._used}
@@ -91,19 +95,19 @@ class When:
             if value.type().name() == "BOOL":
                 return bool(value.value())
         except (RuntimeError, ValueError, TypeError, OverflowError):
-            pass
+            pass  # whatever CEL stumbles over in a call, the rule must still have an answer
         context.errors.add(self.name)
         return self.on_error
 
     def _plain(self, value: Any, given: InputSize) -> Any:
-        """The value as CEL takes it; of a tool's input only what the expression names."""
+        """Return the value in the form that CEL takes; of a tool's input only the keys that the expression names."""
         if isinstance(value, dict) and self._inputs is not None:
             value = {key: value[key] for key in self._inputs if key in value}
         return _bounded(value, given, _MAX_DEPTH)
 
 
 def _bounded(value: Any, given: InputSize, depth: int) -> Any:
-    """Copy a value that is within the limits, and note in `given` how much it is."""
+    """Copy a value, add its size to `given`, and stop if it is above the limits."""
     given.items += 1
     if isinstance(value, str):
         size = len(value)
@@ -124,7 +128,10 @@ def _bounded(value: Any, given: InputSize, depth: int) -> Any:
 
 
 def _input_keys(text: str) -> frozenset[str] | None:
-    """The keys of `call.input` that an expression names; None if it may look at any."""
+    """Return the keys of `call.input` that an expression names; None if it may read any.
+
+    Copying only these keeps a large file content in the input from counting against the limits.
+    """
     named = re.findall(r"\bcall\s*\.\s*input\s*\.\s*(\w+)\b(?!\s*\()", text)
     named += re.findall(r"""\bcall\s*\.\s*input\s*\[\s*["'](\w+)["']\s*\]""", text)
     named += re.findall(r"""["'](\w+)["']\s+in\s+call\s*\.\s*input\b(?!\s*[.\[])""", text)
@@ -133,7 +140,7 @@ def _input_keys(text: str) -> frozenset[str] | None:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    from cel_expr_python import cel  # noqa: PLC0415 - 16 MB that a set without `when` does not need
+    from cel_expr_python import cel  # noqa: PLC0415 - takes 16 MB, which a set without `when` saves
 
     kinds = {
         "string": cel.Type.STRING,
@@ -149,15 +156,15 @@ def _compile(text: str) -> Any:
     try:
         expression = _environment().compile(text)
     except RuntimeError as error:
-        raise WhenError(_said(str(error))) from None
+        raise WhenError(_message(str(error))) from None
     kind = expression.return_type().name()
     if kind != "BOOL":
-        raise WhenError(f'it gives `{kind.lower()}`; it must give a bool, such as `call.tool == "Bash"`')
+        raise WhenError(f'its value is a `{kind.lower()}`; it must be a bool, as in `call.tool == "Bash"`')
     return expression
 
 
-def _said(error: str) -> str:
-    """The first complaint of CEL's compiler in our words."""
+def _message(error: str) -> str:
+    """Return the first error of CEL's compiler, reworded."""
     found = _AT.search(error)
     if found is None:
         return error.splitlines()[0]

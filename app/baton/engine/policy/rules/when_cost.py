@@ -1,8 +1,7 @@
-"""What an expression of `when:` may cost at worst, reckoned before it is asked. It evaluates none.
+"""The most that an expression of `when:` can cost, estimated before it is evaluated.
 
-Nothing can stop an expression that runs, so each is weighed: by what its text asks for, and by how much the call gives
-it to look at. The weights are measured worst cases (`bench/when_cost.py`); most
-expressions cost a thousandth of theirs.
+CEL cannot be interrupted, so the cost must be known beforehand. It follows from the expression's text and from the size
+of the call. The weights are measured worst cases (`bench/when_cost.py`); most expressions cost a thousandth of theirs.
 """
 
 import ast
@@ -12,15 +11,15 @@ import msgspec
 import re2
 
 BUDGET = 300_000
-"""Units of work, about 60 ns each, that all expressions may do together on one call: at worst 20 ms."""
+"""Units of work, about 60 ns each, that all expressions of one call may take together: at worst 20 ms."""
 MAX_LOOPS = 2
 MAX_ROUNDS = 10_000
-"""Rounds of loops that the language itself allows."""
+"""Rounds of loops that CEL itself allows."""
 
 _ASKING = 500
-"""Units of asking anything."""
+"""Units that every evaluation costs, whatever the expression."""
 _SMALL = 20
-"""Size of a pattern's program up to which RE2 never has to fall back to its slowest way."""
+"""Size of a compiled pattern up to which RE2 never falls back to its slowest algorithm."""
 _LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 _RAW = r"""[bB]?[rR][bB]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"]*"|'[^']*')"""
 _TEXT = r"""[bB]?(?:\"{3}(?:\\.|.)*?\"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -28,11 +27,11 @@ _TOKEN = re.compile(rf"{_RAW}|{_TEXT}|[A-Za-z_]\w*|[\d.]+|//[^\n]*|==|!=|<=|>=|&
 
 
 class CostError(ValueError):
-    """An expression whose cost cannot be told, or is too high for any call."""
+    """An expression whose cost cannot be estimated, or is too high for any call."""
 
 
 class InputSize(msgspec.Struct):
-    """How much a call gives an expression to look at: items and characters in all, the largest list, the longest text."""
+    """The size of what an expression reads: items and characters in all, the largest list, the longest text."""
 
     items: int = 0
     largest: int = 0
@@ -41,7 +40,7 @@ class InputSize(msgspec.Struct):
 
 
 class Cost:
-    """The weights of one expression."""
+    """The cost of one expression, as a function of the size of its input."""
 
     __slots__ = (
         "_calls",
@@ -56,7 +55,11 @@ class Cost:
     )
 
     def __init__(self, text: str) -> None:
-        """Weigh an expression by its text. Raises CostError."""
+        """Count what in an expression's text costs time.
+
+        Raises:
+            CostError: If it has too many loops, or a pattern that is not written out.
+        """
         tokens = [one for one in _TOKEN.findall(text) if not one.startswith("//")]
         called = [(at, one) for at, one in enumerate(tokens[:-1]) if tokens[at + 1] == "(" and one[0].isidentifier()]
         self.loops = sum(name in _LOOPS for _, name in called)
@@ -65,6 +68,7 @@ class Cost:
         self._operators = len(tokens)
         self._calls = len(called) - self.loops
         self._compared = sum(one in {"==", "!=", "in"} for one in tokens)
+        # Each `+` may join a text with itself, and so double it.
         self._growth = 2 ** tokens.count("+")
         self._literals = tokens.count(",") + 1
         self._longest = max((len(one) for one in tokens if _is_text(one)), default=0)
@@ -72,7 +76,7 @@ class Cost:
         self._searches = sum(name == "contains" and not _is_text(tokens[at + 2]) for at, name in called)
 
     def units(self, given: InputSize) -> int:
-        """Reckon the work of asking the expression about so much, in units of about 60 ns."""
+        """Return the most that evaluating the expression on input of this size costs, in units of about 60 ns."""
         longest: int = max(given.longest, self._longest) * self._growth
         rounds = min((max(given.largest, self._literals) * self._growth) ** self.loops, MAX_ROUNDS)
         each = 2 * self._operators + self._calls * (60 + longest // 8) + self._searches * (longest**2 // 8_192)
@@ -86,21 +90,21 @@ def _is_text(token: str) -> bool:
 
 
 def _program_size(tokens: list[str], at: int) -> int:
-    """Tell how large the program of a pattern is; this times a text's length is what matching costs at worst."""
+    """Return the size of a compiled pattern; times the length of a text, this is the worst cost of matching."""
     if at == 0 or tokens[at - 1] != "." or not _is_text(tokens[at + 2]) or tokens[at + 3 : at + 4] != [")"]:
         raise CostError('`matches` needs a pattern that is written out, as in `call.tool.matches("^mcp__")`')
     options = re2.Options()
     options.log_errors = False
     try:
-        return int(re2.compile(_said(tokens[at + 2]), options).programsize)
+        return int(re2.compile(_literal_text(tokens[at + 2]), options).programsize)
     except (re2.error, ValueError, SyntaxError) as error:
         detail = error.args[0]
         said = detail.decode() if isinstance(detail, bytes) else str(detail)
         raise CostError(f"`matches` has a pattern that RE2 refuses: {said}") from None
 
 
-def _said(token: str) -> str:
-    """Read a text as CEL does: raw, or with escapes much as Python's."""
+def _literal_text(token: str) -> str:
+    """Return the text of a string literal as CEL reads it: raw, or with escapes much like Python's."""
     raw, quoted = re.match(r"([A-Za-z]*)(.*)", token, re.DOTALL).groups()  # type: ignore[union-attr]
     if "r" in raw.lower():
         return str(quoted.strip(quoted[0]))

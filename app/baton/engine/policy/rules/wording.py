@@ -1,4 +1,4 @@
-"""The words that an agent reads: what was found, what to do instead, and how a person gets out of it. It decides nothing."""
+"""The texts that an agent reads: what was found, what to do instead, and how a person can change that."""
 
 import re
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
 
 
 def slots(template: str) -> list[str]:
-    """The names in braces."""
+    """Return the placeholders in a text: the names in braces."""
     return _SLOT.findall(template)
 
 
 def fill(template: str, found: Mapping[str, str]) -> str:
-    """Put what was found into a rule's text; a name that was not found becomes `…`."""
+    """Fill in the placeholders of a rule's text; one that the rule did not find becomes `…`."""
     if "{" not in template:
         return template
     parts = list(_parts(template))
@@ -47,18 +47,18 @@ def fill(template: str, found: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _parts(template: str) -> tuple[str, ...]:
-    """A rule's text taken apart: what stands between the slots, and in turn the names of the slots."""
+    """Split a rule's text into plain text and placeholder names, in turns."""
     return tuple(_SLOT.split(template))
 
 
 def task_tool(client: str) -> str:
-    """What a client calls the tool that starts a sub-agent."""
+    """Return what a client calls the tool that starts a sub-agent."""
     return "spawn_agent" if client == CODEX else "Task tool"
 
 
 @lru_cache(maxsize=1_024)
 def task(agent: str, prompt: str, client: str) -> str:
-    """A ready-made call that starts a sub-agent, in the client's words: Codex knows no kinds of agents."""
+    """Return a ready-made call that starts a sub-agent, as the client writes it. Codex has no agent types."""
     if client == CODEX:
         name = re.sub(r"[^a-z0-9]+", "_", agent.lower())
         return f"spawn_agent(\n    task_name='{name}',\n    message='{_quote(prompt)}',\n    fork_turns='none'\n)"
@@ -67,7 +67,7 @@ def task(agent: str, prompt: str, client: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def one_line(suggestion: str, client: str) -> str:
-    """A suggestion for the middle of a text; in the place of one that is no call stands the general one."""
+    """Return a suggested call as one line; a suggestion that is no call is replaced by a general one."""
     if not suggestion.startswith(("Task(", "spawn_agent(")):
         suggestion = task("general-purpose", "...", client)
     return re.sub(r"\(\n\s+|\n\)\Z", lambda m: "(" if m.group().startswith("(") else ")", suggestion).replace(
@@ -76,17 +76,17 @@ def one_line(suggestion: str, client: str) -> str:
 
 
 def where(rule: str, call: ToolCall) -> str:
-    """Who decided about whom."""
+    """Return which rule decided, and for which session and agent."""
     thread = f"sub-agent {call.agent_type or call.agent_id}" if call.is_subagent else "main thread"
     return f"Rule {rule}, session {call.session_id[:64] or 'unknown'}, {thread}."
 
 
 Frame = tuple[str, str]
-"""What stands before and after the words on who decided about whom."""
+"""The text of a refusal or question before and after the words of `where`."""
 
 
 def orchestrator_deny(reason: str, suggestion: str, client: str) -> Frame:
-    """A refusal that the mode causes."""
+    """Return the refusal of a rule that only runs in orchestrator mode."""
     before = (
         f"🎯 ORCHESTRATOR MODE: {reason}\n\nUse: {one_line(suggestion, client)}\n\n"
         "To disable orchestrator mode: baton mode disable (for the person to run, not the agent)\n\n"
@@ -95,26 +95,26 @@ def orchestrator_deny(reason: str, suggestion: str, client: str) -> Frame:
 
 
 def deny(rule: str, reason: str, suggestion: str) -> Frame:
-    """A refusal whatever the mode."""
+    """Return the refusal of a rule that always runs."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
     after = f" A person who needs this runs it outside the agent, or turns the rule off: `{rule}: off` in config.yaml."
     return f"🛑 BATON: {reason}{instead}\n\n", after
 
 
 def ask(reason: str, suggestion: str, client: str) -> Frame:
-    """A question to the person."""
+    """Return the question to the person."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
     who = "Codex cannot ask: the person may run it outside the agent." if client == CODEX else "The person decides."
     return f"✋ BATON: {reason}{instead}\n\n", f" {who}"
 
 
 def softened(reason: str) -> str:
-    """A refusal that the guidance level softened."""
+    """Return the advice that replaces a refusal at the guidance level."""
     return f"⚠️ ORCHESTRATOR: {reason}"
 
 
 def allowed(reason: str) -> str:
-    """Guidance beside an allowed call."""
+    """Return the guidance for a call that a rule allows."""
     return f"✅ {reason}"
 
 
