@@ -274,3 +274,12 @@ async def test_a_reading_that_began_before_a_change_is_not_kept_after_it(modes, 
     go_on.set()
     await asyncio.gather(reading, changing)
     assert mode_of(modes, ALICE).enabled
+
+
+async def test_a_call_does_not_go_by_a_setting_that_has_expired_since_the_last_one(modes):
+    await modes.put(LEAD, setting("team", enabled=True, level="guidance"))
+    await modes.put(LEAD, setting("project", enabled=True, level="strict", expires_at=NOON + timedelta(minutes=5)))
+    assert mode_of(modes, ALICE).level == "strict"
+    modes.moment[0] = NOON + timedelta(minutes=5)
+    assert mode_of(modes, ALICE).level == "guidance"
+    assert modes.effective(BOB.principal, PROJECT, "s2").level == "guidance"

@@ -246,3 +246,14 @@ def test_every_change_is_audited_with_its_reason(http):
         ("policies.deactivate", {"active": 1}, {"active": 0}, "over"),
         ("policies.activate", {"active": 0}, {"version": 1, "active": 1}, "because"),
     ]
+
+
+def test_a_draft_that_no_longer_fits_is_not_activated(http):
+    draft = put(http, "team", SWITCHED_OFF, name="t21", active=False).json()["version"]
+    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
+    refused = http.post(f"/policies/layers/team/versions/{draft}/activate", params={"name": "t21"})
+    assert (refused.status_code, "locked" in refused.json()["errors"][0]["message"]) == (422, True)
+    states = [
+        one["state"] for one in http.get("/policies/layers/team/versions", params={"name": "t21"}).json()["items"]
+    ]
+    assert states == ["draft"]

@@ -1,0 +1,85 @@
+"""Which setting a request about the mode means, by who asks, and what is refused to whom."""
+
+import pytest
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound
+from baton.modes.request import Target, refuse_lock, target
+from baton.people.permissions import covers
+
+TEAMS = {"ada": "web", "bob": "web", "eve": "api"}
+
+
+class Directory:
+    """Ada and Bob in `web`, Eve in `api`; `acme/shop` is of `web`, `acme/core` of `api`."""
+
+    def covers(self, principal, action, user):
+        return covers(principal, action, user=user, team=TEAMS.get(user, ""))
+
+    def project_team(self, project):
+        return {"acme/shop": "web", "acme/core": "api"}.get(project, "")
+
+
+def asked(role, scope, *, id="", user="", project="", at="acme/shop"):  # noqa: A002 - the field's name
+    caller = Caller(principal=Principal(user="ada", team="web", role=role), project=at)
+    return target(caller, Directory(), scope, id, user, project)
+
+
+MEANT = [
+    ("developer", "session", {"id": "s"}, Target(scope="session", id="s", user="ada", project="acme/shop")),
+    ("developer", "user_project", {"project": "x"}, Target(scope="user_project", user="ada", project="x")),
+    ("developer", "user_project", {}, Target(scope="user_project", user="ada", project="acme/shop")),
+    ("developer", "user_project", {"project": "x", "at": ""}, Target(scope="user_project", user="ada", project="x")),
+    ("lead", "team", {}, Target(scope="team", id="web")),
+    ("lead", "team", {"id": "web"}, Target(scope="team", id="web")),
+    ("lead", "user", {"id": "bob"}, Target(scope="user", id="bob")),
+    ("lead", "project", {"id": "acme/shop", "at": ""}, Target(scope="project", id="acme/shop")),
+    ("lead", "project", {}, Target(scope="project", id="acme/shop")),
+    ("admin", "team", {"id": "api"}, Target(scope="team", id="api")),
+    ("admin", "session", {"id": "s"}, Target(scope="session", id="s", project="acme/shop")),
+    ("admin", "organisation", {}, Target(scope="organisation")),
+]
+
+
+@pytest.mark.parametrize(("role", "scope", "given", "meant"), MEANT)
+def test_a_request_means_one_setting(role, scope, given, meant):
+    assert asked(role, scope, **given) == meant
+
+
+REFUSED = [
+    ("developer", "team", {}, Forbidden, "scope `team`"),
+    ("developer", "project", {}, Forbidden, "scope `project`"),
+    ("developer", "user", {"id": "bob"}, NotFound, "`bob`"),
+    ("developer", "session", {"id": "s", "user": "bob"}, NotFound, "`bob`"),
+    ("lead", "organisation", {}, Forbidden, "scope `organisation`"),
+    ("lead", "team", {"id": "api"}, NotFound, "`api`"),
+    ("lead", "project", {"id": "acme/core"}, NotFound, "`acme/core`"),
+    ("lead", "user", {"id": "eve"}, NotFound, "`eve`"),
+    ("auditor", "user", {}, Forbidden, "`auditor`"),
+    ("lead", "project", {"at": ""}, Invalid, "id"),
+    ("developer", "session", {}, Invalid, "id"),
+    ("developer", "user_project", {"at": ""}, Invalid, "project"),
+    ("developer", "user_project", {"id": "x"}, Invalid, "id"),
+    ("developer", "user", {"user": "ada"}, Invalid, "user"),
+    ("developer", "session", {"id": "s", "project": "x"}, Invalid, "project"),
+]
+
+
+@pytest.mark.parametrize(("role", "scope", "given", "error", "words"), REFUSED)
+def test_a_request_is_refused_with_what_is_wrong(role, scope, given, error, words):
+    with pytest.raises(error) as refused:
+        asked(role, scope, **given)
+    named = refused.value.errors[0].field if error is Invalid else refused.value.detail
+    assert words in named
+
+
+@pytest.mark.parametrize(
+    ("scope", "locked", "refused"), [("organisation", True, False), ("team", False, False), ("team", True, True)]
+)
+def test_only_the_organisation_s_setting_may_be_locked(scope, locked, refused):
+    if refused:
+        with pytest.raises(Invalid):
+            refuse_lock(scope, locked=locked)
+    else:
+        refuse_lock(scope, locked=locked)

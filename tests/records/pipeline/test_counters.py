@@ -1,0 +1,58 @@
+"""What is counted of decisions, in which bucket, and how many names are told apart."""
+
+import pytest
+
+from baton.engine.call.verdict import RuleHit, Verdict
+from baton.records.pipeline.counters import BUCKETS_MS, MOST_REFUSED, MOST_RULES, Counters
+from baton.records.pipeline.decision import Decision, ModeInForce
+
+
+def decided(rule="a/deny", *, hits=(), elapsed_us=0, enabled=True, degraded=()):
+    verdict = Verdict(effect="deny", rule=rule, hits=tuple(RuleHit(hit, "deny") for hit in hits))
+    mode = ModeInForce(enabled=enabled, level="strict", scope="user")
+    return Decision(id="1", verdict=verdict, mode=mode, revision="r", elapsed_us=elapsed_us, degraded=degraded)
+
+
+def test_each_decision_counts_once_by_rule_effect_and_mode():
+    counters = Counters()
+    for enabled in (True, True, False):
+        counters.decided(decided(hits=("a/deny", "b/deny"), enabled=enabled))
+    assert counters.decisions == {("a/deny", "deny", "strict"): 2, ("a/deny", "deny", "off"): 1}
+    assert counters.matches == {("a/deny", "deny"): 3, ("b/deny", "deny"): 3}
+
+
+@pytest.mark.parametrize(
+    ("elapsed_us", "bucket"), [(0, 0), (250, 0), (251, 1), (100_000, 8), (250_001, len(BUCKETS_MS))]
+)
+def test_a_decision_s_time_goes_into_the_bucket_whose_bound_it_does_not_exceed(elapsed_us, bucket):
+    counters = Counters()
+    counters.decided(decided(elapsed_us=elapsed_us))
+    assert [at for at, count in enumerate(counters.took) if count] == [bucket]
+    assert (sum(counters.took), counters.took_us) == (1, elapsed_us)
+
+
+def test_beyond_a_thousand_rules_all_others_are_one():
+    counters = Counters()
+    for number in range(MOST_RULES + 2):
+        counters.decided(decided(f"r/{number}"))
+    counters.decided(decided("r/0"))
+    assert counters.decisions["others", "deny", "strict"] == 2
+    assert counters.decisions["r/0", "deny", "strict"] == 2
+    assert counters.decisions[f"r/{MOST_RULES - 1}", "deny", "strict"] == 1
+
+
+def test_beyond_a_thousand_refused_all_others_are_one():
+    counters = Counters()
+    for number in range(MOST_REFUSED + 2):
+        counters.token_refused(f"token {number}")
+    counters.token_refused("token 0")
+    assert (counters.refused["others"], counters.refused["token 0"]) == (2, 2)
+
+
+def test_what_was_missing_is_counted_by_its_cause():
+    counters = Counters()
+    counters.decided(decided(degraded=("history", "when:a/deny")))
+    counters.routed("scorer", ["model"])
+    counters.routed("scorer", [])
+    assert counters.degraded == {"history": 1, "when:a/deny": 1, "model": 1}
+    assert counters.routes == {"scorer": 2}
