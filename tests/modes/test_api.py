@@ -100,3 +100,9 @@ def test_only_the_organisations_setting_is_locked(http):
     body = {"scope": "team", "id": "t", "enabled": True, "locked": True}
     refused = http.put("/mode", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "locked")
+
+
+@pytest.mark.parametrize(("length", "status"), [(1_000, 204), (1_001, 422)])
+def test_the_reason_of_a_removal_has_at_most_1000_characters(http, length, status):
+    query = {"scope": "user", "id": "ann", "reason": "r" * length}
+    assert http.delete("/mode", params=query).status_code == status

@@ -14,7 +14,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes import audit_store, numbers
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
-from baton.modes import store
+from baton.modes import service, store
 from baton.modes.request import Target, target
 from baton.modes.service import Modes, version_of
 from baton.operate import migrate
@@ -283,3 +283,37 @@ async def test_a_call_does_not_go_by_a_setting_that_has_expired_since_the_last_o
     modes.moment[0] = NOON + timedelta(minutes=5)
     assert mode_of(modes, ALICE).level == "guidance"
     assert modes.effective(BOB.principal, PROJECT, "s2").level == "guidance"
+
+
+async def test_the_level_is_locked_as_long_as_the_organisation_s_locked_setting_counts(modes):
+    assert modes.locked is False
+    await modes.put(LEAD, setting("team", enabled=True))
+    assert modes.locked is False
+    until = NOON + timedelta(hours=1)
+    await modes.put(LEAD, setting("organisation", enabled=True, locked=True, expires_at=until))
+    assert modes.locked is True
+    modes.moment[0] = until
+    assert modes.locked is False
+
+
+async def test_each_caller_s_mode_is_worked_out_once_until_a_setting_changes(modes, monkeypatch):
+    await modes.put(LEAD, setting("team", enabled=True))
+    asked, resolve = [], modes._resolve
+    monkeypatch.setattr(
+        modes, "_resolve", lambda principal, *where: asked.append(principal.user) or resolve(principal, *where)
+    )
+    for caller in (ALICE, BOB, ALICE, BOB):
+        mode_of(modes, caller)
+    assert asked == ["alice", "bob"]
+    await modes.put(LEAD, setting("team", enabled=False))
+    mode_of(modes, ALICE)
+    assert asked == ["alice", "bob", "alice"]
+
+
+async def test_no_more_callers_are_remembered_than_may_be(modes, monkeypatch):
+    monkeypatch.setattr(service, "REMEMBERED", 2)
+    await modes.put(LEAD, setting("organisation", enabled=True))
+    for session_id in ("s1", "s2", "s3"):
+        mode_of(modes, ALICE, session_id)
+        assert len(modes._known) <= 2
+    assert mode_of(modes, ALICE, "s3").enabled
