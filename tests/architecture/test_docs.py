@@ -20,7 +20,6 @@ PAGES = [
     if (ROOT / name).is_file() and not name.startswith("tests/fixtures/")
 ]
 TOP = ("app/", "tests/", "policies/", "docs/", "hooks/", "openapi/", "bench/", "deploy/", "alembic/", "clients/")
-ROOMS = tuple(f"{room.name}/" for room in PACKAGE.iterdir() if room.is_dir())
 MADE = {"deploy/.env", "tests/e2e/.clients/"}
 """What the reader or a test makes."""
 _CODE = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
@@ -29,7 +28,7 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 def missing(page, text):
     """Return the files that a page names and that are not there."""
-    named = {name for name in _CODE.findall(text) if name.startswith(TOP) or (name.startswith(ROOMS) and "." in name)}
+    named = {name for name in _CODE.findall(text) if name.startswith(TOP) or name.endswith((".py", ".lua", ".sh"))}
     absent = {
         name for name in named if not any((place / name).exists() for place in (ROOT, PACKAGE, page.parent))
     } - MADE
