@@ -20,8 +20,8 @@ PAGES = [
     if (ROOT / name).is_file() and not name.startswith("tests/fixtures/")
 ]
 TOP = ("app/", "tests/", "policies/", "docs/", "hooks/", "openapi/", "bench/", "deploy/", "alembic/", "clients/")
-MADE = {"deploy/.env", "tests/e2e/.clients/"}
-"""What the reader or a test makes."""
+MADE = {"./scripts/x.sh", "deploy/.env", "tests/e2e/.clients/"}
+"""What the reader or a test makes, and examples."""
 _CODE = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
