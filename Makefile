@@ -44,7 +44,7 @@ test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for th
 	$(PYTEST)
 
 test-all: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
-	$(PYTEST) -m 'not e2e' --shuffle $(or $(SEED),$(shell date +%s)) --second-chance
+	$(PYTEST) -m 'not e2e' --hypothesis-profile=thorough --shuffle $(or $(SEED),$(shell date +%s)) --second-chance
 
 stress: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run `make test` ten times beside three busy loops and with SIGINT ignored (RUNS=10)
 	tests/support/stress.sh $(or $(RUNS),10)

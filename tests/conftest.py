@@ -24,13 +24,14 @@ from baton.kernel.redis.client import Redis
 from baton.operate import migrate, tables
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
 
-settings.register_profile(
-    "baton",
+_PATIENT = settings(  # neither a slow machine nor luck fails the suite
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("baton")  # neither a slow machine nor luck fails the suite
+settings.register_profile("baton", _PATIENT, max_examples=50)
+settings.register_profile("thorough", _PATIENT, max_examples=500)  # `make test-all` asks for it
+settings.load_profile("baton")
 pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",

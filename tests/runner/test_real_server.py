@@ -149,6 +149,7 @@ async def test_a_guardrail_answers_an_agents_request_without_a_person(api, runne
     assert agent_said(await asyncio.to_thread(told, api, job)) == "reject_once"
 
 
+@pytest.mark.slow("starts a hundred agents")
 async def test_a_hundred_jobs_over_four_runners_run_once_each(api, runner, shop, tmp_path):
     script = tmp_path / "once"
     script.write_text(ONCE)

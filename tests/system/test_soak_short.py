@@ -6,7 +6,7 @@ import pytest_asyncio
 from bench.soak.scenarios import SCENARIOS, run
 from bench.soak.world import world
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow("holds each of a dozen faults under load")]
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
@@ -263,7 +263,6 @@ def files_of(config, rules):
 LAYERS = st.lists(st.builds(files_of, CONFIGS, RULES), min_size=1, max_size=3)
 
 
-@settings(max_examples=100)
 @given(LAYERS)
 def test_whatever_lower_layers_say_what_a_locked_rule_denies_stays_denied(given_files):
     policies = BASE

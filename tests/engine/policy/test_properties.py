@@ -1,6 +1,6 @@
 """What must hold for any call whatever."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
@@ -28,7 +28,6 @@ tests: {match: [ls], not_match: [{tool: Write}]}
     )
 )
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
-QUICK = settings(max_examples=150)
 
 anything = st.text(st.characters(), max_size=40) | st.text(st.characters(categories=["Cs"]), max_size=3)
 words = st.sampled_from(
@@ -83,7 +82,6 @@ facts = st.builds(
 
 
 @given(facts)
-@QUICK
 def test_no_call_crashes_and_explain_agrees(given_facts):
     verdict = evaluate(SHIPPED, given_facts)
     matched = {trace.id for trace in explain(SHIPPED, given_facts) if trace.matched}
@@ -94,20 +92,17 @@ def test_no_call_crashes_and_explain_agrees(given_facts):
 
 
 @given(facts)
-@QUICK
 def test_a_verdict_is_the_same_when_asked_again(given_facts):
     assert evaluate(SHIPPED, given_facts) == evaluate(SHIPPED, given_facts)
 
 
 @given(facts)
-@QUICK
 def test_another_deny_never_loosens(given_facts):
     before, after = evaluate(SHIPPED, given_facts), evaluate(MORE, given_facts)
     assert RANK[after.effect] >= RANK[before.effect]
 
 
 @given(spawns, st.sampled_from(["off", "guidance", "strict"]))
-@QUICK
 def test_a_rewrite_changes_the_model_and_nothing_else(call, level):
     updated = evaluate(SHIPPED, Facts(call=call, level=level)).updated_input
     assert updated["model"] in {"haiku", "sonnet", "opus", "fable"}
@@ -116,7 +111,6 @@ def test_a_rewrite_changes_the_model_and_nothing_else(call, level):
 
 
 @given(lines)
-@QUICK
 def test_who_asks_and_the_mode_never_lift_a_guardrail(line):
     said = set()
     for level, agent_id in (("off", ""), ("guidance", ""), ("strict", "a")):

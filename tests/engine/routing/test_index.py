@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.routing.candidates import Agent
@@ -24,7 +24,6 @@ SURE = [
     ("build a responsive react component with css", "frontend-builder"),
 ]
 UNRELATED = ["zebra grooming", "medieval falconry", "volcano tourism", "opera costumes", "beekeeping supplies"]
-slow = settings(max_examples=60)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,6 @@ def test_a_clear_prompt_finds_its_agent_with_and_without_the_table(table, prompt
 
 
 @given(st.text(max_size=400))
-@slow
 def test_no_prompt_breaks_the_scorer_and_each_gets_the_same_answer_twice(index, prompt):
     first, second = index.score(prompt), index.score(prompt)
     assert first == second
@@ -72,7 +70,6 @@ def test_bad_input_gets_a_ranking(index, prompt):  # fmt: skip
 
 
 @given(st.sampled_from(SURE), st.lists(st.sampled_from(UNRELATED), min_size=1, max_size=3, unique=True))
-@slow
 def test_unrelated_agents_do_not_change_a_sure_choice(table, sure, unrelated):
     prompt, agent = sure
     more = [Agent(name=text.replace(" ", "-"), description=f"All about {text}.") for text in unrelated]
@@ -80,7 +77,6 @@ def test_unrelated_agents_do_not_change_a_sure_choice(table, sure, unrelated):
 
 
 @given(st.permutations(AGENTS), st.sampled_from(SURE))
-@slow
 def test_the_order_of_a_roster_does_not_matter(table, agents, sure):
     assert best(Index(agents, table), sure[0]) == sure[1]
 

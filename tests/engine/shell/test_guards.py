@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import tree_sitter_bash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tree_sitter import Language, Parser
 
@@ -183,7 +183,6 @@ def test_64_kib_of_anything_gets_an_answer(piece):
     assert read.unparsed or len(read.programs) <= MAX_BYTES
 
 
-@settings(max_examples=600)
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4)), max_size=40), st.sampled_from(["", " "]))
 def test_nothing_that_is_written_raises(pieces, glue):
     read = shell(glue.join(pieces))

@@ -80,7 +80,10 @@ def compare(text):
     return ("invented", (text, left)) if left else ("agreed", None)
 
 
-@pytest.mark.parametrize("seed", range(4))
+SLOW = pytest.mark.slow("starts shfmt for each of 700 lines")
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in (1, 2, 3))])
 def test_no_command_of_a_generated_line_is_lost_or_invented(seed):
     texts = [Lines(seed * 1_000_000 + index).line() for index in range(700)]
     with ThreadPoolExecutor(2) as threads:

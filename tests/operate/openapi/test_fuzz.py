@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 JSON = st.recursive(
@@ -26,12 +26,10 @@ PAYLOADS = st.dictionaries(NAMES, JSON, max_size=8) | st.fixed_dictionaries(
     optional={"agent_id": JSON, "cwd": JSON, "tool_use_id": JSON, "tool_response": JSON},
 )
 BODIES = PAYLOADS.map(lambda payload: json.dumps(payload).encode()) | st.binary(max_size=200)
-quietly = settings(max_examples=150)
 TYPED = ["/pre-tool-use", "/policies/evaluate", "/session-start", "/session-end", "/post-tool-use"]
 
 
 @pytest.mark.parametrize("path", TYPED)
-@quietly
 @given(body=BODIES)
 def test_typed_endpoints_answer_or_name_the_field(http, path, body):
     response = http.post(path, content=body)
@@ -68,7 +66,6 @@ def test_half_a_surrogate_pair_keeps_no_event_from_being_served(http, event):
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-@quietly
 @given(body=BODIES, event=EVENTS, failure=st.sampled_from(["allow", "block"]))
 def test_native_endpoints_always_answer_in_the_dialect(http, client, body, event, failure):
     response = http.post(
@@ -80,7 +77,6 @@ def test_native_endpoints_always_answer_in_the_dialect(http, client, body, event
     assert None not in answer.values()
 
 
-@quietly
 @given(body=st.dictionaries(st.sampled_from(["scope", "id", "user", "project", "enabled", "level", "reason"]), JSON))
 def test_the_mode_is_set_or_the_field_is_named(http, body):
     body = {**body, "scope": "session"} if body.get("scope") != "session" else body
