@@ -5,17 +5,18 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q
 .DEFAULT_GOAL := help
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
 WORKERS ?= 2
-.PHONY: help serve test test-all stress lint types policies openapi clients check bench delegation soak e2e image audit operations mutants lock clean
+.PHONY: help serve test test-all stress lint types policies openapi clients check bench delegation soak e2e image audit operations mutants lock wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/.runtime: requirements/runtime.txt pyproject.toml
+$(VENV)/.runtime: requirements/runtime.txt requirements/tools.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes -r requirements/runtime.txt
+	$(PIP) install --require-hashes -r requirements/runtime.txt -r requirements/tools.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -91,7 +92,7 @@ e2e: $(VENV)/.test ## Drive the real Claude Code and Codex, also by their ACP ad
 mutants: $(VENV)/.test $(VENV)/.mutants ## Break the code in a sample of small ways, and by name; the tests must notice (AREAS=modes for one part)
 	$(VENV)/mutants/bin/python tests/mutants/run.py $(AREAS)
 
-image: $(VENV)/.test ## Run the steps of the Dockerfile in a clean folder, and the server that they make
+image: $(VENV)/.test ## Run the steps of the Dockerfile, and install the wheel, in clean folders; try what they make
 	$(BIN)/python -m pytest tests/image -m image
 
 audit: $(VENV)/.test ## Ask the advisory database about every locked package
@@ -101,11 +102,15 @@ operations: $(VENV)/.runtime ## Write the table of settings in docs/operations.m
 	$(BIN)/python -m baton.serve.settings_doc
 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group build pyproject.toml -o requirements/runtime.txt
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group test -c requirements/runtime.txt pyproject.toml -o requirements/test.txt
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:clients -o requirements/clients.txt
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --no-deps --upgrade -q --group pyproject.toml:model -o requirements/model.txt
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --upgrade -q --group pyproject.toml:mutants -o requirements/mutants.txt
+	$(COMPILE) --extra server --group build pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --extra runner --extra mcp -c requirements/runtime.txt pyproject.toml -o requirements/tools.txt
+	$(COMPILE) --all-extras --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
+	$(COMPILE) --group pyproject.toml:clients -o requirements/clients.txt
+	$(COMPILE) --no-deps --group pyproject.toml:model -o requirements/model.txt
+	$(COMPILE) --group pyproject.toml:mutants -o requirements/mutants.txt
+
+wheel: $(VENV)/.test ## Build the wheel that developers install, in dist/
+	$(BIN)/python -m hatchling build -t wheel
 
 clean: ## Remove the environment and the caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import chain
 from pathlib import Path
 
 from tests.support.cases import listed
@@ -35,7 +36,7 @@ def licence(name):
 
 def test_every_dependencys_licence_is_allowed():
     unlisted, refused = {}, {}
-    for name in sorted({*locked("runtime.txt"), *locked("test.txt")} - set(TEST_ONLY)):
+    for name in sorted({*locked("runtime.txt"), *locked("tools.txt"), *locked("test.txt")} - set(TEST_ONLY)):
         try:
             said = licence(name)
         except PackageNotFoundError:
@@ -49,11 +50,12 @@ def test_every_dependencys_licence_is_allowed():
 
 
 def test_nothing_that_is_shipped_is_excused():
-    assert not set(TEST_ONLY) & set(locked("runtime.txt"))
+    assert not set(TEST_ONLY) & {*locked("runtime.txt"), *locked("tools.txt")}
 
 
 def test_the_notices_name_what_is_depended_on():
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text().lower()
     named = {"redis": "redis-py"}
     missing = [n for n in (re.split(r"[\[; <]", w)[0] for w in wanted) if named.get(n, n) not in notices]
