@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.runners.counts import Counted
+from baton.delegate.runners.counts import JobTotals
 from baton.engine.call.verdict import RuleHit, Verdict
 from baton.operate.health import HealthState
 from baton.operate.metrics import Metrics
@@ -41,7 +41,7 @@ class Stub:
         return HealthState(phase="ready", redis="down", database="up")
 
     async def count(self):
-        return Counted(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
+        return JobTotals(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
 
 
 def metrics_of(counters):

@@ -4,11 +4,11 @@ from contextlib import AsyncExitStack
 
 from baton.delegate import feature
 from baton.delegate.core import events_store
-from baton.delegate.core import store as jobs
-from baton.delegate.jobs.service import JobFilter, NewJob
-from baton.delegate.runners.permissions import Request
-from baton.delegate.runners.progress import Finish, Told, Usage
-from baton.delegate.runners.service import Held, Poll
+from baton.delegate.core import jobs_store as jobs
+from baton.delegate.core.job import JobFilter, JobSpec
+from baton.delegate.runners.permissions import PermissionRequest
+from baton.delegate.runners.progress import Finish, RunnerEvent, Usage
+from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.settings import Settings
@@ -48,9 +48,7 @@ class Runner:
         self.held = {}
 
     async def poll(self, *, wait_s=0, acked=(), **more):
-        held = tuple(
-            Held(job=lease.job.id, attempt=lease.job.attempt, token=lease.token) for lease in self.held.values()
-        )
+        held = tuple(map(claim, self.held.values()))
         poll = Poll(boot_id=self.boot, wait_s=wait_s, active=held, acked_commands=acked, **(self.asked | more))
         news = await self.world.runners.poll(self.who, self.name, poll, stays)
         for lost in news.lost:
@@ -65,36 +63,27 @@ class Runner:
 
     async def tell(self, lease, *texts, first=1, finish=None, **ended):
         events = [
-            Told(seq=first + n, type="session.update", body={"update": chunk(text)}) for n, text in enumerate(texts)
+            RunnerEvent(seq=first + n, type="session.update", body={"update": chunk(text)})
+            for n, text in enumerate(texts)
         ]
         if finish is not None:
             finish = Finish(state=finish, **ended)
-        answer = await self.world.reports.report(
-            self.who,
-            self.name,
-            lease.job.id,
-            attempt=lease.job.attempt,
-            token=lease.token,
-            events=events,
-            finish=finish,
-        )
+        answer = await self.world.progress.record(self.who, self.name, claim(lease), events, finish)
         if finish is not None:
             self.held.pop(lease.job.id, None)
         return answer
 
     async def ask(self, lease, tool="Bash", **given):
-        return await self.world.permissions.ask(
-            self.who,
-            self.name,
-            lease.job.id,
-            attempt=lease.job.attempt,
-            token=lease.token,
-            request=Request(tool_name=tool, tool_input=given),
-        )
+        request = PermissionRequest(tool_name=tool, tool_input=given)
+        return await self.world.permissions.ask(self.who, self.name, claim(lease), request)
 
 
 async def stays():
     return False
+
+
+def claim(lease, **other):
+    return LeaseClaim(**{"job": lease.job.id, "attempt": lease.job.attempt, "token": lease.token} | other)
 
 
 def chunk(text):
@@ -116,7 +105,7 @@ class World:
             setattr(self, name, getattr(self.all, name))
 
     async def delegate(self, who=ADA, key="", **fields):
-        new = NewJob(**({"prompt": "list files", "session_id": "s"} | fields))
+        new = JobSpec(**({"prompt": "list files", "session_id": "s"} | fields))
         return await self.jobs.submit(who, new, idempotency_key=key)
 
     async def get(self, job, who=ADA):
@@ -164,7 +153,7 @@ def told(event):
             return f"{update['sessionUpdate']} {update.get('status', '')}".strip()
 
 
-__all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "chunk", "told"]
+__all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "chunk", "claim", "told"]
 
 
 async def running(world, **fields):
@@ -175,15 +164,9 @@ async def running(world, **fields):
 
 async def report(world, lease, seqs, *, finish=None, who=ADA, runner="laptop", token=None, attempt=None):
     """Tell so many chunks of a job, each by its number."""
-    return await world.reports.report(
-        who,
-        runner,
-        lease.job.id,
-        attempt=attempt or lease.job.attempt,
-        token=token or lease.token,
-        events=[Told(seq=seq, type="session.update", body={"update": chunk(str(seq))}) for seq in seqs],
-        finish=None if finish is None else Finish(state=finish),
-    )
+    events = [RunnerEvent(seq=seq, type="session.update", body={"update": chunk(str(seq))}) for seq in seqs]
+    held = claim(lease, attempt=attempt or lease.job.attempt, token=token or lease.token)
+    return await world.progress.record(who, runner, held, events, None if finish is None else Finish(state=finish))
 
 
 async def chunks(world, job):

@@ -1,19 +1,19 @@
-"""Builds delegation: jobs, the runners that work on them, their streams."""
+"""Builds delegation: jobs, the runners that run them, their streams."""
 
 import msgspec
 
-from baton.delegate.core.bell import Bell
-from baton.delegate.core.states import JobMachine
-from baton.delegate.jobs.active_agent import AgentModes
+from baton.delegate.core.notifier import JobNotifier
+from baton.delegate.core.states import JobStates
+from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.control import JobControl
-from baton.delegate.jobs.costs import JobAnalytics
-from baton.delegate.jobs.prices import read
+from baton.delegate.jobs.costs import parse_prices
+from baton.delegate.jobs.costs_service import JobAnalytics
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
 from baton.delegate.runners.counts import JobCounts
-from baton.delegate.runners.exemption import DelegatedSessions, Exempting
+from baton.delegate.runners.exemption import DelegatedSessions, ModeExemptions
 from baton.delegate.runners.permissions import Decider, JobPermissions
-from baton.delegate.runners.progress import JobReports
+from baton.delegate.runners.progress import JobProgress
 from baton.delegate.runners.service import Runners
 from baton.delegate.runners.sweeper import JobSweeper
 from baton.kernel.kernel import Kernel
@@ -21,44 +21,51 @@ from baton.people.users import Users
 
 
 class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks that are handed to other agents."""
+    """The services of delegation."""
 
     agent_modes: AgentModes
     analytics: JobAnalytics
-    bell: Bell
+    notifier: JobNotifier
     control: JobControl
     counts: JobCounts
     jobs: Jobs
     permissions: JobPermissions
-    reports: JobReports
+    progress: JobProgress
     runners: Runners
     streams: JobStreams
     sweeper: JobSweeper
 
 
-def build(kernel: Kernel, *, users: Users, rules: Decider, modes: Exempting, owns_graph: OwnsGraph) -> DelegateFeature:
+def build(
+    kernel: Kernel, *, users: Users, rules: Decider, modes: ModeExemptions, owns_graph: OwnsGraph
+) -> DelegateFeature:
     """Build the services.
 
-    `rules` decides what agents ask permission for, `modes` lets them work, `owns_graph` tells whose a task graph is.
+    Args:
+        kernel: The server's kernel.
+        users: Says whose jobs a principal may see.
+        rules: Decides the permission requests of agents.
+        modes: Exempts agents' sessions from the orchestrator mode.
+        owns_graph: Returns whether a task graph is a principal's own.
     """
     settings, database = kernel.settings, kernel.database
-    bell = Bell(kernel.redis, kernel.organisation)
-    machine = JobMachine(database, bell, kernel.organisation)
-    reports = JobReports(machine, DelegatedSessions(database, modes))
-    permissions = JobPermissions(machine, reports, rules, wait_s=settings.permission_s)
-    kernel.run(bell.run)
-    sweeper = JobSweeper(database, machine, permissions, kernel.organisation)
+    notifier = JobNotifier(kernel.redis, kernel.organisation)
+    states = JobStates(database, notifier, kernel.organisation)
+    progress = JobProgress(states, DelegatedSessions(database, modes))
+    permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
+    kernel.run(notifier.run)
+    sweeper = JobSweeper(database, states, permissions, kernel.organisation)
     kernel.run(sweeper.run)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
-        analytics=JobAnalytics(database, read(settings.prices)),
-        bell=bell,
-        control=JobControl(machine),
+        analytics=JobAnalytics(database, parse_prices(settings.prices)),
+        notifier=notifier,
+        control=JobControl(states),
         counts=JobCounts(database, kernel.organisation),
-        jobs=Jobs(database, machine, bell, owns_graph),
+        jobs=Jobs(database, states, notifier, owns_graph),
         permissions=permissions,
-        reports=reports,
-        runners=Runners(database, machine, bell, longest_wait_s=settings.poll_s),
-        streams=JobStreams(database, bell),
+        progress=progress,
+        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
+        streams=JobStreams(database, notifier),
         sweeper=sweeper,
     )

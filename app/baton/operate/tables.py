@@ -4,9 +4,9 @@ from sqlalchemy import Table
 
 from baton.clients.last_heard_store import ClientRow
 from baton.delegate.core.tables import (
+    JOBS,
     JobEventRow,
     JobPermissionRow,
-    JobRow,
     RunnerCommandRow,
     RunnerRow,
     SessionDelegationRow,
@@ -28,36 +28,38 @@ from baton.route.rosters.store import RoutingRosterRow
 from baton.sessions.overrides.store import OverrideRow
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
-ALL: tuple[Table, ...] = tuple(
-    row.__table__
-    for row in (
-        AuditRow,
-        ChangeRow,
-        ClientRow,
-        DecisionRow,
-        DecisionRuleRow,
-        GraphTaskRow,
-        GraphViolationRow,
-        JobEventRow,
-        JobPermissionRow,
-        JobRow,
-        LeaseRow,
-        ModeSettingRow,
-        OrganisationSettingRow,
-        OverrideRow,
-        PolicyLayerRow,
-        PolicyRevisionRow,
-        ProjectRow,
-        ReportRow,
-        RouteFeedbackRow,
-        RoutingFitRow,
-        RoutingRosterRow,
-        RunnerCommandRow,
-        RunnerRow,
-        SessionDelegationRow,
-        TaskGraphRow,
-        TeamRow,
-        TokenRow,
-        UserRow,
-    )
+ALL: tuple[Table, ...] = (
+    JOBS,
+    *(
+        row.__table__
+        for row in (
+            AuditRow,
+            ChangeRow,
+            ClientRow,
+            DecisionRow,
+            DecisionRuleRow,
+            GraphTaskRow,
+            GraphViolationRow,
+            JobEventRow,
+            JobPermissionRow,
+            LeaseRow,
+            ModeSettingRow,
+            OrganisationSettingRow,
+            OverrideRow,
+            PolicyLayerRow,
+            PolicyRevisionRow,
+            ProjectRow,
+            ReportRow,
+            RouteFeedbackRow,
+            RoutingFitRow,
+            RoutingRosterRow,
+            RunnerCommandRow,
+            RunnerRow,
+            SessionDelegationRow,
+            TaskGraphRow,
+            TeamRow,
+            TokenRow,
+            UserRow,
+        )
+    ),
 )

@@ -1,4 +1,4 @@
-"""The HTTP models of starts: what may be asked of one, and how it is shown."""
+"""The HTTP models of starts: what a request may say, and how a start is shown."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -8,14 +8,14 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 from baton.engine.agents.judge import Spawn
 from baton.kernel.base.caller import Caller
 from baton.kernel.http.body_fields import BLANK_FOR_NULL, MaybeText, Text
-from baton.spawn.jobs import Asked
-from baton.spawn.service import Spawned
+from baton.spawn.jobs import SpawnRequest
+from baton.spawn.service import SpawnResult
 
 LongText = Annotated[str, Field(max_length=10_000)]
 Prompt = Annotated[str, Field(max_length=131_072)]
 Name = Annotated[str, Field(max_length=200)]
 Model = Annotated[str, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
-"""A model's name; it becomes an argument of a command, so it is none of its options."""
+"""A model's name; it becomes an argument of a command, so it must not look like an option."""
 MaybeLongText = Annotated[LongText | None, BLANK_FOR_NULL]
 MaybeName = Annotated[Name | None, BLANK_FOR_NULL]
 MaybeModel = Annotated[Model | None, BLANK_FOR_NULL]
@@ -33,24 +33,26 @@ PURPOSE: dict[str, Any] = {
 
 
 class SpawnFields(BaseModel):
-    """What may be said of every start."""
+    """The fields of every start."""
 
     model_config = ConfigDict(extra="forbid")
 
     agent_type: Name = ""
     prompt: Prompt = ""
     description: MaybeText = ""
-    spawning_agent: MaybeName = Field("", description="Who starts it; without it neither metadata nor rank is judged.")
-    delegation_reason: MaybeLongText = Field("", description="An orchestrator must give it, and the next two.")
+    spawning_agent: MaybeName = Field(
+        "", description="The agent that starts this one; without it neither metadata nor rank is checked."
+    )
+    delegation_reason: MaybeLongText = Field("", description="Required of an orchestrator, like the next two.")
     expected_outcome: MaybeLongText = ""
     required_tools: MaybeTools = []
-    model: MaybeModel = Field("", description="Stands in for the model that the roster gives the client.")
+    model: MaybeModel = Field("", description="Replaces the model that the roster gives the client.")
     thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
     session_id: Text = ""
-    project: Text = Field("", description="Whose policies hold; the header `Baton-Project` when absent.")
+    project: Text = Field("", description="The project whose policies apply; the header `Baton-Project` when absent.")
     workspace: Text = Field("", description="The alias of a workspace that your runners know.")
     execute: Literal["plan", "run"] | None = Field(
-        None, description="`plan`, the default, runs nothing; a task of a graph does what its graph says."
+        None, description="`plan`, the default, runs nothing; for a task of a graph the graph decides."
     )
     roster: Name = Field("", description="One roster by its id; the team's list when absent.")
 
@@ -70,11 +72,11 @@ class SpawnBody(SpawnFields):
     agent_type: Name = Field(min_length=1)
     prompt: Prompt = Field(pattern=r"\S")
     graph_id: GraphId = ""
-    task: MaybeName = Field("", description="With `graph_id`: which task of the graph this is.")
+    task: MaybeName = Field("", description="With `graph_id`: the task's name in the graph.")
 
 
 class WrapperModel(BaseModel):
-    """What a thin wrapper calls at once, with the call's fixed arguments."""
+    """The tool that a thin wrapper calls at once, with the call's fixed arguments."""
 
     target: str
     call: str | None = None
@@ -83,7 +85,7 @@ class WrapperModel(BaseModel):
 
 
 class AcpModel(BaseModel):
-    """Session parameters for an agent that is driven over ACP."""
+    """Session parameters for an agent that is driven over the Agent Client Protocol (ACP)."""
 
     provider: str
     model: str | None = None
@@ -98,34 +100,36 @@ class JobStateModel(BaseModel):
 
 
 class SpawnModel(BaseModel):
-    """How the agent is started: `argv` with `stdin` on its standard input and `env` beside its own, or over ACP."""
+    """How the agent is started: `argv` with `stdin` on standard input and `env` added to the environment, or over ACP."""
 
     agent_type: str
     roster: str
     task_id: str
     display_model: str
-    cli_model: str | None = Field(None, description="Absent where the client's own default holds.")
+    cli_model: str | None = Field(None, description="Absent for the client's own default.")
     tier: str | None = Field(None, description="CHEAP, MEDIUM or EXPENSIVE.")
     colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
     thinking_budget: int | None = None
-    tools: list[str] | None = Field(None, description="What the agent may use; absent for everything.")
+    tools: list[str] | None = Field(None, description="The tools that the agent may use; absent for all.")
     delegation: WrapperModel | None = None
-    instruction: str | None = Field(None, description="What its system prompt says of delegating.")
+    instruction: str | None = Field(None, description="What its system prompt says about delegating.")
     system_prompt: str
     argv: list[str]
     stdin: str
     env: dict[str, str]
     acp: AcpModel
-    notes: list[str] = Field(description="What could not be judged, and why.")
+    notes: list[str] = Field(description="What could not be checked, and why.")
     graph_id: str | None = None
     task: str | None = None
-    violation: str | None = Field(None, description="The rule of the waves that this broke, and that was let pass.")
+    violation: str | None = Field(
+        None, description="The rule of the waves that this start broke, where the graph only counts it."
+    )
     job: JobStateModel | None = None
 
     @classmethod
-    def of(cls, spawned: Spawned, graph_id: str = "") -> "SpawnModel":
-        """Show a start as the API does."""
-        plan = spawned.plan
+    def of(cls, result: SpawnResult, graph_id: str = "") -> "SpawnModel":
+        """Return a start as the API shows it."""
+        plan = result.plan
         delegation = plan.delegation
         return cls(
             agent_type=plan.agent,
@@ -153,17 +157,17 @@ class SpawnModel(BaseModel):
             acp=AcpModel(provider=plan.acp.provider, model=plan.acp.model or None, mode=plan.acp.mode),
             notes=list(plan.notes),
             graph_id=graph_id or None,
-            task=spawned.task or None,
-            violation=spawned.violation or None,
-            job=JobStateModel(id=spawned.job_id, state=spawned.job_state) if spawned.job_id else None,
+            task=result.task or None,
+            violation=result.violation or None,
+            job=JobStateModel(id=result.job_id, state=result.job_state) if result.job_id else None,
         )
 
 
-def asked(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> Asked:
-    """Read the fields of a start; what a graph settles itself stays open in one of its tasks."""
+def spawn_request(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) -> SpawnRequest:
+    """Return the request of a body's fields; for a graph's task the project is left to the graph."""
     own = {name: fields[name] for name in Spawn.__struct_fields__ if name in fields}
     own["required_tools"] = tuple(own.get("required_tools", ()))
-    return Asked(
+    return SpawnRequest(
         spawn=Spawn(**{"agent_type": "", **own}),
         execute=fields.get("execute"),
         session_id=fields.get("session_id", ""),

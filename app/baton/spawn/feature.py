@@ -1,4 +1,4 @@
-"""Builds spawning: who may start whom, and task graphs."""
+"""Builds spawning: who may start which agent, and task graphs."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from baton.spawn.service import Spawns
 
 
 class SpawnFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """Sub-agents and the graphs that plan them."""
+    """The services of spawning."""
 
     spawns: Spawns
     graphs: Graphs
@@ -21,7 +21,7 @@ class SpawnFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs) -> SpawnFeature:
-    """Build the services; a job that ends tells its graph."""
+    """Build the services; every job that ends also ends its task in its graph."""
     runs = SpawnJobs(jobs)
     spawns = Spawns(policies, runs)
     graphs = Graphs(kernel.database, spawns, users)

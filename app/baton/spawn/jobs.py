@@ -1,11 +1,12 @@
-"""Turns a planned start into a job that a runner of its owner takes. It judges nothing: it is asked after that."""
+"""Turns a planned start into a job, which one of its owner's runners takes."""
 
 from typing import Literal
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.jobs.service import Job, Jobs, NewJob
+from baton.delegate.core.job import Job, JobSpec
+from baton.delegate.jobs.service import Jobs
 from baton.engine.agents.judge import Spawn
 from baton.engine.agents.plan import Plan
 from baton.engine.call.principal import Principal
@@ -13,8 +14,8 @@ from baton.engine.call.principal import Principal
 Execute = Literal["plan", "run"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A start that is asked for. `roster` names one roster, "" the team's list; without `execute` nothing runs."""
+class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to start an agent. `roster` names one roster, "" the team's list; without `execute` nothing runs."""
 
     spawn: Spawn
     execute: Execute | None = None
@@ -33,21 +34,24 @@ class SpawnJobs:
     async def start(
         self,
         principal: Principal,
-        asked: Asked,
+        request: SpawnRequest,
         plan: Plan,
         *,
         connection: AsyncConnection | None = None,
-        graph_id: str = "",
-        task: str = "",
+        graph_task: tuple[str, str] = ("", ""),
     ) -> Job:
-        """Make the job; in the caller's transaction where there is one, which `announce` must follow. Raises as `submit`."""
-        new = NewJob(
+        """Submit the job of a plan; `graph_task` is the graph's id and the task's name. Raises as `Jobs.submit`.
+
+        With a `connection` the job is made in the caller's transaction; the caller awaits `announce` after its commit.
+        """
+        graph_id, task = graph_task
+        spec = JobSpec(
             prompt=plan.stdin,
             provider=plan.acp.provider,
-            description=asked.spawn.description,
-            session_id=asked.session_id,
-            project=asked.project,
-            workspace=asked.workspace,
+            description=request.spawn.description,
+            session_id=request.session_id,
+            project=request.project,
+            workspace=request.workspace,
             graph_id=graph_id,
             task=task,
             agent_type=plan.agent,
@@ -56,8 +60,8 @@ class SpawnJobs:
             system_prompt=plan.system_prompt,
             thinking_budget=plan.thinking_budget or None,
         )
-        return await self._jobs.submit(principal, new, connection=connection)
+        return await self._jobs.submit(principal, spec, connection=connection)
 
     async def announce(self, job: Job) -> None:
-        """Wake who waits for a job, once it is committed."""
+        """Wake the tasks that wait for a job, once it is committed."""
         await self._jobs.announce(job)

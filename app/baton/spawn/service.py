@@ -1,6 +1,6 @@
-"""Starting agents: judged by the rosters that hold for the caller, planned, and run as a job if that is asked.
+"""Starts agents: judges a request by the caller's rosters, plans the start, and submits its job if it is to run.
 
-It knows no task graphs: `graph_spawns` does.
+Task graphs, which add when a task may start, are in `spawn.graphs`.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import FieldError, Invalid, ParallelExecutionError, SpawnRefused
 from baton.people.permissions import require
 from baton.policies.in_force import Policies
-from baton.spawn.jobs import Asked, SpawnJobs
+from baton.spawn.jobs import SpawnJobs, SpawnRequest
 
 _PATIENCE_S = 5.0
-"""How long a start, unlike a call, waits until the policies of its caller are combined, in seconds."""
+"""How long a start waits until the caller's policies are combined, in seconds; a tool call does not wait."""
 _STATUS: Mapping[RefusalCode, int] = {
     "already_spawned": 409,
     "conflict": 409,
@@ -31,8 +31,8 @@ _STATUS: Mapping[RefusalCode, int] = {
 }
 
 
-class Spawned(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent whose start was allowed: how, and the job that runs it, if one does. `violation` is what was let pass."""
+class SpawnResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An allowed start: its plan, the job that runs it, if any, and the rule of the waves that it broke, "" for none."""
 
     plan: Plan
     job_id: str = ""
@@ -42,60 +42,60 @@ class Spawned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spawns:
-    """Judges and plans starts, and has them run."""
+    """Judges, plans and submits starts."""
 
     def __init__(self, policies: Policies, jobs: SpawnJobs) -> None:
         self._policies = policies
         self._jobs = jobs
 
-    async def spawn(self, principal: Principal, asked: Asked) -> Spawned:
+    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
         """Start an agent outside any graph.
 
         Raises:
-            Forbidden: the role may start none.
-            Invalid: there is no such roster.
-            SpawnRefused: the rosters forbid it; nothing was started.
-            StoreUnavailable: the database is away; nothing was started.
+            Forbidden: If the role may not start agents.
+            Invalid: If there is no such roster.
+            SpawnRefused: If the rosters forbid the start; nothing was started.
+            StoreUnavailable: If the database is away; nothing was started.
         """
         require(principal, "spawns.make")
-        plan = await self.judge(principal, asked)
-        if asked.execute != "run":
-            return Spawned(plan=plan)
-        job = await self._jobs.start(principal, asked, plan)
-        return Spawned(plan=plan, job_id=job.id, job_state=job.state)
+        plan = await self.judge(principal, request)
+        if request.execute != "run":
+            return SpawnResult(plan=plan)
+        job = await self._jobs.start(principal, request, plan)
+        return SpawnResult(plan=plan, job_id=job.id, job_state=job.state)
 
-    async def judge(self, principal: Principal, asked: Asked) -> Plan:
-        """Judge a start and plan it.
+    async def judge(self, principal: Principal, request: SpawnRequest) -> Plan:
+        """Judge a start and return its plan.
 
         Raises:
-            Invalid: there is no such roster.
-            SpawnRefused: the rosters forbid it.
+            Invalid: If there is no such roster.
+            SpawnRefused: If the rosters forbid the start.
         """
-        spawn = asked.spawn
-        rosters = await self.rosters(principal, asked.project, asked.roster, spawn.agent_type, spawn.spawning_agent)
+        spawn = request.spawn
+        rosters = await self.rosters(principal, request.project, request.roster, spawn.agent_type, spawn.spawning_agent)
         found = judge(rosters, spawn, f"agent_{uuid4().hex}")
         if isinstance(found, Refusal):
-            raise refused(found)
+            raise refusal_error(found)
         return found
 
     async def rosters(
         self, principal: Principal, project: str, roster: str, agent: str = "", spawner: str = ""
     ) -> Rosters:
-        """Give the rosters to ask: one by name, or the team's list and after it the others, as the start needs them.
+        """Return the rosters that judge a start: one by name, or the team's list, and after it the others.
 
         Raises:
-            Invalid: there is no roster of that name.
+            Invalid: If there is no roster of that name.
         """
         rosters = (await self._policies.prepare(principal, project, wait_s=_PATIENCE_S)).policies.rosters
         if not roster:
             return rosters.around(agent, spawner)
         if roster not in rosters.by_id:
-            raise Invalid("roster", f"is `{roster}`, which is no roster", sorted(rosters.by_id))
+            raise Invalid("roster", f"is `{roster}`, which is not a roster", sorted(rosters.by_id))
         return rosters.alone(roster)
 
 
-def refused(refusal: Refusal, prefix: str = "") -> SpawnRefused:
-    """Turn what the engine says into the error that the caller gets; `prefix` stands before each field's name."""
+def refusal_error(refusal: Refusal, prefix: str = "") -> SpawnRefused:
+    """Return the engine's refusal as an error; `prefix` is put before each field's name."""
     kind = ParallelExecutionError if refusal.code in ("wrong_wave", "parallel_window") else SpawnRefused
     allowed = list(refusal.allowed)
     missing = refusal.code == "missing_metadata"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.jobs.new_job import NewJob
+from baton.delegate.core.job import JobSpec
 from baton.kernel.base.errors import Invalid
 from tests.support.delegating import ADA, BOB, Runner
 
@@ -48,7 +48,7 @@ async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
 
 async def test_another_s_job_is_no_dependency(world):
     job = await world.delegate(BOB)
-    with pytest.raises(Invalid, match="no job of yours"):
+    with pytest.raises(Invalid, match="not a job of yours"):
         await world.delegate(depends_on=(job.id,))
 
 
@@ -58,7 +58,7 @@ async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
     async def hook(connection, job):
         if not made:
             made.append(job.state)
-            new = NewJob(prompt="next", session_id="s")
+            new = JobSpec(prompt="next", session_id="s")
             made.append(await world.jobs.submit(ADA, new, connection=connection))
 
     world.jobs.on_end(hook)
@@ -72,10 +72,10 @@ async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
 
 async def test_a_job_made_in_somebody_s_transaction_is_gone_with_it(world, database):
     async with database.transaction() as connection:
-        await world.jobs.submit(ADA, NewJob(prompt="x"), connection=connection)
+        await world.jobs.submit(ADA, JobSpec(prompt="x"), connection=connection)
         await connection.rollback()
     assert await world.found() == []
     async with database.transaction() as connection:
-        job = await world.jobs.submit(ADA, NewJob(prompt="x"), connection=connection)
+        job = await world.jobs.submit(ADA, JobSpec(prompt="x"), connection=connection)
     await world.jobs.announce(job)
     assert (await Runner(world).lease()).job.session_id == job.id

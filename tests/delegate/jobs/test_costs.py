@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from baton.delegate.core.retention import purge_jobs
-from baton.delegate.jobs.prices import read
+from baton.delegate.jobs.costs import parse_prices
 from baton.operate.user_data_store import rows
 from tests.support.delegating import ADA, ADMIN, BOB, Runner, Usage
 
@@ -55,8 +55,8 @@ async def test_one_s_own_alone_are_summed_up(world, spent):
     "text", ["", "CHEAP=1/5", "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=x/25", "CHEAP=1/5 CHEAP=1/5 MEDIUM=1/1"]
 )
 def test_prices_that_leave_a_tier_out_are_refused(text):
-    with pytest.raises(ValueError, match="give each tier its price"):
-        read(text)
+    with pytest.raises(ValueError, match="is not a price for each tier"):
+        parse_prices(text)
 
 
 async def test_jobs_and_runners_are_counted(world):

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from baton.delegate.jobs.new_job import LONGEST_PROMPT
-from baton.delegate.runners.progress import Told
+from baton.delegate.runners.progress import RunnerEvent
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, LeaseLost, NotFound
 from baton.kernel.changes import audit_store
-from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, told
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, Usage, claim, told
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 ACK = "✓ Delegated to codex. Task: list files"
@@ -69,8 +69,8 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ({"provider": "Codex!"}, "provider", "allowed: `codex`, `claude_code`, `opencode`, `gemini`"),
         ({"approval": "maybe"}, "approval", "`none`, `ask`"),
         ({"isolation": "jail"}, "isolation", "`in_place`, `worktree`"),
-        ({"depends_on": ("job_none",)}, "depends_on", "no job of yours"),
-        ({"graph_id": "graph_none"}, "graph", "no task graph of yours"),
+        ({"depends_on": ("job_none",)}, "depends_on", "not a job of yours"),
+        ({"graph_id": "graph_none"}, "graph", "not a task graph of yours"),
         ({"timeout_s": 0}, "timeout_s", "from 1"),
         ({"max_attempts": 2}, "max_attempts", "worktree"),
         ({"workspace": "shp"}, "workspace", "allowed: `shop`"),
@@ -94,7 +94,7 @@ async def test_an_idempotency_key_makes_one_job(world):
     assert (await world.delegate(key="k")).id == job.id
     assert (await world.delegate(key="other")).id != job.id
     assert (await world.delegate(BOB, key="k")).id != job.id
-    with pytest.raises(Conflict, match="`k` was used for another task"):
+    with pytest.raises(Conflict, match="`k` was already used for another task"):
         await world.delegate(key="k", prompt="something else")
     assert len(await world.found()) == 2
 
@@ -235,10 +235,8 @@ async def test_the_next_delegation_resumes_the_agent_s_session(world):
     runner = Runner(world)
     await world.delegate()
     lease = await runner.lease()
-    await world.reports.report(
-        ADA, "laptop", lease.job.id, attempt=1, token=lease.token, finish=None,
-        events=[Told(seq=1, type="agent.session", body={"id": "thread-1"})],
-    )  # fmt: skip
+    event = RunnerEvent(seq=1, type="agent.session", body={"id": "thread-1"})
+    await world.progress.record(ADA, "laptop", claim(lease), [event])
     await runner.tell(lease, "x", first=2, finish="completed")
     for fields, session in (
         ({}, "thread-1"),

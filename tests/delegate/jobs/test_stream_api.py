@@ -4,7 +4,7 @@ import asyncio
 
 import anyio
 
-from baton.delegate.core.events_store import Event
+from baton.delegate.core.job import JobEvent
 from baton.delegate.jobs import stream_api
 
 
@@ -13,7 +13,7 @@ async def test_a_reader_who_takes_nothing_is_left_without_a_fault_in_the_log(mon
     sent = []
 
     async def events():
-        yield Event(job_id="job_1", no=1, session_no=1, attempt=1, seq=None, type="job.state", body={}, at=None)
+        yield JobEvent(job_id="job_1", no=1, session_no=1, attempt=1, seq=None, type="job.state", body={}, at=None)
 
     async def send(message):
         sent.append(message["type"])

@@ -40,7 +40,7 @@ async def test_a_job_s_stream_ends_after_its_last_event(world, after):
 async def test_readers_that_leave_and_come_back_miss_nothing_and_see_nothing_twice(world, database, redis, redis_away):
     stop = asyncio.Event()
     reading = World(database, Away() if redis_away else redis)
-    listening = asyncio.create_task(reading.bell.run(stop)) if not redis_away else None
+    listening = asyncio.create_task(reading.notifier.run(stop)) if not redis_away else None
     runner, job = Runner(world), await world.delegate()
     lease = await runner.lease()
 
@@ -85,11 +85,11 @@ async def test_a_stream_that_nobody_wants_ends(world):
     job, wanted = await world.delegate(), [True]
     stream = world.streams.of_job(job, 0, lambda: wanted[0])
     reading = asyncio.create_task(read(stream))
-    while not world.bell._waiting:  # noqa: ASYNC110 - it tells nobody that it waits
+    while not world.notifier._waiting:  # noqa: ASYNC110 - it tells nobody that it waits
         await asyncio.sleep(0)
     wanted[0] = False
     assert len(await reading) <= 4
-    assert not world.bell._waiting
+    assert not world.notifier._waiting
 
 
 async def test_a_job_that_is_deleted_ends_its_stream(world, database):
@@ -98,6 +98,6 @@ async def test_a_job_that_is_deleted_ends_its_stream(world, database):
     async with database.transaction() as connection:
         deleted = await user_data_store.remove(connection, "default", "ada")
     assert (deleted["jobs"], deleted["job_events"], deleted["session_delegation"]) == (1, 4, 1)
-    world.bell.ring(f"job {job.id}")
+    world.notifier.notify(f"job {job.id}")
     assert await reading == []
     assert await world.found(ADA) == []

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from baton.delegate.runners.progress import Finish, Told
+from baton.delegate.runners.progress import Finish, RunnerEvent
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound
-from tests.support.delegating import ADA, ADMIN, BEA, BOB, chunks, report, running, told
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, chunks, claim, report, running, told
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -33,18 +33,12 @@ async def test_secrets_that_an_agent_says_are_stored_nowhere(world):
     secret = "ghp_" + "a1B2" * 9
     _, lease, job = await running(world)
     tool = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "env", "rawOutput": {"lines": [f"T={secret}"]}}
-    await world.reports.report(
-        ADA,
-        "laptop",
-        lease.job.id,
-        attempt=lease.job.attempt,
-        token=lease.token,
-        events=[
-            Told(seq=1, type="session.update", body={"update": tool}),
-            Told(seq=2, type="workspace.diff", body={"diff": f"+TOKEN={secret}"}),
-        ],
-        finish=Finish(state="failed", output=f"it is {secret}", error_code="agent", error_detail=f"bad {secret}"),
-    )
+    sent = [
+        RunnerEvent(seq=1, type="session.update", body={"update": tool}),
+        RunnerEvent(seq=2, type="workspace.diff", body={"diff": f"+TOKEN={secret}"}),
+    ]
+    finish = Finish(state="failed", output=f"it is {secret}", error_code="agent", error_detail=f"bad {secret}")
+    await world.progress.record(ADA, "laptop", claim(lease), sent, finish)
     kept = await world.get(job)
     assert kept.output == "it is [masked:github-token]"
     events = await world.events(job)
@@ -76,18 +70,19 @@ async def test_another_s_runner_has_no_such_job(world, who):
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 async def test_an_unknown_type_of_event_is_refused_whole(world):
     _, lease, job = await running(world)
-    events = [Told(seq=1, type="session.update", body={}), Told(seq=2, type="job.state", body={"state": "completed"})]
+    events = [
+        RunnerEvent(seq=1, type="session.update", body={}),
+        RunnerEvent(seq=2, type="job.state", body={"state": "completed"}),
+    ]
     with pytest.raises(Invalid, match="allowed: `session\\.update`"):
-        await world.reports.report(ADA, "laptop", job.id, attempt=1, token=lease.token, events=events, finish=None)
+        await world.progress.record(ADA, "laptop", claim(lease), events)
     assert await chunks(world, job) == []
 
 
 async def test_an_agent_s_own_session_is_let_work_under_its_runner_s_login_and_the_delegating_one_is_not(world):
     _, lease, job = await running(world)
-    told_of = [Told(seq=n, type="agent.session", body={"id": name}) for n, name in enumerate(("theirs", "s"), 1)]
-    await world.reports.report(
-        ADA, "laptop", lease.job.id, attempt=lease.job.attempt, token=lease.token, events=told_of, finish=None
-    )
+    events = [RunnerEvent(seq=n, type="agent.session", body={"id": name}) for n, name in enumerate(("theirs", "s"), 1)]
+    await world.progress.record(ADA, "laptop", claim(lease), events)
     (setting,) = world.modes.settings
     assert (setting.scope, setting.id, setting.user, setting.enabled, setting.delegated) == (
         "session",

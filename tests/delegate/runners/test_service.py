@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.delegate.runners.service import Held, Poll
+from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, LeaseLost
 from tests.support.delegating import ADA, Runner, World, chunks, report, running, stays
@@ -75,7 +75,7 @@ async def test_a_cancelled_job_whose_runner_is_lost_counts_as_cancelled(world):
 async def test_a_poll_renews_what_is_proved_alone(world):
     _, lease, job = await running(world)
     await world.change(job, lease_until=PAST)
-    wrong = Poll(boot_id="b1", slots=0, wait_s=0, active=(Held(job=job.id, attempt=1, token="no"),))
+    wrong = Poll(boot_id="b1", slots=0, wait_s=0, active=(LeaseClaim(job=job.id, attempt=1, token="no"),))
 
     assert (await world.runners.poll(ADA, "laptop", wrong, stays)).lost == [job.id]
     with pytest.raises(LeaseLost):

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from baton.delegate.runners.sweeper import PERIOD, WORK
+from baton.delegate.runners.sweeper import LEADERSHIP, PERIOD
 from baton.kernel.changes import leases
 from tests.support.delegating import Runner, report, running
 
@@ -34,20 +34,20 @@ async def test_what_is_wrong_with_one_job_keeps_no_other_waiting(world, caplog):
     await world.change(other, lease_until=PAST + timedelta(days=1))
     await world.sweeper.sweep()
     assert [await world.state(job) for job in (broken, other)] == ["running", "failed"]
-    assert f"job {broken.id} could not be looked after" in caplog.text
+    assert f"job {broken.id} could not be swept" in caplog.text
 
 
 async def test_a_blocked_job_is_written_only_when_it_may_go_on(world, monkeypatch):
     runner, lease, first = await running(world)
     second = await world.delegate()
     waits = await world.delegate(depends_on=(first.id, second.id))
-    advanced, machine = [], world.sweeper._machine
+    advanced, states = [], world.sweeper._states
 
     async def advance(job_id):
         advanced.append(job_id)
 
     await runner.tell(lease, finish="completed")
-    monkeypatch.setattr(machine, "advance", advance)
+    monkeypatch.setattr(states, "advance", advance)
     await world.sweeper.sweep()
     assert (await world.state(waits), advanced) == ("blocked", [])
     await runner.tell(await runner.lease(), finish="completed")
@@ -60,4 +60,4 @@ async def test_a_server_without_open_jobs_writes_nothing(world):
     await world.delegate()  # that one is queued is nothing to look after
     await world.sweeper.take_turn(datetime.now(UTC))
     async with world.database.transaction() as connection:
-        assert await leases.until(connection, "default", WORK) is None
+        assert await leases.until(connection, "default", LEADERSHIP) is None

@@ -17,10 +17,10 @@ from baton.shared import policy_folders
 from baton.spawn import feature
 from baton.spawn.graphs import store
 from baton.spawn.graphs.service import NewGraph
-from baton.spawn.jobs import Asked
+from baton.spawn.jobs import SpawnRequest
 from tests.support.delegating import ADA, ADMIN, BEA, LEAD, Runner, World
 
-START = Asked(spawn=Spawn(agent_type=""))
+START = SpawnRequest(spawn=Spawn(agent_type=""))
 LONG_MS = 600_000
 AUDITOR = Principal(user="aud", role="auditor")
 
@@ -137,7 +137,7 @@ async def test_several_servers_start_what_is_left_once(server):
     assert sorted(name for names in started for name in names) == ["t1", "t2", "t3", "t4"]
     assert len(await servers[0].found(graph_id=graph)) == 5
     assert await store.due(servers[0].database, "default") == []
-    report = await servers[0].spawning.graphs.report(ADA, graph)
+    report = await servers[0].spawning.graphs.compliance(ADA, graph)
     assert (report.violations, report.waves[0].auto_spawned) == ([], ["t1", "t2", "t3", "t4"])
 
 
@@ -175,7 +175,7 @@ async def test_guidance_counts_the_late_start(one):
     await shift(one, graph, timedelta(milliseconds=LONG_MS + 1))
     _, spawned = await start(one, graph, "b")
     assert "within 600000 ms of each other" in spawned.violation
-    (report,) = await one.spawning.graphs.session_report(ADA, "s")
+    (report,) = await one.spawning.graphs.session_compliance(ADA, "s")
     assert [(violation.kind, violation.task) for violation in report.violations] == [("parallel_window", "b")]
 
 
@@ -194,8 +194,8 @@ async def test_a_graph_is_its_user_s_and_leads_and_auditors_may_look(one):
     with pytest.raises(Forbidden):
         await made(one, who=AUDITOR)
     with pytest.raises(NotFound):
-        await one.spawning.graphs.session_report(BEA, "s", "ada")
-    assert len(await one.spawning.graphs.session_report(AUDITOR, "s", "ada")) == 1
+        await one.spawning.graphs.session_compliance(BEA, "s", "ada")
+    assert len(await one.spawning.graphs.session_compliance(AUDITOR, "s", "ada")) == 1
 
 
 async def test_an_old_graph_is_removed_with_all_that_is_kept_of_it(one):

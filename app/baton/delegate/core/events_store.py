@@ -1,69 +1,44 @@
-"""What jobs tell, numbered without gaps and in the order of commits. It says nothing itself."""
+"""Events of jobs in SQL, numbered without gaps in the order of commits; and the sessions that they belong to."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from baton.delegate.core.job import Job, JobEvent, NewJobEvent
 from baton.delegate.core.protocol import DEFAULT_MODE
-from baton.delegate.core.store import Job
-from baton.delegate.core.tables import JobEventRow, JobRow, SessionDelegationRow
+from baton.delegate.core.tables import JOBS, JobEventRow, SessionDelegationRow
 from baton.kernel.base.sql import insert_into, storable, storable_json
 
 _events = JobEventRow.__table__
-_jobs = JobRow.__table__
 _sessions = SessionDelegationRow.__table__
 LARGEST_READ = 200
-"""Events that are read at once."""
+"""Most events that one query reads."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a job: `no` counts within the job, `session_no` within the session."""
-
-    job_id: str
-    no: int
-    session_no: int
-    attempt: int
-    seq: int | None
-    type: str
-    body: dict[str, Any]
-    at: datetime
-
-
-class NewEvent(msgspec.Struct, kw_only=True):
-    """One event that is not stored yet; `seq` is the runner's number, None for the server's own."""
-
-    job: Job
-    attempt: int
-    type: str
-    body: dict[str, Any]
-    seq: int | None = None
-    no: int = 0
-
-
-class Session(msgspec.Struct, frozen=True, kw_only=True):
+class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """A session that delegates: its agent mode, and the number of its next event."""
 
     agent_mode: str
     next_no: int
 
 
-async def lock_session(connection: AsyncConnection, job: Job) -> Session:
-    """Keep others from adding to a job's session until the transaction ends."""
+async def lock_session(connection: AsyncConnection, job: Job) -> SessionState:
+    """Lock a job's session until the transaction ends, so that event numbers have no gaps; make it if it is new."""
     row = {"organisation": job.organisation, "user": job.user, "session_id": job.session_id}
+    # An upsert that changes nothing: it makes the row or locks it, in one statement on both databases.
     new = insert_into(connection.dialect.name, _sessions).values(row | {"agent_mode": DEFAULT_MODE, "next_no": 1})
     locked = new.on_conflict_do_update(index_elements=list(row), set_={"next_no": _sessions.c.next_no})
     found = (await connection.execute(locked.returning(_sessions.c.agent_mode, _sessions.c.next_no))).one()
-    return Session(agent_mode=found.agent_mode, next_no=found.next_no)
+    return SessionState(agent_mode=found.agent_mode, next_no=found.next_no)
 
 
 async def append(
-    connection: AsyncConnection, job: Job, events: Sequence[NewEvent], session_no: int, mode: str, at: datetime
+    connection: AsyncConnection, job: Job, events: Sequence[NewJobEvent], session_no: int, mode: str, at: datetime
 ) -> None:
-    """Store numbered events of a job's session, which the transaction has locked, from a session's number on."""
+    """Store the numbered events of one job's session; the transaction has locked the session (`lock_session`)."""
     if not events:
         return
     rows = [
@@ -92,15 +67,15 @@ async def append(
     await connection.execute(update(_sessions).where(*same).values(values))
 
 
-async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: int = LARGEST_READ) -> list[Event]:
+async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: int = LARGEST_READ) -> list[JobEvent]:
     """Read a job's events after a number, in order."""
     query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.no > after).order_by(_events.c.no).limit(limit)
-    return [msgspec.convert(row._asdict(), Event) for row in await connection.execute(query)]
+    return [msgspec.convert(row._asdict(), JobEvent) for row in await connection.execute(query)]
 
 
 async def of_session(
     connection: AsyncConnection, organisation: str, user: str, session_id: str, after: int
-) -> list[Event]:
+) -> list[JobEvent]:
     """Read the events of all jobs of a session after a number, in order."""
     query = (
         select(*_SHOWN)
@@ -113,14 +88,14 @@ async def of_session(
         .order_by(_events.c.session_no)
         .limit(LARGEST_READ)
     )
-    return [msgspec.convert(row._asdict(), Event) for row in await connection.execute(query)]
+    return [msgspec.convert(row._asdict(), JobEvent) for row in await connection.execute(query)]
 
 
-_SHOWN = [_events.c[name] for name in Event.__struct_fields__]
+_SHOWN = [_events.c[name] for name in JobEvent.__struct_fields__]
 
 
 async def mode_of(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str | None:
-    """Give the agent mode of a session; None where nothing was ever delegated in it."""
+    """Return a session's agent mode, None if nothing was ever delegated in it."""
     query = select(_sessions.c.agent_mode).where(
         _sessions.c.organisation == organisation,
         _sessions.c.user == storable(user),
@@ -131,7 +106,7 @@ async def mode_of(connection: AsyncConnection, organisation: str, user: str, ses
 
 
 async def owners(connection: AsyncConnection, organisation: str, session_id: str) -> list[str]:
-    """Name the users who delegated in a session of this id."""
+    """List the users who delegated in a session of this id."""
     query = select(_sessions.c.user).where(
         _sessions.c.organisation == organisation, _sessions.c.session_id == storable(session_id)
     )
@@ -139,16 +114,16 @@ async def owners(connection: AsyncConnection, organisation: str, session_id: str
 
 
 async def last_provider(connection: AsyncConnection, organisation: str, user: str, session_id: str) -> str:
-    """Name the agent that a session delegated to last, "" for none."""
+    """Return the provider that a session delegated to last, "" for none."""
     query = (
-        select(_jobs.c.provider)
+        select(JOBS.c.provider)
         .where(
-            _jobs.c.organisation == organisation,
-            _jobs.c.user == storable(user),
-            _jobs.c.session_id == storable(session_id),
-            _jobs.c.queued_at.is_not(None),
+            JOBS.c.organisation == organisation,
+            JOBS.c.user == storable(user),
+            JOBS.c.session_id == storable(session_id),
+            JOBS.c.queued_at.is_not(None),
         )
-        .order_by(_jobs.c.queued_at.desc(), _jobs.c.id.desc())
+        .order_by(JOBS.c.queued_at.desc(), JOBS.c.id.desc())
         .limit(1)
     )
     found: str | None = (await connection.execute(query)).scalar()

@@ -1,80 +1,57 @@
-"""The tables of delegation: jobs, what they tell, their runners. Queries stand in the files beside this one."""
+"""The tables of jobs, their events and permission requests, and of runners. The queries are in the `…_store` files."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from types import NoneType, UnionType
+from typing import Any, ClassVar, get_args
 
-from sqlalchemy import JSON, Column, Index, Table
-from sqlmodel import Field, SQLModel
+import msgspec
+from msgspec.structs import FieldInfo
+from sqlalchemy import JSON, Boolean, Column, Float, Index, Integer, Table
+from sqlalchemy.types import TypeEngine
+from sqlmodel import AutoString, Field, SQLModel
 
+from baton.delegate.core.job import Job, State
 from baton.kernel.base.sql import UTCDateTime
 
+_COLUMN_TYPES: dict[Any, TypeEngine[Any]] = {
+    str: AutoString(),
+    State: AutoString(),
+    int: Integer(),
+    bool: Boolean(),
+    float: Float(),
+    datetime: UTCDateTime(),
+}
+"""Types of columns by types of fields; every other field is JSON."""
 
-class JobRow(SQLModel, table=True):
-    """One delegated task, as `baton.delegate.core.store.Job` describes it."""
 
-    __tablename__ = "jobs"
-    __table_args__ = (
-        Index("ix_jobs_user", "organisation", "user", "id"),
-        Index("ix_jobs_session", "organisation", "user", "session_id"),
-        Index("ix_jobs_state", "organisation", "state", "queued_at"),
-        Index("ix_jobs_created", "organisation", "created_at"),
-        Index("ux_jobs_idempotency", "organisation", "user", "idempotency_key", unique=True),
-    )
-    __table__: ClassVar[Table]
+def _job_column(field: FieldInfo) -> Column[Any]:
+    """Make the column of a field of `Job`, nullable if the field may be None."""
+    kind, nullable = field.type, isinstance(field.type, UnionType)
+    if nullable:
+        (kind,) = (one for one in get_args(kind) if one is not NoneType)
+    column_type = _COLUMN_TYPES.get(kind, JSON(none_as_null=True))
+    column: Column[Any] = Column(column_type, primary_key=field.name == "id", nullable=nullable)
+    # Named afterwards, as SQLModel does it: `Column` turns a name into a subclass of `str`, which msgspec takes for no
+    # field's name in rows.
+    column.name = column.key = field.name
+    return column
 
-    id: str = Field(primary_key=True)
-    organisation: str
-    user: str
-    team: str
-    session_id: str
-    project: str
-    provider: str
-    workspace: str
-    prompt: str
-    description: str
-    approval: str
-    isolation: str
-    state: str
-    cancel_requested: bool
-    cancel_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    attempt: int
-    max_attempts: int
-    digest: str
-    lease_until: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    runner_user: str
-    runner_id: str
-    boot_id: str
-    last_seq: int
-    depends_on: list[str] = Field(sa_column=Column(JSON, nullable=False))
-    graph_id: str
-    task: str
-    agent_type: str
-    tier: str
-    model: str
-    system_prompt: str
-    thinking_budget: int | None = None
-    agent_session: str
-    timeout_s: int
-    next_no: int
-    progress: str
-    output: str
-    error_code: str
-    error_detail: str
-    late_result: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True), nullable=True))
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None = None
-    created_at: datetime = Field(sa_type=UTCDateTime)
-    queued_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    started_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    deadline: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    ended_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
-    idempotency_key: str | None = None
-    idempotency_digest: str
+
+JOBS = Table(
+    "jobs",
+    SQLModel.metadata,
+    *map(_job_column, msgspec.structs.fields(Job)),
+    Index("ix_jobs_user", "organisation", "user", "id"),
+    Index("ix_jobs_session", "organisation", "user", "session_id"),
+    Index("ix_jobs_state", "organisation", "state", "queued_at"),
+    Index("ix_jobs_created", "organisation", "created_at"),
+    Index("ux_jobs_idempotency", "organisation", "user", "idempotency_key", unique=True),
+)
+"""Delegated tasks: a column for each field of `Job`."""
 
 
 class JobEventRow(SQLModel, table=True):
-    """One thing that a job told; `seq` is the runner's own number of it, empty for what the server says."""
+    """One event of a job; `seq` is the runner's own number of it, NULL for the server's own events."""
 
     __tablename__ = "job_events"
     __table_args__ = (
@@ -97,7 +74,7 @@ class JobEventRow(SQLModel, table=True):
 
 
 class JobPermissionRow(SQLModel, table=True):
-    """One thing that an agent asked leave for."""
+    """One permission request of an agent."""
 
     __tablename__ = "job_permissions"
     __table_args__ = (
@@ -144,7 +121,7 @@ class RunnerRow(SQLModel, table=True):
 
 
 class RunnerCommandRow(SQLModel, table=True):
-    """One thing that a runner is to do, until it says that it was told."""
+    """One command for a runner, until the runner acknowledges it."""
 
     __tablename__ = "runner_commands"
     __table_args__ = (Index("ix_runner_commands_runner", "organisation", "user", "runner_id", "id"),)
@@ -162,7 +139,7 @@ class RunnerCommandRow(SQLModel, table=True):
 
 
 class SessionDelegationRow(SQLModel, table=True):
-    """One session that delegates: its agent mode, and the next number in its stream."""
+    """One session that delegates: its agent mode, and the number of its next event."""
 
     __tablename__ = "session_delegation"
     __table__: ClassVar[Table]

@@ -1,8 +1,8 @@
-"""One transaction that changes jobs, and what follows from its commit. It decides no state: `job_machine` does.
+"""One transaction that changes jobs and adds events to their sessions.
 
-Locks are taken in one order, so that two transactions never wait for each other: a job, its graph (by the hooks), the
-session. Events therefore gather until the end of the transaction; one transaction changes at most one job that was
-there before it.
+Locks are taken in one order, so that two transactions never wait for each other: a job, its graph (by the hooks of
+`JobStates.on_end`), the session. Events are therefore gathered and stored at the end, and a transaction changes at most
+one job that was there before it.
 """
 
 from collections.abc import Mapping
@@ -13,108 +13,114 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core import events_store
-from baton.delegate.core import store as jobs
-from baton.delegate.core.events_store import NewEvent
-from baton.delegate.core.protocol import ACTIVE, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
-from baton.delegate.core.store import Job
+from baton.delegate.core import jobs_store as jobs
+from baton.delegate.core.job import ACTIVE_STATES, Job, NewJobEvent
+from baton.delegate.core.protocol import DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.engine.text.masking import mask_json
 from baton.kernel.base.sql import storable
 
 MODE_ENTERED = "mode.entered"
 MODE_LEFT = "mode.left"
-"""Stand for mode updates until the session is locked; they are never stored."""
-_TOLD = frozenset({"output", "error_detail", "progress", "late_result"})
-"""What an agent said, by a job's columns: secrets in it are masked."""
+"""Placeholders of mode updates until the session is locked; they are never stored."""
+_AGENT_TEXTS = frozenset({"output", "error_detail", "progress", "late_result"})
+"""Columns of a job that hold an agent's words: secrets in them are masked."""
 
 
-class Work:
-    """A transaction with the moment at which it began, on the database's clock."""
+class JobTransaction:
+    """A transaction, with the moment at which it began by the database's clock.
+
+    Attributes:
+        topics: What the notifier is to announce after the commit.
+        ended: Jobs that this transaction ended; what waits for them goes on after the commit.
+    """
 
     def __init__(self, connection: AsyncConnection, now: datetime) -> None:
         self.connection = connection
         self.now = now
         self.topics: set[str] = set()
         self.ended: list[Job] = []
-        self._events: list[NewEvent] = []
+        self._events: list[NewJobEvent] = []
         self._changed: dict[str, dict[str, Any]] = {}
         self._latest: dict[str, Job] = {}
 
     def change(self, job: Job, **values: Any) -> Job:
-        """Change a job that this transaction has locked or made; it is written with the events."""
-        told = {name: mask_json(value) if name in _TOLD else value for name, value in values.items()}
-        stored = {name: storable(value) if isinstance(value, str) else value for name, value in told.items()}
+        """Change a job that this transaction has locked or made; it is written when the events are."""
+        masked = {name: mask_json(value) if name in _AGENT_TEXTS else value for name, value in values.items()}
+        stored = {name: storable(value) if isinstance(value, str) else value for name, value in masked.items()}
         self._changed.setdefault(job.id, {}).update(stored)
         self._latest[job.id] = job = msgspec.structs.replace(job, **stored)
         return job
 
-    def tell(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
+    def add_event(self, job: Job, kind: str, body: Mapping[str, Any], *, seq: int | None = None) -> None:
         """Add an event to a job and its session; secrets in it are masked."""
-        self._events.append(NewEvent(job=job, attempt=job.attempt, type=kind, body=mask_json(dict(body)), seq=seq))
+        self._events.append(NewJobEvent(job=job, attempt=job.attempt, type=kind, body=mask_json(dict(body)), seq=seq))
         self.topics |= {f"job {job.id}", f"session {job.user} {job.session_id}"}
 
-    def say(self, job: Job, update: dict[str, Any]) -> None:
+    def add_orchestrator_update(self, job: Job, update: dict[str, Any]) -> None:
         """Add an update that the orchestrator makes."""
-        self.tell(job, "session.update", envelope(update, source=ORCHESTRATOR, provider=job.provider))
+        self.add_event(job, "session.update", envelope(update, source=ORCHESTRATOR, provider=job.provider))
 
-    def pass_on(self, job: Job, update: dict[str, Any], seq: int) -> None:
+    def add_agent_update(self, job: Job, update: dict[str, Any], seq: int) -> None:
         """Add an update of the delegated agent."""
-        self.tell(job, "session.update", envelope(update, source=DELEGATED, provider=job.provider), seq=seq)
+        self.add_event(job, "session.update", envelope(update, source=DELEGATED, provider=job.provider), seq=seq)
 
     def enter_mode(self, job: Job) -> None:
-        """Put the session into the mode of a job's provider."""
-        self.tell(job, MODE_ENTERED, {})
+        """Set the session's agent mode to the job's provider."""
+        self.add_event(job, MODE_ENTERED, {})
 
     def leave_mode(self, job: Job) -> None:
-        """Give the session the mode of what still runs in it."""
-        self.tell(job, MODE_LEFT, {})
+        """Set the session's agent mode to what is still active in it."""
+        self.add_event(job, MODE_LEFT, {})
 
     def wake_runners(self, job: Job) -> None:
-        """Have the runners that may take a job look for it."""
+        """Wake the runners that may take a job."""
         self.topics |= {f"runner {job.user}", f"team {job.team}"}
 
     async def save(self) -> None:
-        """Write what has changed of jobs, for those who read them in this transaction."""
+        """Write the changes of jobs, for hooks that read them in this transaction."""
         changed, self._changed = self._changed, {}
         for job_id, values in changed.items():
             await jobs.change(self.connection, job_id, values)
 
     async def flush(self) -> None:
-        """Number and store the events, and write the jobs; nothing may be locked after it."""
+        """Number and store the events, and write the jobs. No row may be locked after it."""
         waiting, self._events = self._events, []
         sessions = {(event.job.user, event.job.session_id): event.job for event in waiting}
-        for key, job in sorted(sessions.items()):
-            theirs = [event for event in waiting if (event.job.user, event.job.session_id) == key]
+        for key, job in sorted(sessions.items()):  # sorted: two transactions lock two sessions in the same order
+            of_session = [event for event in waiting if (event.job.user, event.job.session_id) == key]
             session = await events_store.lock_session(self.connection, job)
-            events, mode = await self._with_modes(theirs, session.agent_mode)
+            events, mode = await self._with_mode_updates(of_session, session.agent_mode)
             for event in events:
-                known = self._latest.get(event.job.id, event.job)
-                event.no = known.next_no
-                self.change(known, next_no=known.next_no + 1)
+                latest = self._latest.get(event.job.id, event.job)
+                event.no = latest.next_no
+                self.change(latest, next_no=latest.next_no + 1)
             await events_store.append(self.connection, job, events, session.next_no, mode, self.now)
         await self.save()
 
-    async def _with_modes(self, waiting: list[NewEvent], mode: str) -> tuple[list[NewEvent], str]:
-        """Put mode updates where the mode changes; give the mode that is left."""
-        events: list[NewEvent] = []
+    def latest(self, job: Job) -> Job:
+        """Return a job as this transaction has left it."""
+        return self._latest.get(job.id, job)
+
+    async def _with_mode_updates(self, waiting: list[NewJobEvent], mode: str) -> tuple[list[NewJobEvent], str]:
+        """Turn the placeholders into mode updates where the mode changes; return the mode at the end, too."""
+        events: list[NewJobEvent] = []
         for event in waiting:
             if event.type not in {MODE_ENTERED, MODE_LEFT}:
                 events.append(event)
                 continue
-            wanted = event.job.provider if event.type == MODE_ENTERED else await self._mode_left(event.job)
+            wanted = event.job.provider if event.type == MODE_ENTERED else await self._remaining_mode(event.job)
+            # A delegation always says its mode, even if it stays the same: `/delegate` promises that order of events.
             if event.type == MODE_ENTERED or wanted != mode:
                 event.type, mode = "session.update", wanted
                 event.body = envelope(mode_update(wanted), source=ORCHESTRATOR, provider=event.job.provider)
                 events.append(event)
         return events, mode
 
-    def stored(self, job: Job) -> Job:
-        """Give a job as it is after the flush."""
-        return self._latest.get(job.id, job)
-
-    async def _mode_left(self, job: Job) -> str:
-        """Name the provider of what was delegated last and still goes on, or the mode of a session without any."""
-        active = await jobs.active_of_session(self.connection, job)
-        here = [one for one in self._latest.values() if (one.user, one.session_id) == (job.user, job.session_id)]
-        found = {one.id: one for one in (*active, *here) if one.queued_at is not None}
-        busy = [one for one in found.values() if one.state in ACTIVE]
-        return max(busy, key=lambda one: (one.queued_at or self.now, one.id)).provider if busy else DEFAULT_MODE
+    async def _remaining_mode(self, job: Job) -> str:
+        """Return the provider of the session's active job that was queued last, or the default mode."""
+        stored = await jobs.active_of_session(self.connection, job)
+        changed = [one for one in self._latest.values() if (one.user, one.session_id) == (job.user, job.session_id)]
+        # What this transaction changed is not written yet, so it replaces what SQL says.
+        known = {one.id: one for one in (*stored, *changed) if one.queued_at is not None}
+        active = [one for one in known.values() if one.state in ACTIVE_STATES]
+        return max(active, key=lambda one: (one.queued_at or self.now, one.id)).provider if active else DEFAULT_MODE

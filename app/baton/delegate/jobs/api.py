@@ -1,18 +1,18 @@
-"""`/jobs`: delegated tasks listed, looked into, cancelled, approved, tried again. It streams none: `job_stream` does."""
+"""`/jobs`: lists and shows jobs, cancels, approves and retries them; and the agent mode of a session."""
 
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from baton.delegate.core.protocol import State
-from baton.delegate.jobs.active_agent import AgentModes
+from baton.delegate.core.job import JobFilter, State
+from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.bodies import JobModel, JobPage, JobSummary
 from baton.delegate.jobs.control import JobControl
-from baton.delegate.jobs.service import JobFilter, Jobs
+from baton.delegate.jobs.service import Jobs
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE, WORK
 
@@ -21,10 +21,31 @@ AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobControlOf = Annotated[JobControl, Depends(of(JobControl))]
 JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 JobId = Annotated[str, Path(max_length=200)]
+FilterText = Annotated[str, Field(max_length=1_024)]
+
+
+class JobsQuery(BaseModel):
+    """Which jobs are listed, and which page of them."""
+
+    user: FilterText = ""
+    session_id: FilterText = ""
+    state: State | Literal[""] = ""
+    provider: FilterText = ""
+    workspace: FilterText = ""
+    graph: FilterText = ""
+    since: Moment | None = None
+    until: Moment | None = None
+    cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
+
+    def filter(self) -> JobFilter:
+        """Return the filter without the page."""
+        fields = self.model_dump(exclude={"graph", "cursor", "limit"})
+        return JobFilter(**fields, graph_id=self.graph)
 
 
 class OutputModel(BaseModel):
-    """What the agent answered, so far where it is still at work."""
+    """What the agent has answered so far."""
 
     job: str
     state: State
@@ -32,7 +53,7 @@ class OutputModel(BaseModel):
 
 
 class AgentModeModel(BaseModel):
-    """The agent that a session is handed to, `default_mode` for none; `provider` is the one that spoke last."""
+    """The agent that a session is delegated to, `default_mode` for none; `provider` is that of the last job."""
 
     session_id: str
     user: str
@@ -41,33 +62,11 @@ class AgentModeModel(BaseModel):
 
 
 @router.get("/jobs", operation_id="list_jobs", response_model_exclude_none=True, dependencies=[EXPENSIVE])
-async def list_jobs(
-    caller: CallerOf,
-    jobs: JobsOf,
-    user: Text = "",
-    session_id: Text = "",
-    state: Annotated[State | Literal[""], Query()] = "",
-    provider: Text = "",
-    workspace: Text = "",
-    graph: Text = "",
-    since: Moment | None = None,
-    until: Moment | None = None,
-    cursor: Cursor = "",
-    limit: Limit = 50,
-) -> JobPage:
+async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, Query()]) -> JobPage:
     """List jobs, the newest first."""
-    wanted = JobFilter(
-        user=user,
-        session_id=session_id,
-        state=state,
-        provider=provider,
-        workspace=workspace,
-        graph_id=graph,
-        since=since,
-        until=until,
-    )
-    found = await jobs.find(caller.principal, wanted, before=after(cursor, 2), limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda job: (job.created_at.isoformat(), job.id))
+    before = after(query.cursor, 2)
+    found = await jobs.find(caller.principal, query.filter(), before=before, limit=query.limit + 1)
+    items, next_cursor = page(found, query.limit, lambda job: (job.created_at.isoformat(), job.id))
     return JobPage(items=[JobSummary.of(job) for job in items], next_cursor=next_cursor)
 
 
@@ -79,14 +78,14 @@ async def get_job(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> JobModel:
 
 @router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)
 async def get_job_output(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> OutputModel:
-    """Give what the agent answered."""
+    """Show what the agent has answered so far."""
     job = await jobs.get(caller.principal, job_id)
     return OutputModel(job=job.id, state=job.state, output=await jobs.output(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])
 async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
-    """Cancel a job: at once while it waits, else its runner ends the agent."""
+    """Cancel a job: at once while no runner has it, else its runner ends the agent."""
     return JobModel.of(await control.cancel(caller.principal, job_id))
 
 
@@ -94,13 +93,13 @@ async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> 
     "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
 )
 async def approve_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
-    """Let a job run that waits for approval."""
+    """Approve a job that waits for approval."""
     return JobModel.of(await control.approve(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
 async def retry_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
-    """Try a job once more that failed, was cancelled, or was skipped."""
+    """Retry a job that failed, was cancelled, or was skipped."""
     return JobModel.of(await control.retry(caller.principal, job_id))
 
 
@@ -108,6 +107,6 @@ async def retry_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> J
 async def get_agent_mode(
     caller: CallerOf, agent_modes: AgentModesOf, session_id: Annotated[str, Path(max_length=1_024)], user: Text = ""
 ) -> AgentModeModel:
-    """Tell which agent a session is handed to now; it is not the orchestrator's mode, which `/mode` shows."""
+    """Show which agent a session is delegated to now; the orchestrator mode is at `/mode`."""
     found = await agent_modes.get(caller.principal, session_id, user)
     return AgentModeModel.model_validate(found, from_attributes=True)

@@ -1,24 +1,23 @@
-"""Jobs as the API shows them. It serves no path."""
+"""Jobs as HTTP shows them: to people, in full or in a list, and in a lease to a runner."""
 
 from datetime import datetime
 
 from pydantic import BaseModel
 
-from baton.delegate.core.protocol import State
-from baton.delegate.core.store import Job
+from baton.delegate.core.job import Job, State
 
 LONGEST_TITLE = 120
 
 
 class JobErrorModel(BaseModel):
-    """Why a job did not complete: a stable code, and words."""
+    """Why a job did not complete: a stable code, and a text."""
 
     code: str
     detail: str
 
 
 class UsageModel(BaseModel):
-    """Tokens that a job took, and what its agent says they cost, absent where it does not say."""
+    """Tokens that a job used, and what its agent says they cost; absent if it does not say."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -26,14 +25,30 @@ class UsageModel(BaseModel):
 
 
 class JobRunnerModel(BaseModel):
-    """Which runner has, or had, the job."""
+    """The runner that holds, or held, the job."""
 
     user: str
     id: str
 
 
+class JobFields(BaseModel):
+    """The fields of a job that both people and its runner see; what an agent is given belongs here."""
+
+    session_id: str
+    provider: str
+    workspace: str
+    isolation: str
+    prompt: str
+    system_prompt: str
+    model: str
+    thinking_budget: int | None
+    timeout_s: int
+    agent_session: str
+    agent_type: str
+
+
 class JobSummary(BaseModel):
-    """A delegated task as a list shows it. `progress` is what its agent was at last; `events` counts what it told."""
+    """A delegated task in a list. `progress` is what its agent did last; `events` counts its events."""
 
     id: str
     user: str
@@ -62,34 +77,41 @@ class JobSummary(BaseModel):
 
     @classmethod
     def of(cls, job: Job) -> "JobSummary":
-        """Show a job as the API does."""
+        """Return the summary of a job."""
         return cls.model_validate(_fields(job))
 
 
-class JobModel(JobSummary):
-    """A delegated task in full. `late_result` is what its runner said after its lease was over."""
+class JobModel(JobFields, JobSummary):
+    """A delegated task in full. `late_result` is what its runner sent after its lease was lost."""
 
-    prompt: str
     description: str
     approval: str
-    isolation: str
     depends_on: list[str]
-    model: str
-    system_prompt: str
     thinking_budget: int | None = None
-    agent_session: str
-    timeout_s: int
     lease_until: datetime | None = None
     late_result: dict[str, object] | None = None
 
     @classmethod
     def of(cls, job: Job) -> "JobModel":
-        """Show a job as the API does."""
+        """Return a job in full."""
         return cls.model_validate(_fields(job))
 
 
+class LeaseModel(JobFields):
+    """A job that is leased to a runner; the token proves it."""
+
+    job: str
+    attempt: int
+    token: str
+
+    @classmethod
+    def of(cls, job: Job, *, token: str, agent_session: str) -> "LeaseModel":
+        """Return a lease for its runner; `agent_session` is the agent's session to resume, "" for a new one."""
+        return cls.model_validate(_fields(job) | {"job": job.id, "token": token, "agent_session": agent_session})
+
+
 class JobPage(BaseModel):
-    """A page of jobs, the newest first; `next_cursor` is absent on the last one."""
+    """A page of jobs, the newest first; `next_cursor` is absent on the last page."""
 
     items: list[JobSummary]
     next_cursor: str | None = None

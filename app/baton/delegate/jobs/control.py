@@ -1,11 +1,10 @@
-"""What people do to jobs that there are: cancel, approve, retry. The steps themselves stand in `job_machine`."""
+"""What people do to existing jobs: cancel, approve, retry. The steps themselves are in `delegate.core.states`."""
 
 from collections.abc import Awaitable, Callable
 
-from baton.delegate.core.protocol import HELD
-from baton.delegate.core.states import JobMachine
-from baton.delegate.core.store import Job
-from baton.delegate.core.transaction import Work
+from baton.delegate.core.job import LEASED_STATES, Job
+from baton.delegate.core.states import JobStates
+from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, StoreUnavailable
@@ -13,66 +12,70 @@ from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import audit_store
 from baton.people.permissions import require
 
-Step = Callable[[Work, Job], Awaitable[Job]]
+Step = Callable[[JobTransaction, Job], Awaitable[Job]]
 
 
 class JobControl:
-    """A principal's hand on their jobs."""
+    """Changes jobs for a principal, and adds each change to the audit log."""
 
-    def __init__(self, machine: JobMachine) -> None:
-        self._machine = machine
+    def __init__(self, states: JobStates) -> None:
+        self._states = states
 
     async def cancel(self, principal: Principal, job_id: str) -> Job:
-        """Cancel a job: at once before a runner has it, else by its runner. A second cancel changes nothing.
+        """Cancel a job: at once if no runner has it, else by its runner. A second cancel changes nothing.
 
         Raises:
-            Conflict: it has ended otherwise.
-            NotFound: there is none that the principal may cancel.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If the job has ended in another way.
+            NotFound: If there is no such job that the principal may cancel.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
 
-        async def cancel(work: Work, job: Job) -> Job:
-            if job.state == "cancelled" or (job.state in HELD and job.cancel_requested):
+        async def cancel(transaction: JobTransaction, job: Job) -> Job:
+            if job.state == "cancelled" or (job.state in LEASED_STATES and job.cancel_requested):
                 return job
-            if job.state in HELD:
-                return await self._machine.ask_to_cancel(work, job)
+            if job.state in LEASED_STATES:
+                return await self._states.request_cancel(transaction, job)
             if job.state in {"completed", "failed", "skipped"}:
-                raise Conflict(f"job `{job.id}` is `{job.state}` already; only one that goes on can be cancelled")
-            return await self._machine.end(work, job, "cancelled", cancel_requested=True)
+                raise Conflict(
+                    f"job `{job.id}` is already `{job.state}`; only a job that has not ended can be cancelled"
+                )
+            return await self._states.end(transaction, job, "cancelled", cancel_requested=True)
 
         return await self._step(principal, "jobs.write", job_id, cancel)
 
     async def approve(self, principal: Principal, job_id: str) -> Job:
-        """Let a job that waits for approval go on.
+        """Approve a job that waits for approval.
 
         Raises:
-            Conflict: it does not wait for approval.
-            NotFound: there is none that the principal may approve.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If the job does not wait for approval.
+            NotFound: If there is no such job that the principal may approve.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
 
-        async def approve(work: Work, job: Job) -> Job:
+        async def approve(transaction: JobTransaction, job: Job) -> Job:
             if job.state != "pending_approval":
-                raise Conflict(f"job `{job.id}` is `{job.state}`; only one that is `pending_approval` can be approved")
-            return await self._machine.release(work, job)
+                raise Conflict(
+                    f"job `{job.id}` is `{job.state}`; only a job that is `pending_approval` can be approved"
+                )
+            return await self._states.release(transaction, job)
 
         return await self._step(principal, "jobs.decide", job_id, approve)
 
     async def retry(self, principal: Principal, job_id: str) -> Job:
-        """Try a job that did not complete once more; one that nobody has approved waits for that again.
+        """Retry a job that did not complete; one that was never approved waits for approval again.
 
         Raises:
-            Conflict: it goes on, or has completed.
-            NotFound: there is none that the principal may retry.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If the job has not ended, or has completed.
+            NotFound: If there is no such job that the principal may retry.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
 
-        async def retry(work: Work, job: Job) -> Job:
+        async def retry(transaction: JobTransaction, job: Job) -> Job:
             if job.state not in {"failed", "cancelled", "skipped"}:
                 raise Conflict(
-                    f"job `{job.id}` is `{job.state}`; only one that is `failed`, `cancelled` or `skipped` is retried"
+                    f"job `{job.id}` is `{job.state}`; only a job that is `failed`, `cancelled` or `skipped` can be retried"
                 )
-            job = work.change(
+            job = transaction.change(
                 job,
                 max_attempts=max(job.max_attempts, job.attempt + 1),
                 cancel_requested=False,
@@ -88,20 +91,20 @@ class JobControl:
                 ended_at=None,
             )
             if job.approval == "ask" and job.queued_at is None:
-                return await self._machine.await_approval(work, job)
-            return await self._machine.release(work, job)
+                return await self._states.await_approval(transaction, job)
+            return await self._states.release(transaction, job)
 
         return await self._step(principal, "jobs.write", job_id, retry)
 
     async def _step(self, principal: Principal, action: str, job_id: str, step: Step) -> Job:
         require(principal, action)
         try:
-            async with self._machine.work() as work:
-                job = visible(principal, await self._machine.lock(work, job_id), job_id, action)
-                before, job = job, await step(work, job)
+            async with self._states.transaction() as transaction:
+                job = visible(principal, await self._states.lock(transaction, job_id), job_id, action)
+                before, job = job, await step(transaction, job)
                 if before.state != job.state or before.cancel_requested != job.cancel_requested:
                     await audit_store.add(
-                        work.connection,
+                        transaction.connection,
                         principal,
                         action=f"job.{step.__name__}",
                         kind="job",
@@ -109,6 +112,6 @@ class JobControl:
                         before={"state": before.state},
                         after={"state": job.state, "cancel_requested": job.cancel_requested},
                     )
-            return work.stored(job)
+            return transaction.latest(job)
         except DatabaseUnavailable:
             raise StoreUnavailable("the job cannot be changed now; nothing was changed, try again") from None

@@ -1,23 +1,57 @@
-"""What delegated tasks cost, and what the same tokens would have cost on the expensive tier. It prices no other calls."""
+"""What jobs cost: prices by tier, and sums of jobs that are priced by them."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from itertools import groupby
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from baton.delegate.jobs import costs_store as store
-from baton.delegate.jobs.costs_store import By, Sum
-from baton.delegate.jobs.prices import Price, price_of
-from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import StoreUnavailable
-from baton.kernel.base.periods import start_of
-from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.row_scope import row_scope
+CostGrouping = Literal["tier", "provider", "user", "team", "day", "agent_type"]
+TIERS = ("CHEAP", "MEDIUM", "EXPENSIVE")
+_PART = re.compile(r"(CHEAP|MEDIUM|EXPENSIVE)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
+_MILLION = 1_000_000
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """The jobs of one group. `usd` is what agents said, and by the tier's prices where they said nothing."""
+class Price(msgspec.Struct, frozen=True):
+    """USD for a million input tokens, and for a million output tokens."""
+
+    input: float
+    output: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """Return what so many tokens cost, in USD."""
+        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+
+
+class JobSum(msgspec.Struct, frozen=True, kw_only=True):
+    """The sum of one group's jobs of one tier.
+
+    Attributes:
+        priced_input: Input tokens of jobs whose agent did not say what they cost, so that the tier's price counts.
+        priced_output: Output tokens of the same jobs.
+        cost_usd: What the agents of the other jobs said.
+    """
+
+    group: str
+    tier: str
+    jobs: int
+    completed: int
+    failed: int
+    cancelled: int
+    input_tokens: int
+    output_tokens: int
+    priced_input: int
+    priced_output: int
+    cost_usd: float
+
+
+class JobCosts(msgspec.Struct, frozen=True, kw_only=True):
+    """The costs of one group's jobs.
+
+    Attributes:
+        usd: What the agents said, and the tier's prices where they said nothing.
+        expensive_usd: What the same tokens would have cost on the expensive tier.
+    """
 
     group: str
     jobs: int
@@ -31,46 +65,38 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     saved_usd: float
 
 
-class JobAnalytics:
-    """Sums up jobs."""
+def parse_prices(text: str) -> dict[str, Price]:
+    """Parse prices such as `CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25`.
 
-    def __init__(self, database: Database, prices: Mapping[str, Price]) -> None:
-        self._database = database
-        self._prices = dict(prices)
-
-    async def find(
-        self, principal: Principal, by: By, *, since: datetime | None, until: datetime | None, user: str = ""
-    ) -> list[Spent]:
-        """Sum up the jobs of a period, the last seven days without `since`.
-
-        Raises:
-            Forbidden: the role may not.
-            StoreUnavailable: the database is away.
-        """
-        theirs = row_scope(principal, "analytics.read")
-        start = start_of(since, until)
-        try:
-            sums = await store.sums(self._database, principal.organisation, theirs, by, start, until, user)
-        except DatabaseUnavailable:
-            raise StoreUnavailable("jobs cannot be summed up now; try again") from None
-        return [self._spent(group, list(parts)) for group, parts in groupby(sums, key=lambda one: one.group)]
-
-    def _spent(self, group: str, parts: list[Sum]) -> Spent:
-        usd = sum(
-            part.cost_usd + price_of(self._prices, part.tier).of(part.priced_input, part.priced_output)
-            for part in parts
+    Raises:
+        ValueError: If a tier is missing or named twice, or a price is not a number.
+    """
+    parts = text.split()
+    found = [_PART.fullmatch(part) for part in parts]
+    prices = {one[1]: Price(float(one[2]), float(one[3])) for one in found if one is not None}
+    if set(prices) != set(TIERS) or len(parts) != len(TIERS):
+        raise ValueError(
+            f"`{text}` is not a price for each tier; it must look like `CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25`"
         )
-        tokens = sum(part.input_tokens for part in parts), sum(part.output_tokens for part in parts)
-        expensive = self._prices["EXPENSIVE"].of(*tokens)
-        return Spent(
-            group=group,
-            jobs=sum(part.jobs for part in parts),
-            completed=sum(part.completed for part in parts),
-            failed=sum(part.failed for part in parts),
-            cancelled=sum(part.cancelled for part in parts),
-            input_tokens=tokens[0],
-            output_tokens=tokens[1],
-            usd=round(usd, 6),
-            expensive_usd=round(expensive, 6),
-            saved_usd=round(expensive - usd, 6),
-        )
+    return prices
+
+
+def costs_of(group: str, sums: Sequence[JobSum], prices: Mapping[str, Price]) -> JobCosts:
+    """Price the sums of one group."""
+    # A job without a tier is priced as an expensive one, so that no saving is made up.
+    expensive = prices["EXPENSIVE"]
+    usd = sum(one.cost_usd + prices.get(one.tier, expensive).of(one.priced_input, one.priced_output) for one in sums)
+    input_tokens, output_tokens = sum(one.input_tokens for one in sums), sum(one.output_tokens for one in sums)
+    expensive_usd = expensive.of(input_tokens, output_tokens)
+    return JobCosts(
+        group=group,
+        jobs=sum(one.jobs for one in sums),
+        completed=sum(one.completed for one in sums),
+        failed=sum(one.failed for one in sums),
+        cancelled=sum(one.cancelled for one in sums),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        usd=round(usd, 6),
+        expensive_usd=round(expensive_usd, 6),
+        saved_usd=round(expensive_usd - usd, 6),
+    )

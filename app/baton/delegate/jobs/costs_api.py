@@ -1,15 +1,14 @@
-"""`GET /analytics/jobs`: what delegated tasks cost, and what they would have on the expensive tier. It counts no calls."""
+"""`GET /analytics/jobs`: what delegated tasks cost, and what they would have cost on the expensive tier."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from baton.delegate.jobs.costs import JobAnalytics
-from baton.delegate.jobs.costs_store import By
+from baton.delegate.jobs.costs import CostGrouping
+from baton.delegate.jobs.costs_service import JobAnalytics
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import Text
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 
@@ -17,8 +16,17 @@ router = APIRouter(tags=["analytics"])
 JobAnalyticsOf = Annotated[JobAnalytics, Depends(of(JobAnalytics))]
 
 
-class SpentModel(BaseModel):
-    """The jobs of one group. `usd` is what agents said, by the tier's prices where they said nothing.
+class JobCostsQuery(BaseModel):
+    """Which jobs are summed up, and by what."""
+
+    by: CostGrouping = "tier"
+    since: Moment | None = None
+    until: Moment | None = None
+    user: str = Field("", max_length=1_024)
+
+
+class JobCostsModel(BaseModel):
+    """The costs of one group's jobs. `usd` is what the agents said, and the tier's prices where they said nothing.
 
     `expensive_usd` is what the same tokens would have cost on the expensive tier.
     """
@@ -35,22 +43,18 @@ class SpentModel(BaseModel):
     saved_usd: float
 
 
-class SpentsModel(BaseModel):
-    """All groups, by name."""
+class JobCostsListModel(BaseModel):
+    """The costs of all groups, by name."""
 
-    by: By
-    items: list[SpentModel]
+    by: CostGrouping
+    items: list[JobCostsModel]
 
 
 @router.get("/analytics/jobs", operation_id="get_job_analytics", dependencies=[EXPENSIVE])
 async def get_job_analytics(
-    caller: CallerOf,
-    analytics: JobAnalyticsOf,
-    by: Annotated[By, Query()] = "tier",
-    since: Moment | None = None,
-    until: Moment | None = None,
-    user: Text = "",
-) -> SpentsModel:
+    caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()]
+) -> JobCostsListModel:
     """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`."""
-    found = await analytics.find(caller.principal, by, since=since, until=until, user=user)
-    return SpentsModel(by=by, items=[SpentModel.model_validate(one, from_attributes=True) for one in found])
+    found = await analytics.find(caller.principal, query.by, since=query.since, until=query.until, user=query.user)
+    items = [JobCostsModel.model_validate(one, from_attributes=True) for one in found]
+    return JobCostsListModel(by=query.by, items=items)

@@ -1,71 +1,54 @@
-"""Sums up jobs by tier, provider, user, day or agent. It does not say scope, and knows no prices."""
+"""Sums of jobs in SQL, by tier, provider, user, team, day or agent."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, literal_column, select
 
-from baton.delegate.core.tables import JobRow
+from baton.delegate.core.tables import JOBS
+from baton.delegate.jobs.costs import CostGrouping, JobSum
 from baton.kernel.base.sql import Database, storable
 from baton.people.row_scope import RowScope
-
-By = Literal["tier", "provider", "user", "team", "day", "agent_type"]
-_jobs = JobRow.__table__
-
-
-class Sum(msgspec.Struct, frozen=True, kw_only=True):
-    """What the jobs of one group and tier came to; `priced_*` counts tokens whose agent did not say what they cost."""
-
-    group: str
-    tier: str
-    jobs: int
-    completed: int
-    failed: int
-    cancelled: int
-    input_tokens: int
-    output_tokens: int
-    priced_input: int
-    priced_output: int
-    cost_usd: float
 
 
 async def sums(
     database: Database,
     organisation: str,
     scope: RowScope,
-    by: By,
-    since: datetime,
-    until: datetime | None,
+    by: CostGrouping,
+    period: tuple[datetime, datetime | None],
     user: str = "",
-) -> list[Sum]:
-    """Sum up the jobs that were made in a period, by group and tier, in the groups' order."""
+) -> list[JobSum]:
+    """Sum up the jobs that were made in a period, by group and tier, in the order of the groups' names."""
+    since, until = period
     group = _group(by, database.dialect).label("group")
-    unpriced = _jobs.c.cost_usd.is_(None)
+    unpriced = JOBS.c.cost_usd.is_(None)
     query = select(
         group,
-        _jobs.c.tier,
+        JOBS.c.tier,
         func.count().label("jobs"),
-        *(_count(_jobs.c.state == state).label(state) for state in ("completed", "failed", "cancelled")),
-        *(_total(_jobs.c[name]).label(name) for name in ("input_tokens", "output_tokens")),
-        _total(case((unpriced, _jobs.c.input_tokens), else_=0)).label("priced_input"),
-        _total(case((unpriced, _jobs.c.output_tokens), else_=0)).label("priced_output"),
-        func.coalesce(func.sum(_jobs.c.cost_usd), 0.0).label("cost_usd"),
-    ).where(_jobs.c.organisation == organisation, _jobs.c.created_at >= since)
+        *(_count(JOBS.c.state == state).label(state) for state in ("completed", "failed", "cancelled")),
+        *(_total(JOBS.c[name]).label(name) for name in ("input_tokens", "output_tokens")),
+        _total(case((unpriced, JOBS.c.input_tokens), else_=0)).label("priced_input"),
+        _total(case((unpriced, JOBS.c.output_tokens), else_=0)).label("priced_output"),
+        func.coalesce(func.sum(JOBS.c.cost_usd), 0.0).label("cost_usd"),
+    ).where(JOBS.c.organisation == organisation, JOBS.c.created_at >= since)
     if until is not None:
-        query = query.where(_jobs.c.created_at < until)
+        query = query.where(JOBS.c.created_at < until)
     if user:
-        query = query.where(_jobs.c.user == storable(user))
-    query = scope.limit(query, _jobs).group_by(literal_column('"group"'), _jobs.c.tier)
+        query = query.where(JOBS.c.user == storable(user))
+    query = scope.limit(query, JOBS).group_by(literal_column('"group"'), JOBS.c.tier)
     async with database.transaction() as connection:
-        rows = [msgspec.convert(row._asdict(), Sum, strict=False) for row in await connection.execute(query)]
+        rows = [msgspec.convert(row._asdict(), JobSum, strict=False) for row in await connection.execute(query)]
     return sorted(rows, key=lambda row: (row.group, row.tier))
 
 
-def _group(by: By, dialect: str) -> ColumnElement[Any]:
+def _group(by: CostGrouping, dialect: str) -> ColumnElement[Any]:
     if by != "day":
-        return _jobs.c[by]
-    moment = cast(_jobs.c.created_at, String) if dialect == "sqlite" else func.timezone("UTC", _jobs.c.created_at)
+        return JOBS.c[by]
+    # The day in UTC: SQLite stores moments as text in UTC, Postgres would convert them to the connection's zone.
+    moment = cast(JOBS.c.created_at, String) if dialect == "sqlite" else func.timezone("UTC", JOBS.c.created_at)
     return func.substr(cast(moment, String), 1, 10)
 
 

@@ -1,55 +1,30 @@
-"""What a new job must be like. It stores none."""
+"""Checks a new job's specification, before it is stored."""
 
 from hashlib import sha256
 
 import msgspec
 
+from baton.delegate.core.job import JobSpec
 from baton.delegate.core.protocol import PROVIDERS, near_provider, provider_of
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import storable
 
 LONGEST_PROMPT = 131_072
-"""Characters of a task's text, and of a system prompt."""
+"""Most characters of a prompt, and of a system prompt."""
 LONGEST_TEXT = 1_024
 MOST_DEPENDENCIES = 50
 LONGEST_S = 86_400
+"""Longest `timeout_s`: a day."""
 MOST_ATTEMPTS = 5
 LONGEST_KEY = 200
-"""Characters of an idempotency key."""
+"""Most characters of an idempotency key."""
 
 
-class NewJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A task to delegate.
-
-    Without a session the job has one of its own, named like the job. `workspace` is an alias that a runner knows, ""
-    its first one. `timeout_s` is in seconds from when the agent starts. `tier` is CHEAP, MEDIUM, EXPENSIVE or "".
-    """
-
-    prompt: str
-    provider: str = PROVIDERS[0]
-    description: str = ""
-    session_id: str = ""
-    project: str = ""
-    workspace: str = ""
-    approval: str = "none"
-    isolation: str = "in_place"
-    depends_on: tuple[str, ...] = ()
-    timeout_s: int = 300
-    max_attempts: int = 1
-    graph_id: str = ""
-    task: str = ""
-    agent_type: str = ""
-    tier: str = ""
-    model: str = ""
-    system_prompt: str = ""
-    thinking_budget: int | None = None
-
-
-def checked(new: NewJob) -> NewJob:
-    """Give a new job with its provider's own name.
+def checked(new: JobSpec) -> JobSpec:
+    """Return a valid specification, with the provider's own name and texts that every database stores.
 
     Raises:
-        Invalid: naming the field, and what is allowed.
+        Invalid: If a field is not valid; the error names the field and what is allowed.
     """
     if not new.prompt.strip():
         raise Invalid("user_prompt", "is blank")
@@ -66,14 +41,14 @@ def checked(new: NewJob) -> NewJob:
     provider = provider_of(new.provider)
     if provider is None:
         near = near_provider(new.provider)
-        hint = f", which is no agent; did you mean `{near}`?" if near else ", which is no agent"
-        raise Invalid("provider", f"is `{new.provider[:100]}`{hint}", list(PROVIDERS))
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise Invalid("provider", f"is `{new.provider[:100]}`, which is not an agent{hint}", list(PROVIDERS))
     _one_of("approval", new.approval, ["none", "ask"])
     _one_of("isolation", new.isolation, ["in_place", "worktree"])
     _within("timeout_s", new.timeout_s, 1, LONGEST_S)
     _within("max_attempts", new.max_attempts, 1, MOST_ATTEMPTS)
     if new.max_attempts > 1 and new.isolation != "worktree":
-        raise Invalid("max_attempts", "is above 1, which only a job in a `worktree` of its own may have", ["1"])
+        raise Invalid("max_attempts", "is above 1, which needs `isolation: worktree`", ["1"])
     if len(new.depends_on) > MOST_DEPENDENCIES:
         raise Invalid("depends_on", f"names {len(new.depends_on)} jobs; at most {MOST_DEPENDENCIES} are allowed")
     texts = {name: storable(value) for name, value in msgspec.structs.asdict(new).items() if isinstance(value, str)}
@@ -82,8 +57,8 @@ def checked(new: NewJob) -> NewJob:
     )
 
 
-def digest_of(new: NewJob) -> str:
-    """Give what tells two requests of one idempotency key apart."""
+def digest_of(new: JobSpec) -> str:
+    """Return the SHA-256 that tells whether two requests with one idempotency key ask for the same job."""
     return sha256(msgspec.json.encode(new)).hexdigest()
 
 

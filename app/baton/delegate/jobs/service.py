@@ -1,4 +1,4 @@
-"""Delegated tasks: made, found, read. What becomes of them stands in `job_machine`, who runs them in `runners`."""
+"""Submits, finds and reads jobs. Their states are in `delegate.core.states`, their runners in `delegate.runners`."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -7,13 +7,14 @@ from uuid import uuid4
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store, runners_store, store
-from baton.delegate.core.bell import Bell
+from baton.delegate.core import events_store, runners_store
+from baton.delegate.core import jobs_store as store
+from baton.delegate.core.job import Job, JobFilter, JobSpec
+from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import text_of
-from baton.delegate.core.states import Hook, JobMachine
-from baton.delegate.core.store import Job, JobFilter
-from baton.delegate.core.transaction import Work
-from baton.delegate.jobs.new_job import LONGEST_KEY, NewJob, checked, digest_of
+from baton.delegate.core.states import EndHook, JobStates
+from baton.delegate.core.transaction import JobTransaction
+from baton.delegate.jobs.new_job import LONGEST_KEY, checked, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable
@@ -21,40 +22,43 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, require
 from baton.people.row_scope import RowScope, row_scope
 
-__all__ = ["Job", "JobFilter", "Jobs", "NewJob"]
-
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
 OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
-"""Tells whether a task graph, by its id, is a principal's own; graphs live in a room above this one."""
+"""Returns whether a task graph, by its id, is a principal's own; passed in, since graphs are in a room above this one."""
 LONGEST_OUTPUT = 4 << 20
-"""Characters of an output that is put together from what an agent said."""
+"""Most characters of an output that is put together from an agent's messages."""
 
 
 class Jobs:
-    """A principal's delegated tasks."""
+    """The jobs of an organisation."""
 
-    def __init__(self, database: Database, machine: JobMachine, bell: Bell, owns_graph: OwnsGraph) -> None:
+    def __init__(self, database: Database, states: JobStates, notifier: JobNotifier, owns_graph: OwnsGraph) -> None:
         self._database = database
-        self._machine = machine
-        self._bell = bell
+        self._states = states
+        self._notifier = notifier
         self._owns_graph = owns_graph
 
-    def on_end(self, hook: Hook) -> None:
-        """Have a hook awaited in every transaction that ends a job; it may submit jobs, and must lock no other one."""
-        self._machine.on_end(hook)
+    def on_end(self, hook: EndHook) -> None:
+        """Await a hook in every transaction that ends a job; the hook may submit jobs, and must lock no other job."""
+        self._states.on_end(hook)
 
     async def submit(
-        self, principal: Principal, new: NewJob, *, idempotency_key: str = "", connection: AsyncConnection | None = None
+        self,
+        principal: Principal,
+        new: JobSpec,
+        *,
+        idempotency_key: str = "",
+        connection: AsyncConnection | None = None,
     ) -> Job:
-        """Make a job; with a connection in the caller's transaction, which `announce` must follow once it is committed.
+        """Submit a job; the same idempotency key with the same job returns the job that exists.
 
-        The same key with the same task gives the job that there is.
+        With a `connection` the job is made in the caller's transaction; the caller awaits `announce` after its commit.
 
         Raises:
-            Conflict: the key was used for another task.
-            Forbidden: the role may not.
-            Invalid: naming the field; nothing was made.
-            StoreUnavailable: the database is away; nothing was made.
+            Conflict: If the key was used for another job.
+            Forbidden: If the role may not submit jobs.
+            Invalid: If a field is not valid; nothing was made.
+            StoreUnavailable: If the database is away; nothing was made.
         """
         require(principal, "jobs.submit")
         new = checked(new)
@@ -62,33 +66,33 @@ class Jobs:
             raise Invalid("Idempotency-Key", f"has more than {LONGEST_KEY} characters")
         if connection is None:
             try:
-                async with self._machine.work() as work:
-                    job = await self._submit(work, principal, new, idempotency_key)
-                return work.stored(job)
+                async with self._states.transaction() as transaction:
+                    job = await self._submit(transaction, principal, new, idempotency_key)
+                return transaction.latest(job)
             except DatabaseUnavailable:
                 raise StoreUnavailable(_AWAY) from None
-        joined = self._machine.joined(connection)
-        if joined is not None:
-            return await self._submit(joined, principal, new, idempotency_key)
-        work = Work(connection, await clock.now(connection))
-        job = await self._submit(work, principal, new, idempotency_key)
-        await work.flush()
-        return work.stored(job)
+        open_transaction = self._states.open_transaction(connection)
+        if open_transaction is not None:  # an end hook submits: its transaction stores and announces the job
+            return await self._submit(open_transaction, principal, new, idempotency_key)
+        transaction = JobTransaction(connection, await clock.now(connection))
+        job = await self._submit(transaction, principal, new, idempotency_key)
+        await transaction.flush()
+        return transaction.latest(job)
 
     async def announce(self, job: Job) -> None:
-        """Wake who waits for a job that a transaction of somebody else's has made; it must be committed."""
-        self._bell.ring(f"job {job.id}", f"session {job.user} {job.session_id}", f"runner {job.user}")
-        self._bell.ring(f"team {job.team}")
-        if job.state == "blocked":
-            await self._machine.advance(job.id)
+        """Wake the tasks that wait for a job that was made in a caller's transaction, which is committed."""
+        self._notifier.notify(f"job {job.id}", f"session {job.user} {job.session_id}", f"runner {job.user}")
+        self._notifier.notify(f"team {job.team}")
+        if job.state == "blocked":  # its dependency may have ended before the commit, and saw no blocked job
+            await self._states.advance(job.id)
 
     async def get(self, principal: Principal, job_id: str, action: str = "jobs.read") -> Job:
-        """Give a job.
+        """Return a job.
 
         Raises:
-            Forbidden: the role may never do this.
-            NotFound: there is none that the principal may do this to.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may never do the action.
+            NotFound: If there is no such job to which the principal may do the action.
+            StoreUnavailable: If the database is away.
         """
         require(principal, action)
         try:
@@ -99,27 +103,27 @@ class Jobs:
         return visible(principal, job, job_id, action)
 
     async def find(self, principal: Principal, wanted: JobFilter, *, before: tuple[str, ...], limit: int) -> list[Job]:
-        """Find jobs, the newest first; `before` is the moment and id of the last one of the page before.
+        """Find jobs, the newest first; `before` is the creation time and the id of the last job of the page before.
 
         Raises:
-            Invalid: `before` is none of ours.
-            StoreUnavailable: the database is away.
+            Invalid: If `before` is not from a cursor of ours.
+            StoreUnavailable: If the database is away.
         """
-        theirs = row_scope(principal, "jobs.read")
+        rows = row_scope(principal, "jobs.read")
         try:
             _ = before[0] and datetime.fromisoformat(before[0])
-            return await store.find(self._database, principal.organisation, theirs, wanted, before=before, limit=limit)
+            return await store.find(self._database, principal.organisation, rows, wanted, before=before, limit=limit)
         except ValueError:
-            raise Invalid("cursor", "is not a cursor; take `next_cursor` of the page before") from None
+            raise Invalid("cursor", "is invalid; pass the `next_cursor` of the previous page") from None
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
     async def output(self, principal: Principal, job_id: str) -> str:
-        """Give what a job's agent answered, so far where it is still at work.
+        """Return what a job's agent has answered so far.
 
         Raises:
-            NotFound: there is none that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is no such job that the principal may see.
+            StoreUnavailable: If the database is away.
         """
         job = await self.get(principal, job_id)
         if job.output:
@@ -138,15 +142,17 @@ class Jobs:
             raise StoreUnavailable(_AWAY) from None
         return "".join(parts)
 
-    async def _submit(self, work: Work, principal: Principal, new: NewJob, key: str) -> Job:
+    async def _submit(self, transaction: JobTransaction, principal: Principal, new: JobSpec, key: str) -> Job:
         digest = digest_of(new) if key else ""
-        if key and (known := await store.of_key(work.connection, principal.organisation, principal.user, key)):
+        if key and (
+            known := await store.find_by_key(transaction.connection, principal.organisation, principal.user, key)
+        ):
             return _same(known, digest, key)
-        await self._check_dependencies(work, principal, new)
-        await self._check_workspace(work, principal, new)
-        named = "" if new.task else new.graph_id  # a task's job is made by whoever holds the graph
-        if named and not await self._owns_graph(work.connection, principal, named):
-            raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is no task graph of yours")
+        await self._check_dependencies(transaction, principal, new)
+        await self._check_workspace(transaction, principal, new)
+        named = "" if new.task else new.graph_id  # the job of a graph's task is made under the graph's lock
+        if named and not await self._owns_graph(transaction.connection, principal, named):
+            raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is not a task graph of yours")
         job_id = f"job_{uuid4().hex}"
         job = Job(
             **msgspec.structs.asdict(msgspec.structs.replace(new, session_id=new.session_id or job_id)),
@@ -155,45 +161,49 @@ class Jobs:
             user=principal.user,
             team=principal.team,
             state="pending_approval",
-            created_at=work.now,
+            created_at=transaction.now,
             idempotency_key=key or None,
             idempotency_digest=digest,
         )
-        if not await store.add(work.connection, job):
-            known = await store.of_key(work.connection, principal.organisation, principal.user, key)
+        if not await store.add(transaction.connection, job):
+            known = await store.find_by_key(transaction.connection, principal.organisation, principal.user, key)
             assert known is not None  # noqa: S101 - it is what kept this one from being stored
             return _same(known, digest, key)
         if new.approval == "ask":
-            work.tell(job, "job.state", {"state": job.state, "cancel_requested": False})
+            transaction.add_event(job, "job.state", {"state": job.state, "cancel_requested": False})
             return job
-        return await self._machine.release(work, job)
+        return await self._states.release(transaction, job)
 
-    async def _check_dependencies(self, work: Work, principal: Principal, new: NewJob) -> None:
-        found = await store.several(work.connection, principal.organisation, new.depends_on) if new.depends_on else []
+    async def _check_dependencies(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
+        found = (
+            await store.get_several(transaction.connection, principal.organisation, new.depends_on)
+            if new.depends_on
+            else []
+        )
         theirs = {job.id for job in found if job.user == principal.user}
         for job_id in new.depends_on:
             if job_id not in theirs:
-                raise Invalid("depends_on", f"names `{job_id[:100]}`, which is no job of yours")
+                raise Invalid("depends_on", f"names `{job_id[:100]}`, which is not a job of yours")
 
-    async def _check_workspace(self, work: Work, principal: Principal, new: NewJob) -> None:
-        """Refuse an alias that none of the runners which the caller has knows; without runners nobody can tell."""
+    async def _check_workspace(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
+        """Refuse an alias that none of the caller's runners knows; without runners every alias is accepted."""
         if not new.workspace:
             return
-        known = await runners_store.find(work.connection, principal.organisation, RowScope(user=principal.user))
+        own = await runners_store.find(transaction.connection, principal.organisation, RowScope(user=principal.user))
         team = await runners_store.find(
-            work.connection, principal.organisation, RowScope(user=principal.user, team=principal.team)
+            transaction.connection, principal.organisation, RowScope(user=principal.user, team=principal.team)
         )
-        usable = [*known, *(runner for runner in team if runner.shared)]
+        usable = [*own, *(runner for runner in team if runner.shared)]
         aliases = sorted({alias for runner in usable for alias in runner.workspaces})
         if usable and new.workspace not in aliases:
             raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", aliases)
 
 
 def visible(principal: Principal, job: Job | None, job_id: str, action: str) -> Job:
-    """Give a job that a principal may do this to.
+    """Return a job if the principal may do the action to it.
 
     Raises:
-        NotFound: there is none, or it is another's.
+        NotFound: If there is no such job, or the action on it is not allowed.
     """
     if job is None or not covers(principal, action, user=job.user, team=job.team):
         raise NotFound(f"there is no job `{job_id[:100]}`")
@@ -202,5 +212,5 @@ def visible(principal: Principal, job: Job | None, job_id: str, action: str) -> 
 
 def _same(job: Job, digest: str, key: str) -> Job:
     if job.idempotency_digest != digest:
-        raise Conflict(f"the idempotency key `{key}` was used for another task, `{job.id}`; nothing was made")
+        raise Conflict(f"the idempotency key `{key}` was already used for another task, `{job.id}`; nothing was made")
     return job

@@ -1,4 +1,4 @@
-"""Events of jobs as server-sent events, from any number on. It reads no event itself: `streams` does."""
+"""Events of jobs as server-sent events, from any number on."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -11,11 +11,11 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
-from baton.delegate.core.events_store import Event
-from baton.delegate.jobs.active_agent import AgentModes
+from baton.delegate.core.job import JobEvent
+from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.service import Jobs
-from baton.delegate.jobs.streams import JobStreams, Wanted
+from baton.delegate.jobs.streams import GoesOn, JobStreams
 from baton.kernel.base.errors import Invalid, Unauthenticated
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle
@@ -28,11 +28,11 @@ AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobStreamsOf = Annotated[JobStreams, Depends(of(JobStreams))]
 JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 PING_S = 15
-"""How often a silent stream shows that it is alive, in seconds."""
+"""How often a silent stream sends a ping, in seconds."""
 GRACE_S = 3.0
 """How long a stream has to end by itself when the server stops, in seconds."""
 SEND_S = 30.0
-"""Longest that a reader may keep an event waiting, in seconds."""
+"""How long a reader may take to accept an event, in seconds."""
 LONGEST_NUMBER = 2**53
 LastEventId = Annotated[
     str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event that was read.")
@@ -47,7 +47,7 @@ _EVENT = {
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
-"""What one event is; OpenAPI 3.2's key, which says nothing to readers of 3.1."""
+"""The schema of one event, for OpenAPI 3.2's `itemSchema`, which readers of 3.1 ignore."""
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
@@ -72,11 +72,11 @@ async def stream_job_events(
     job_id: JobId,
     last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
-    """Stream a job's events from its first on, or after `Last-Event-ID`; it ends after the job's last event."""
+    """Stream a job's events from the first, or after `Last-Event-ID`; the stream ends after the job's last event."""
     after = _number(last_event_id)
     job = await jobs.get(caller.principal, job_id)
     stopping = anyio.Event()
-    events = streams.of_job(job, after, _wanted(request, callers, lifecycle, stopping))
+    events = streams.of_job(job, after, _goes_on(request, callers, lifecycle, stopping))
     return _answer(_lines(events, of_session=False), stopping)
 
 
@@ -97,19 +97,19 @@ async def stream_session_events(
     user: Text = "",
     last_event_id: LastEventId = "",
 ) -> EventSourceResponse:
-    """Stream the events of all jobs of a session, numbered through; it ends with the server or the token."""
+    """Stream the events of all jobs of a session, in one numbering; the stream ends with the server or the token."""
     after = _number(last_event_id)
     found = await agent_modes.get(caller.principal, session_id, user, fresh=False)
     stopping = anyio.Event()
-    wanted = _wanted(request, callers, lifecycle, stopping)
+    goes_on = _goes_on(request, callers, lifecycle, stopping)
     organisation = caller.principal.organisation
-    events = streams.of_session(organisation, found.user, session_id, after, wanted)
+    events = streams.of_session(organisation, found.user, session_id, after, goes_on)
     return _answer(_lines(events, of_session=True), stopping)
 
 
 class _Stream(EventSourceResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the end, or until the reader has taken nothing for too long, which is no fault of ours."""
+        """Send until the end, or until the reader accepts nothing for too long, which is not an error of the server."""
         with contextlib.suppress(SendTimeoutError):
             await super().__call__(scope, receive, send)
 
@@ -120,7 +120,7 @@ def _answer(lines: AsyncIterator[ServerSentEvent], stopping: anyio.Event) -> Eve
     )
 
 
-async def _lines(events: AsyncIterator[Event], *, of_session: bool) -> AsyncIterator[ServerSentEvent]:
+async def _lines(events: AsyncIterator[JobEvent], *, of_session: bool) -> AsyncIterator[ServerSentEvent]:
     async for event in events:
         data = {
             "job": event.job_id,
@@ -137,11 +137,11 @@ async def _lines(events: AsyncIterator[Event], *, of_session: bool) -> AsyncIter
         )
 
 
-def _wanted(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event) -> Wanted:
-    """Tell whether a stream should go on: until the server leaves, or the token is refused."""
+def _goes_on(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event) -> GoesOn:
+    """Return a function that returns whether a stream goes on: until the server stops, or the token is refused."""
     headers = dict(request.scope["headers"])
 
-    def wanted() -> bool:
+    def goes_on() -> bool:
         if stopping.is_set() or lifecycle.phase != "ready":
             return False
         try:
@@ -150,12 +150,12 @@ def _wanted(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopp
             return False
         return True
 
-    return wanted
+    return goes_on
 
 
 def _number(last_event_id: str) -> int:
     if not last_event_id:
         return 0
     if not last_event_id.isascii() or not last_event_id.isdigit() or int(last_event_id) > LONGEST_NUMBER:
-        raise Invalid("Last-Event-ID", f"is `{last_event_id}`; it is the id of an event, a number")
+        raise Invalid("Last-Event-ID", f"is `{last_event_id}`; pass the id of an event, which is a number")
     return int(last_event_id)

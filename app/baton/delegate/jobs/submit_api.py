@@ -1,10 +1,11 @@
-"""`POST /delegate`: a task for a specialised agent. It runs nothing: a runner of the user's does."""
+"""`POST /delegate`: submits a task for a specialised agent, which one of the user's runners runs."""
 
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from baton.delegate.core.job import JobSpec
 from baton.delegate.core.protocol import PROVIDERS, acknowledgement
 from baton.delegate.jobs.bodies import JobModel
 from baton.delegate.jobs.new_job import (
@@ -15,7 +16,7 @@ from baton.delegate.jobs.new_job import (
     MOST_ATTEMPTS,
     MOST_DEPENDENCIES,
 )
-from baton.delegate.jobs.service import Jobs, NewJob
+from baton.delegate.jobs.service import Jobs
 from baton.kernel.http.body_fields import MaybeText
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
@@ -28,18 +29,18 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=LONGEST_KEY,
-        description="The same key with the same task gives the job that it made; with another task it is refused.",
+        description="The same key with the same task returns the job that it made; with another task it is refused.",
     ),
 ]
 
 
 def _or_first(provider: str | None) -> str:
-    """Take a null, which agents' tools send for what is left out, for the first of the providers."""
+    """Read null as the first provider: agents' tools send null for arguments that they leave out."""
     return PROVIDERS[0] if provider is None else provider
 
 
 class DelegateBody(BaseModel):
-    """The task. Without a session it has one of its own; without a workspace it runs in the runner's first one."""
+    """The task. Without a session it gets one of its own; without a workspace it runs in the runner's first one."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,15 +60,15 @@ class DelegateBody(BaseModel):
         [], max_length=MOST_DEPENDENCIES, description="Your jobs that must have completed before."
     )
     graph: str = Field("", max_length=200, description="A task graph that the job is counted with.")
-    model: str = Field("", max_length=200, description="The agent's model; its own default without it.")
-    timeout_s: int = Field(300, ge=1, le=LONGEST_S, description="Seconds that the agent may take.")
+    model: str = Field("", max_length=200, description="The agent's model; the agent's own default if absent.")
+    timeout_s: int = Field(300, ge=1, le=LONGEST_S, description="How long the agent may take, in seconds.")
     max_attempts: int = Field(
         1, ge=1, le=MOST_ATTEMPTS, description="Attempts if the runner is lost; above 1 only in a worktree."
     )
 
 
 class DelegatedModel(BaseModel):
-    """The confirmation for whoever delegates, and the job."""
+    """The sentence that confirms the delegation, and the job."""
 
     acknowledgement: str
     job: JobModel
@@ -85,7 +86,7 @@ async def delegate(
 ) -> DelegatedModel:
     """Route a coding task to a specialised agent; its answers stream from `/jobs/{id}/events`."""
     fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on"})
-    new = NewJob(
+    new = JobSpec(
         **fields,
         prompt=body.user_prompt,
         graph_id=body.graph,

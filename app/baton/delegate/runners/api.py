@@ -1,4 +1,4 @@
-"""`/runners`: the long poll of runners, what they tell, what they ask. It starts no agent."""
+"""`/runners`: the long poll of runners, the progress of their jobs, permission requests of their agents."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,14 +6,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.delegate.core.runners_store import Runner
+from baton.delegate.core.runner import Runner
 from baton.delegate.jobs.api import JobId
-from baton.delegate.jobs.bodies import JobErrorModel, UsageModel
-from baton.delegate.runners.permissions import JobPermissions
-from baton.delegate.runners.permissions import Request as Asked
-from baton.delegate.runners.progress import Finish, JobReports, Told, Usage
-from baton.delegate.runners.service import LEASE, Held, Poll, Runners
-from baton.delegate.runners.service import Lease as LeaseOf
+from baton.delegate.jobs.bodies import JobErrorModel, LeaseModel, UsageModel
+from baton.delegate.runners.permissions import JobPermissions, PermissionRequest
+from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent, Usage
+from baton.delegate.runners.service import LEASE, LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle
@@ -22,7 +20,7 @@ from baton.people.callers import ArrivedAt, CallerOf
 router = APIRouter(tags=["runners"])
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
 JobPermissionsOf = Annotated[JobPermissions, Depends(of(JobPermissions))]
-JobReportsOf = Annotated[JobReports, Depends(of(JobReports))]
+JobProgressOf = Annotated[JobProgress, Depends(of(JobProgress))]
 RunnersOf = Annotated[Runners, Depends(of(Runners))]
 RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 MOST = 1_000
@@ -30,7 +28,7 @@ Name = Annotated[str, Field(max_length=200)]
 
 
 class RunnerModel(BaseModel):
-    """A machine that runs jobs: what it offers, how many jobs it has, when it was last heard of."""
+    """A machine that runs jobs: its providers and workspaces, its jobs and free slots, and when it was last heard of."""
 
     user: str
     id: str
@@ -45,7 +43,7 @@ class RunnerModel(BaseModel):
 
     @classmethod
     def of(cls, runner: Runner) -> "RunnerModel":
-        """Show a runner as the API does."""
+        """Return a runner as the API shows it."""
         return cls.model_validate(runner, from_attributes=True)
 
 
@@ -55,8 +53,8 @@ class RunnersModel(BaseModel):
     items: list[RunnerModel]
 
 
-class HeldBody(BaseModel):
-    """A job that the runner has, by the token of its lease."""
+class LeaseClaimBody(BaseModel):
+    """A job that the runner holds, with the token of its lease."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -74,43 +72,16 @@ class PollBody(BaseModel):
     name: Name = ""
     version: Name = ""
     slots: int = Field(ge=0, le=MOST)
-    wait_s: float = Field(20, ge=0, le=20, description="How long to wait for news, in seconds.")
+    wait_s: float = Field(20, ge=0, le=20, description="How long to wait for an answer, in seconds.")
     shared: bool = Field(False, description="Whether it takes jobs of its owner's team.")
     providers: list[Name] = Field(max_length=100)
     workspaces: list[Name] = Field(max_length=MOST)
-    active: list[HeldBody] = Field([], max_length=MOST)
+    active: list[LeaseClaimBody] = Field([], max_length=MOST)
     acked_commands: list[Name] = Field([], max_length=MOST)
 
 
-class LeaseModel(BaseModel):
-    """A job for this runner; the token proves that it has it."""
-
-    job: str
-    attempt: int
-    token: str
-    session_id: str
-    provider: str
-    workspace: str
-    isolation: str
-    prompt: str
-    system_prompt: str
-    model: str
-    thinking_budget: int | None
-    timeout_s: int
-    agent_session: str
-    agent_type: str
-
-    @classmethod
-    def of(cls, lease: LeaseOf) -> "LeaseModel":
-        """Show a lease to its runner."""
-        job = {name: getattr(lease.job, name) for name in lease.job.__struct_fields__}
-        return cls.model_validate(
-            job | {"job": lease.job.id, "token": lease.token, "agent_session": lease.agent_session}
-        )
-
-
 class CommandModel(BaseModel):
-    """What the runner is to do; it comes with every answer until it is acknowledged."""
+    """A command for the runner; it is repeated in every answer until it is acknowledged."""
 
     id: str
     job: str
@@ -119,8 +90,8 @@ class CommandModel(BaseModel):
     body: dict[str, object]
 
 
-class NewsModel(BaseModel):
-    """The answer to a poll; agents of jobs in `lost` are to be ended."""
+class PollAnswerModel(BaseModel):
+    """The answer to a poll; the runner must end the agents of the jobs in `lost`."""
 
     jobs: list[LeaseModel]
     commands: list[CommandModel]
@@ -129,7 +100,7 @@ class NewsModel(BaseModel):
 
 
 class EventBody(BaseModel):
-    """One event by the runner's own number, which counts from 1 in each attempt."""
+    """One event, by the runner's own number, which counts from 1 in each attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -150,7 +121,7 @@ class FinishBody(BaseModel):
 
 
 class EventsBody(BaseModel):
-    """Events, and at last the end."""
+    """Events, and with the last of them the end of the attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -160,15 +131,15 @@ class EventsBody(BaseModel):
     finish: FinishBody | None = None
 
 
-class AcceptedModel(BaseModel):
+class ProgressReceiptModel(BaseModel):
     """The number of the last event that is stored, and whether the job is to be cancelled."""
 
     accepted: int
     cancel: bool
 
 
-class AskedBody(BaseModel):
-    """What an agent asks leave for: the call, and how its client words it."""
+class PermissionRequestBody(BaseModel):
+    """What an agent asks permission for: the call, and how its client words it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -179,18 +150,18 @@ class AskedBody(BaseModel):
     options: list[dict[str, object]] = Field([], max_length=100)
 
 
-class AskBody(BaseModel):
-    """A question of an agent, with the proof of the lease."""
+class JobPermissionBody(BaseModel):
+    """A permission request of an agent, with the token of the lease."""
 
     model_config = ConfigDict(extra="forbid")
 
     attempt: int = Field(ge=0, le=2**31 - 1)
     token: Name
-    request: AskedBody
+    request: PermissionRequestBody
 
 
-class AnsweredModel(BaseModel):
-    """The answer so far; one that is `pending` comes later as a command."""
+class PermissionAnswerModel(BaseModel):
+    """The answer; a `pending` one comes later as a command."""
 
     permission: str
     answer: Literal["allow", "deny", "pending"]
@@ -199,7 +170,7 @@ class AnsweredModel(BaseModel):
 
 @router.get("/runners", operation_id="list_runners")
 async def list_runners(caller: CallerOf, runners: RunnersOf) -> RunnersModel:
-    """List the runners: your own, your team's as its lead, or all."""
+    """List the runners that you may see: your own, as a lead your team's, as an admin all."""
     return RunnersModel(items=[RunnerModel.of(one) for one in await runners.find(caller.principal)])
 
 
@@ -212,58 +183,50 @@ async def poll_runner(
     arrived: ArrivedAt,
     runner_id: RunnerId,
     body: PollBody,
-) -> NewsModel:
-    """Renew a runner's leases, and wait for jobs, commands and losses."""
+) -> PollAnswerModel:
+    """Renew a runner's leases, and answer as soon as there are jobs, commands or losses."""
     if lifecycle.phase != "ready":
-        raise StoreUnavailable("this server is leaving; poll again in a moment")
+        raise StoreUnavailable("this server is stopping; poll again in a moment")
     poll = Poll(
         **body.model_dump(exclude={"active", "providers", "workspaces", "acked_commands"}),
         providers=tuple(body.providers),
         workspaces=tuple(body.workspaces),
-        active=tuple(Held(**one.model_dump()) for one in body.active),
+        active=tuple(LeaseClaim(**one.model_dump()) for one in body.active),
         acked_commands=tuple(body.acked_commands),
     )
 
-    async def gone() -> bool:
+    async def has_left() -> bool:
         return lifecycle.phase != "ready" or await request.is_disconnected()
 
-    news = await runners.poll(caller.principal, runner_id, poll, gone, arrived=arrived)
-    return NewsModel(
-        jobs=[LeaseModel.of(lease) for lease in news.jobs],
-        commands=[CommandModel.model_validate(one, from_attributes=True) for one in news.commands],
-        lost=news.lost,
+    answer = await runners.poll(caller.principal, runner_id, poll, has_left, arrived=arrived)
+    return PollAnswerModel(
+        jobs=[LeaseModel.of(one.job, token=one.token, agent_session=one.agent_session) for one in answer.jobs],
+        commands=[CommandModel.model_validate(one, from_attributes=True) for one in answer.commands],
+        lost=answer.lost,
         lease_s=int(LEASE.total_seconds()),
     )
 
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/events", operation_id="post_job_events")
 async def post_job_events(
-    caller: CallerOf, reports: JobReportsOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
-) -> AcceptedModel:
-    """Tell what a job's agent did, and how it ended."""
-    events = [Told(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
-    found = await reports.report(
-        caller.principal,
-        runner_id,
-        job_id,
-        attempt=body.attempt,
-        token=body.token,
-        events=events,
-        finish=_finish(body.finish),
-    )
-    return AcceptedModel(accepted=found.accepted, cancel=found.cancel)
+    caller: CallerOf, progress: JobProgressOf, runner_id: RunnerId, job_id: JobId, body: EventsBody
+) -> ProgressReceiptModel:
+    """Store what a job's agent did, and how it ended."""
+    events = [RunnerEvent(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
+    claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
+    receipt = await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish))
+    return ProgressReceiptModel(accepted=receipt.accepted, cancel=receipt.cancel)
 
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/permissions", operation_id="ask_job_permission")
 async def ask_job_permission(
-    caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: AskBody
-) -> AnsweredModel:
-    """Ask leave for a call of a job's agent: the rules answer first, then a person."""
-    asked = Asked(**body.request.model_dump())
-    found = await permissions.ask(
-        caller.principal, runner_id, job_id, attempt=body.attempt, token=body.token, request=asked
-    )
-    return AnsweredModel(permission=found.permission, answer=found.answer, reason=found.reason)
+    caller: CallerOf, permissions: JobPermissionsOf, runner_id: RunnerId, job_id: JobId, body: JobPermissionBody
+) -> PermissionAnswerModel:
+    """Ask permission for a call of a job's agent: the rules answer first, then a person."""
+    claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
+    request = PermissionRequest(**body.request.model_dump())
+    found = await permissions.ask(caller.principal, runner_id, claim, request)
+    return PermissionAnswerModel(permission=found.permission, answer=found.answer, reason=found.reason)
 
 
 def _finish(body: FinishBody | None) -> Finish | None:

@@ -1,21 +1,21 @@
-"""How many jobs there are by state, how long the oldest waits, how many runners live: for metrics. It sums up no cost."""
+"""Metrics of delegation: jobs by state, the age of the queue, runners that are alive."""
 
 from collections.abc import Iterator
 
 import msgspec
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store
-from baton.delegate.core import store as jobs
-from baton.delegate.core.protocol import STATES
+from baton.delegate.core.job import STATES
 from baton.delegate.runners.service import ALIVE
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.row_scope import RowScope
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs by state, seconds that the oldest queued one has waited, runners that were heard of within a minute."""
+class JobTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs by state, how long the oldest queued one has waited in seconds, runners heard of within a minute."""
 
     jobs: dict[str, int]
     queue_age_s: float
@@ -23,14 +23,14 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobCounts:
-    """Counts in SQL when asked."""
+    """Counts jobs and runners in SQL."""
 
     def __init__(self, database: Database, organisation: str) -> None:
         self._database = database
         self._organisation = organisation
 
-    async def count(self) -> Counted | None:
-        """Count; None while the database is away."""
+    async def count(self) -> JobTotals | None:
+        """Return the totals now, None while the database is away."""
         try:
             async with self._database.transaction() as connection:
                 now = await clock.now(connection)
@@ -38,22 +38,22 @@ class JobCounts:
                 known = await runners_store.find(connection, self._organisation, RowScope())
         except DatabaseUnavailable:
             return None
-        return Counted(
+        return JobTotals(
             jobs=dict.fromkeys(STATES, 0) | by_state,
             queue_age_s=max(0.0, (now - oldest).total_seconds()) if oldest is not None else 0.0,
             runners_alive=sum(now - runner.last_seen < ALIVE for runner in known),
         )
 
 
-def families(counted: Counted) -> Iterator[Metric]:
-    """Give the counts as metrics."""
+def families(totals: JobTotals) -> Iterator[Metric]:
+    """Yield the totals as Prometheus metrics."""
     jobs = GaugeMetricFamily("baton_jobs", "Delegated tasks that are kept, by state.", labels=["state"])
-    for state, count in sorted(counted.jobs.items()):
+    for state, count in sorted(totals.jobs.items()):
         jobs.add_metric([state], count)
     yield jobs
     yield GaugeMetricFamily(
-        "baton_job_queue_age_seconds", "How long the oldest queued task has waited.", counted.queue_age_s
+        "baton_job_queue_age_seconds", "How long the oldest queued task has waited.", totals.queue_age_s
     )
     yield GaugeMetricFamily(
-        "baton_runners_alive", "Runners that were heard of within the last minute.", counted.runners_alive
+        "baton_runners_alive", "Runners that were heard of within the last minute.", totals.runners_alive
     )

@@ -1,4 +1,4 @@
-"""What agents of delegated tasks ask leave for: the rules are asked first, then a person; nobody's answer is a denial."""
+"""Permission requests of delegated agents: the rules answer first, then a person; no answer in time is a denial."""
 
 from datetime import timedelta
 from typing import Any, Literal, Protocol
@@ -7,13 +7,12 @@ from uuid import uuid4
 import msgspec
 
 from baton.delegate.core import permissions_store as store
-from baton.delegate.core.permissions_store import JobPermission
-from baton.delegate.core.protocol import ENDED
-from baton.delegate.core.states import JobMachine
-from baton.delegate.core.store import Job
-from baton.delegate.core.transaction import Work
+from baton.delegate.core.job import ENDED_STATES, Job, JobPermission
+from baton.delegate.core.states import JobStates
+from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
-from baton.delegate.runners.progress import JobReports, proves
+from baton.delegate.runners.progress import JobProgress, is_current_lease
+from baton.delegate.runners.service import LeaseClaim
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
@@ -25,15 +24,17 @@ from baton.records.pipeline.decision import Decision
 
 Answer = Literal["allow", "deny", "pending"]
 CLIENT = "acp"
-"""What the decisions about delegated agents' calls are recorded under."""
+"""The client under which decisions about delegated agents' calls are recorded."""
 _OWN_TOOLS = "mcp__baton__"
-"""How the names begin of the tools that a spawned agent is handed to reach its target; each is judged when it is called."""
+"""Prefix of the tools of `baton mcp`, which a spawned agent is handed; the server judges each of their calls itself."""
 _AWAY = "the permission cannot be stored now; nothing was changed, try again"
 _STATES = {"allow": "allowed", "deny": "denied"}
+_ANSWERS: dict[str, Answer] = {"deny": "deny", "allow": "allow"}
+"""Answers by the rules' effects; every other effect leaves the answer to a person."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks: the call, and how its client words it."""
+class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent asks permission for: the call, and how its client words it."""
 
     tool_name: str
     tool_input: dict[str, Any] = {}
@@ -42,8 +43,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     options: list[dict[str, Any]] = []
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner is told at once."""
+class PermissionAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a runner, which may be `pending`."""
 
     permission: str
     answer: Answer
@@ -51,46 +52,47 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decider(Protocol):
-    """Decides a call by the rules, and records it."""
+    """Decides a call by the rules, and records the decision."""
 
     async def decide(self, caller: Caller, call: ToolCall) -> Decision:
-        """Decide."""
+        """Return the decision."""
 
 
 class JobPermissions:
-    """Asks the rules, then waits for a person."""
+    """The permission requests of jobs."""
 
-    def __init__(self, machine: JobMachine, reports: JobReports, rules: Decider, *, wait_s: float) -> None:
-        self._machine = machine
-        self._reports = reports
+    def __init__(self, states: JobStates, progress: JobProgress, rules: Decider, *, wait_s: float) -> None:
+        self._states = states
+        self._progress = progress
         self._rules = rules
         self._wait = timedelta(seconds=wait_s)
 
     async def ask(
-        self, principal: Principal, runner_id: str, job_id: str, *, attempt: int, token: str, request: Request
-    ) -> Answered:
-        """Answer by the rules: a denial is final, an allow is one; where they have no opinion a person is asked.
+        self, principal: Principal, runner_id: str, claim: LeaseClaim, request: PermissionRequest
+    ) -> PermissionAnswer:
+        """Answer by the rules: a deny or an allow is final; without an opinion of theirs a person is asked.
 
         Raises:
-            LeaseLost: the lease is another's, or over.
-            NotFound: the runner never had such a job.
-            StoreUnavailable: the database is away; nothing was stored.
+            LeaseLost: If the lease is not current.
+            NotFound: If the runner never had such a job.
+            StoreUnavailable: If the database is away; nothing was stored.
         """
         try:
-            async with self._machine.work() as work:
-                job = await self._held(work, principal, runner_id, job_id, attempt, token)
+            async with self._states.transaction() as transaction:
+                job = await self._lock_leased(transaction, principal, runner_id, claim)
             permission_id = f"perm_{uuid4().hex}"
+            # Between the transactions: a decision may take a while, and must not hold the job's row. So look again after.
             decision = await self._rules.decide(*_as_call(job, permission_id, request))
-            async with self._machine.work() as work:
-                job = await self._held(work, principal, runner_id, job_id, attempt, token)
-                return await self._decided(work, job, permission_id, request, decision)
+            async with self._states.transaction() as transaction:
+                job = await self._lock_leased(transaction, principal, runner_id, claim)
+                return await self._store(transaction, job, permission_id, request, decision)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
     async def find(self, job: Job) -> list[JobPermission]:
-        """List what a job asked leave for, the oldest first; raises StoreUnavailable."""
+        """List a job's permission requests, the oldest first. Raises StoreUnavailable."""
         try:
-            async with self._machine.database.transaction() as connection:
+            async with self._states.database.transaction() as connection:
                 return await store.of_job(connection, job.id)
         except DatabaseUnavailable:
             raise StoreUnavailable("permissions cannot be read now; try again") from None
@@ -98,28 +100,31 @@ class JobPermissions:
     async def answer(
         self, principal: Principal, job_id: str, permission_id: str, *, allow: bool, reason: str = ""
     ) -> JobPermission:
-        """Answer as a person; the same answer again changes nothing.
+        """Answer a request as a person; the same answer again changes nothing.
 
         Raises:
-            Conflict: it was answered otherwise.
-            NotFound: there is none that the principal may answer.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If the request has the other answer already.
+            NotFound: If there is no such request that the principal may answer.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "jobs.decide")
         answer: Answer = "allow" if allow else "deny"
         try:
-            async with self._machine.work() as work:
-                job = visible(principal, await self._machine.lock(work, job_id), job_id, "jobs.decide")
-                found = await store.get(work.connection, job.id, permission_id)
+            async with self._states.transaction() as transaction:
+                locked = await self._states.lock(transaction, job_id)
+                job = visible(principal, locked, job_id, "jobs.decide")
+                found = await store.get(transaction.connection, job.id, permission_id)
                 if found is None:
-                    raise NotFound(f"job `{job.id}` has asked for no permission `{permission_id[:100]}`")
+                    raise NotFound(f"job `{job.id}` has no permission request `{permission_id[:100]}`")
                 if found.state != "pending":
                     if found.state == _STATES[answer]:
                         return found
-                    raise Conflict(f"permission `{found.id}` is `{found.state}` already, by {found.decided_by}")
-                settled = await self.settle(work, job, found, answer, by="user", user=principal.user, reason=reason)
+                    raise Conflict(f"permission `{found.id}` is already `{found.state}`, by {found.decided_by}")
+                settled = await self._settle(
+                    transaction, job, found, answer, by="user", user=principal.user, reason=reason
+                )
                 await audit_store.add(
-                    work.connection,
+                    transaction.connection,
                     principal,
                     action=f"job.permission-{answer}",
                     kind="job",
@@ -132,77 +137,97 @@ class JobPermissions:
             raise StoreUnavailable(_AWAY) from None
 
     async def expire(self, job_id: str, permission_id: str) -> None:
-        """Deny what nobody has answered in time."""
-        async with self._machine.work() as work:
-            job = await self._machine.lock(work, job_id)
-            found = await store.get(work.connection, job_id, permission_id)
-            if job is not None and found is not None and found.state == "pending" and found.deadline < work.now:
-                await self.settle(work, job, found, "deny", by="timeout", reason="nobody answered in time")
+        """Deny a request that nobody has answered in time."""
+        async with self._states.transaction() as transaction:
+            job = await self._states.lock(transaction, job_id)
+            found = await store.get(transaction.connection, job_id, permission_id)
+            if job is None or found is None or found.state != "pending" or found.deadline >= transaction.now:
+                return
+            await self._settle(transaction, job, found, "deny", by="timeout", reason="nobody answered in time")
 
-    async def settle(
-        self, work: Work, job: Job, found: JobPermission, answer: Answer, *, by: str, user: str = "", reason: str = ""
+    async def _settle(
+        self,
+        transaction: JobTransaction,
+        job: Job,
+        found: JobPermission,
+        answer: Answer,
+        *,
+        by: str,
+        user: str = "",
+        reason: str = "",
     ) -> JobPermission:
-        """Store an answer, tell it to the runner, and let the agent go on."""
-        state = _STATES[answer]
-        await store.decide(work.connection, found, state=state, by=by, user=user, reason=reason, at=work.now)
-        body = {"permission": found.id, "answer": answer, "by": by, "reason": reason}
-        work.tell(job, "permission.resolved", body)
-        if job.state not in ENDED:
-            await self._machine.command(work, job, "permission", {"permission": found.id, "answer": answer})
-        others = [one for one in await store.of_job(work.connection, job.id) if one.state == "pending"]
-        if job.state == "awaiting_permission" and not others:
-            await self._machine.run(work, job)
-        return msgspec.structs.replace(
-            found, state=state, decided_by=by, decided_user=user, reason=reason, decided_at=work.now
+        """Store an answer, send it to the runner, and let the agent go on."""
+        settled = msgspec.structs.replace(
+            found,
+            state=_STATES[answer],
+            decided_by=by,
+            decided_user=user,
+            reason=reason,
+            decided_at=transaction.now,
         )
+        await store.decide(transaction.connection, settled)
+        body = {"permission": found.id, "answer": answer, "by": by, "reason": reason}
+        transaction.add_event(job, "permission.resolved", body)
+        if job.state not in ENDED_STATES:
+            await self._states.command(transaction, job, "permission", {"permission": found.id, "answer": answer})
+        pending = [one for one in await store.of_job(transaction.connection, job.id) if one.state == "pending"]
+        if job.state == "awaiting_permission" and not pending:
+            await self._states.start(transaction, job)
+        return settled
 
-    async def _held(
-        self, work: Work, principal: Principal, runner_id: str, job_id: str, attempt: int, token: str
+    async def _lock_leased(
+        self, transaction: JobTransaction, principal: Principal, runner_id: str, claim: LeaseClaim
     ) -> Job:
-        job = await self._reports.held(work, principal, runner_id, job_id)
-        if not proves(job, attempt, token) or job.state in ENDED:
-            raise LeaseLost(f"attempt {attempt} of job `{job.id}` is over (it is `{job.state}`); end its agent")
+        job = await self._progress.lock_job(transaction, principal, runner_id, claim.job)
+        if not is_current_lease(job, claim) or job.state in ENDED_STATES:
+            raise LeaseLost(f"attempt {claim.attempt} of job `{job.id}` is over (it is `{job.state}`); end its agent")
         return job
 
-    async def _decided(
-        self, work: Work, job: Job, permission_id: str, request: Request, decision: Decision
-    ) -> Answered:
+    async def _store(
+        self,
+        transaction: JobTransaction,
+        job: Job,
+        permission_id: str,
+        request: PermissionRequest,
+        decision: Decision,
+    ) -> PermissionAnswer:
+        """Store a request with the answer of the rules, or as pending."""
         verdict = decision.verdict
-        answer: Answer = {"deny": "deny", "allow": "allow"}.get(verdict.effect, "pending")  # type: ignore[assignment]
+        answer = _ANSWERS.get(verdict.effect, "pending")
         if verdict.effect == "abstain" and job.agent_type and request.tool_name.startswith(_OWN_TOOLS):
             answer = "allow"
-        reason = verdict.reason if answer != "pending" else ""
-        asked: dict[str, Any] = msgspec.to_builtins(request)
+        is_pending = answer == "pending"
+        request_body: dict[str, Any] = msgspec.to_builtins(request)
         permission = JobPermission(
             id=permission_id,
             organisation=job.organisation,
             user=job.user,
             job_id=job.id,
             attempt=job.attempt,
-            request=asked,
+            request=request_body,
             state=_STATES.get(answer, "pending"),
-            decided_by="" if answer == "pending" else "policy",
+            decided_by="" if is_pending else "policy",
             decision_id=decision.id,
-            reason=reason,
-            created_at=work.now,
-            deadline=work.now + self._wait,
-            decided_at=None if answer == "pending" else work.now,
+            reason="" if is_pending else verdict.reason,
+            created_at=transaction.now,
+            deadline=transaction.now + self._wait,
+            decided_at=None if is_pending else transaction.now,
         )
         if job.state == "leased":
-            job = await self._machine.run(work, job)
-        await store.add(work.connection, permission)
-        body = {"permission": permission.id, "request": asked, "deadline": permission.deadline.isoformat()}
-        work.tell(job, "permission.requested", body)
-        if answer != "pending":
-            told = {"permission": permission.id, "answer": answer, "by": "policy", "reason": reason}
-            work.tell(job, "permission.resolved", told)
+            job = await self._states.start(transaction, job)
+        await store.add(transaction.connection, permission)
+        body = {"permission": permission.id, "request": request_body, "deadline": permission.deadline.isoformat()}
+        transaction.add_event(job, "permission.requested", body)
+        if not is_pending:
+            resolved = {"permission": permission.id, "answer": answer, "by": "policy", "reason": permission.reason}
+            transaction.add_event(job, "permission.resolved", resolved)
         elif job.state != "awaiting_permission":
-            await self._machine.await_permission(work, job)
-        return Answered(permission=permission.id, answer=answer, reason=reason)
+            await self._states.await_permission(transaction, job)
+        return PermissionAnswer(permission=permission.id, answer=answer, reason=permission.reason)
 
 
-def _as_call(job: Job, permission_id: str, request: Request) -> tuple[Caller, ToolCall]:
-    """See what an agent asks as a call of a sub-agent of its user's session."""
+def _as_call(job: Job, permission_id: str, request: PermissionRequest) -> tuple[Caller, ToolCall]:
+    """Return a request as a call of a sub-agent in the session of the job's user."""
     principal = Principal(organisation=job.organisation, team=job.team, user=job.user)
     call = ToolCall(
         client=CLIENT,

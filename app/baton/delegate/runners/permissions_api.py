@@ -1,4 +1,4 @@
-"""`/jobs/{id}/permissions`: what a delegated agent asked leave for, and a person's answer. The rules answer before."""
+"""`/jobs/{id}/permissions`: the permission requests of delegated agents that the rules left to a person."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.delegate.core.permissions_store import JobPermission
+from baton.delegate.core.job import JobPermission
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.service import Jobs
 from baton.delegate.runners.permissions import JobPermissions
@@ -20,7 +20,7 @@ JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 
 
 class JobPermissionModel(BaseModel):
-    """One thing that an agent asked leave for; nobody's answer until `deadline` is a denial."""
+    """A permission request of an agent; no answer until `deadline` is a denial."""
 
     id: str
     job: str
@@ -37,13 +37,13 @@ class JobPermissionModel(BaseModel):
 
     @classmethod
     def of(cls, permission: JobPermission) -> "JobPermissionModel":
-        """Show a permission as the API does."""
+        """Return a permission request as the API shows it."""
         fields = {name: getattr(permission, name) for name in permission.__struct_fields__}
         return cls.model_validate(fields | {"job": permission.job_id})
 
 
 class JobPermissionsModel(BaseModel):
-    """All that a job asked leave for, the oldest first."""
+    """The permission requests of a job, the oldest first."""
 
     items: list[JobPermissionModel]
 
@@ -61,7 +61,7 @@ class PermissionAnswerBody(BaseModel):
 async def list_job_permissions(
     caller: CallerOf, jobs: JobsOf, permissions: JobPermissionsOf, job_id: JobId
 ) -> JobPermissionsModel:
-    """List what a job's agent asked leave for."""
+    """List the permission requests of a job's agent."""
     job = await jobs.get(caller.principal, job_id)
     found = await permissions.find(job)
     return JobPermissionsModel(items=[JobPermissionModel.of(one) for one in found])
@@ -80,7 +80,7 @@ async def answer_job_permission(
     permission_id: Annotated[str, Path(max_length=200)],
     body: PermissionAnswerBody,
 ) -> JobPermissionModel:
-    """Allow or deny what an agent asked leave for."""
+    """Allow or deny a permission request of an agent."""
     found = await permissions.answer(
         caller.principal, job_id, permission_id, allow=body.answer == "allow", reason=body.reason
     )

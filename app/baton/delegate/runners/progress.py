@@ -1,4 +1,4 @@
-"""What runners tell of their jobs: events, and how a job ended. Only the holder of the lease is believed."""
+"""Takes in a job's progress from its runner: events, and how the attempt ended. Only the holder of the lease is believed."""
 
 import hmac
 from datetime import datetime
@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from baton.delegate.core.protocol import ENDED, HELD, State, progress_of
-from baton.delegate.core.states import JobMachine
-from baton.delegate.core.store import Job
-from baton.delegate.core.transaction import Work
+from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, State
+from baton.delegate.core.protocol import progress_of
+from baton.delegate.core.states import JobStates
+from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.runners.exemption import DelegatedSessions
-from baton.delegate.runners.service import LEASE, digest_of
+from baton.delegate.runners.service import LEASE, LeaseClaim, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable, storable_json
@@ -19,12 +19,15 @@ from baton.people.permissions import require
 
 KINDS = ("session.update", "agent.session", "workspace.diff")
 """Types of events that a runner may send."""
-FINISHES = ("completed", "failed", "cancelled")
-_AWAY = "the database is away; nothing of this was stored, send it again"
+END_STATES = ("completed", "failed", "cancelled")
+"""States in which a runner may end a job."""
+LONGEST_SESSION = 1_024
+"""Most characters of an agent's session id."""
+_AWAY = "the database is away; nothing was stored, send it again"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """One event by the runner's own number, which counts from 1 in each attempt."""
+class RunnerEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event, by the runner's own number, which counts from 1 in each attempt."""
 
     seq: int
     type: str
@@ -49,134 +52,142 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     error_detail: str = ""
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+class ProgressReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the last event that is stored, and whether the job is to be cancelled."""
 
     accepted: int
     cancel: bool
 
 
-class JobReports:
-    """Takes in what runners tell."""
+class JobProgress:
+    """Stores what runners send of their jobs."""
 
-    def __init__(self, machine: JobMachine, delegated: DelegatedSessions) -> None:
-        self._machine = machine
+    def __init__(self, states: JobStates, delegated: DelegatedSessions) -> None:
+        self._states = states
         self._delegated = delegated
 
-    async def report(
+    async def record(
         self,
         principal: Principal,
         runner_id: str,
-        job_id: str,
-        *,
-        attempt: int,
-        token: str,
-        events: list[Told],
-        finish: Finish | None,
-    ) -> Accepted:
-        """Store events that are not stored yet, and the end; repeating it changes nothing.
+        claim: LeaseClaim,
+        events: list[RunnerEvent],
+        finish: Finish | None = None,
+    ) -> ProgressReceipt:
+        """Store new events, and the end of the attempt; sending the same again changes nothing.
 
-        Events that come before others which are missing are not stored: `accepted` tells where to go on.
+        Events after a missing one are not stored: `accepted` says after which number the runner goes on.
 
         Raises:
-            Invalid: naming the field; nothing was stored.
-            LeaseLost: the lease is another's, or over; the end is kept as a late result.
-            NotFound: the runner never had such a job.
-            StoreUnavailable: the database is away; nothing was stored.
+            Invalid: If a field is not valid; nothing was stored.
+            LeaseLost: If the lease is not current; the end is kept as a late result.
+            NotFound: If the runner never had such a job.
+            StoreUnavailable: If the database is away; nothing was stored.
         """
         _check(events, finish)
-        late = ""
+        lost = ""
         try:
-            async with self._machine.work() as work:
-                job = await self.held(work, principal, runner_id, job_id)
-                if not proves(job, attempt, token) or (job.state not in HELD and job.state not in ENDED):
-                    late = await self._late(work, job, attempt, finish)
-                elif job.state in ENDED:
-                    return Accepted(accepted=job.last_seq, cancel=False)
+            async with self._states.transaction() as transaction:
+                job = await self.lock_job(transaction, principal, runner_id, claim.job)
+                has_lease_state = job.state in LEASED_STATES or job.state in ENDED_STATES
+                if not is_current_lease(job, claim) or not has_lease_state:
+                    lost = await self._keep_late_result(transaction, job, claim.attempt, finish)
+                elif job.state in ENDED_STATES:
+                    return ProgressReceipt(accepted=job.last_seq, cancel=False)
                 else:
-                    accepted = await self._take_in(work, job, events, finish)
-            if not late:
-                await self._exempt(principal, job, events, work.now)
-                return accepted
+                    receipt = await self._store(transaction, job, events, finish)
+            if not lost:
+                await self._exempt_sessions(principal, job, events, transaction.now)
+                return receipt
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
-        raise LeaseLost(late)
+        # Raised after the commit: an error inside the transaction would throw the late result away.
+        raise LeaseLost(lost)
 
-    async def _exempt(self, principal: Principal, job: Job, events: list[Told], now: datetime) -> None:
-        for session in sorted({str(one.body.get("id", "")) for one in events if one.type == "agent.session"}):
-            await self._delegated.let_work(principal, job, session, now)
-
-    async def held(self, work: Work, principal: Principal, runner_id: str, job_id: str) -> Job:
-        """Lock a job that a principal's runner has, or had.
+    async def lock_job(self, transaction: JobTransaction, principal: Principal, runner_id: str, job_id: str) -> Job:
+        """Lock a job that a principal's runner holds, or held.
 
         Raises:
-            NotFound: it never had such a job.
+            NotFound: If the runner never had such a job.
         """
         require(principal, "jobs.run")
-        job = await self._machine.lock(work, job_id)
+        job = await self._states.lock(transaction, job_id)
         if job is None or (principal.user, runner_id) != (job.runner_user, job.runner_id):
             if job is not None and principal.user in {job.user, job.runner_user}:
-                return job
+                return job  # another runner of theirs has it by now: they get `lease_lost`, and no 404
             raise NotFound(f"the runner `{runner_id}` has no job `{job_id[:100]}`")
         return job
 
-    async def _take_in(self, work: Work, job: Job, events: list[Told], finish: Finish | None) -> Accepted:
+    async def _exempt_sessions(self, principal: Principal, job: Job, events: list[RunnerEvent], now: datetime) -> None:
+        for session in sorted({str(one.body.get("id", "")) for one in events if one.type == "agent.session"}):
+            await self._delegated.exempt(principal, job, session, now)
+
+    async def _store(
+        self, transaction: JobTransaction, job: Job, events: list[RunnerEvent], finish: Finish | None
+    ) -> ProgressReceipt:
         if job.state == "leased":
-            job = await self._machine.run(work, job)
-        values: dict[str, Any] = {"lease_until": work.now + LEASE}
+            job = await self._states.start(transaction, job)
+        values: dict[str, Any] = {"lease_until": transaction.now + LEASE}
         last = job.last_seq
         for event in sorted(events, key=lambda one: one.seq):
-            if event.seq == last + 1:
+            if event.seq == last + 1:  # an older one is stored already, a later one comes after a gap
                 last = event.seq
-                values |= self._pass_on(work, job, event)
-        job = work.change(job, **(values | {"last_seq": last}))
+                values |= self._add_event(transaction, job, event)
+        job = transaction.change(job, **(values | {"last_seq": last}))
+        # The end counts only with all events before it; else the runner sends it again with those that are missing.
         if finish is not None and (not events or max(event.seq for event in events) <= last):
-            ended: dict[str, Any] = {
-                "output": finish.output,
-                "error_code": finish.error_code,
-                "error_detail": finish.error_detail,
-                "input_tokens": job.input_tokens + finish.usage.input_tokens,
-                "output_tokens": job.output_tokens + finish.usage.output_tokens,
-            }
-            if finish.usage.cost_usd is not None:
-                ended["cost_usd"] = (job.cost_usd or 0.0) + finish.usage.cost_usd
-            job = await self._machine.end(work, job, finish.state, **ended)
-        return Accepted(accepted=last, cancel=job.cancel_requested and job.state not in ENDED)
+            job = await self._end(transaction, job, finish)
+        return ProgressReceipt(accepted=last, cancel=job.cancel_requested and job.state not in ENDED_STATES)
+
+    async def _end(self, transaction: JobTransaction, job: Job, finish: Finish) -> Job:
+        """End a job; tokens and costs of its attempts add up."""
+        values: dict[str, Any] = {
+            "output": finish.output,
+            "error_code": finish.error_code,
+            "error_detail": finish.error_detail,
+            "input_tokens": job.input_tokens + finish.usage.input_tokens,
+            "output_tokens": job.output_tokens + finish.usage.output_tokens,
+        }
+        if finish.usage.cost_usd is not None:
+            values["cost_usd"] = (job.cost_usd or 0.0) + finish.usage.cost_usd
+        return await self._states.end(transaction, job, finish.state, **values)
 
     @staticmethod
-    def _pass_on(work: Work, job: Job, event: Told) -> dict[str, Any]:
-        """Add a runner's event to the job, and give what it changes of it."""
+    def _add_event(transaction: JobTransaction, job: Job, event: RunnerEvent) -> dict[str, Any]:
+        """Add a runner's event to the job; return the columns of the job that it changes."""
         match event.type:
             case "agent.session":
-                work.tell(job, event.type, event.body, seq=event.seq)
-                return {"agent_session": str(event.body.get("id", ""))[:1_024]}
+                transaction.add_event(job, event.type, event.body, seq=event.seq)
+                return {"agent_session": str(event.body.get("id", ""))[:LONGEST_SESSION]}
             case "session.update":
                 update = event.body["update"] if isinstance(event.body.get("update"), dict) else event.body
-                work.pass_on(job, update, event.seq)
+                transaction.add_agent_update(job, update, event.seq)
                 progress = progress_of(update)
                 return {"progress": progress} if progress else {}
             case _:
-                work.tell(job, event.type, event.body, seq=event.seq)
+                transaction.add_event(job, event.type, event.body, seq=event.seq)
                 return {}
 
     @staticmethod
-    async def _late(work: Work, job: Job, attempt: int, finish: Finish | None) -> str:
+    async def _keep_late_result(transaction: JobTransaction, job: Job, attempt: int, finish: Finish | None) -> str:
+        """Keep the first end that came too late; return the message for the runner."""
         if finish is not None and job.late_result is None and 0 < attempt <= job.attempt:
-            kept = {"attempt": attempt, "at": work.now.isoformat(), **msgspec.to_builtins(finish)}
-            work.change(job, late_result=storable_json(kept))
+            result = {"attempt": attempt, "at": transaction.now.isoformat(), **msgspec.to_builtins(finish)}
+            transaction.change(job, late_result=storable_json(result))
         return (
             f"attempt {attempt} of job `{job.id}` is over (it is `{job.state}`, attempt {job.attempt}); end its agent"
         )
 
 
-def proves(job: Job, attempt: int, token: str) -> bool:
-    """Tell whether a lease is the current one of a job."""
-    return job.attempt == attempt and job.digest != "" and hmac.compare_digest(job.digest, digest_of(token))
+def is_current_lease(job: Job, claim: LeaseClaim) -> bool:
+    """Return whether a claim is that of a job's current lease."""
+    digest = digest_of(claim.token)
+    return job.attempt == claim.attempt and job.digest != "" and hmac.compare_digest(job.digest, digest)
 
 
-def _check(events: list[Told], finish: Finish | None) -> None:
+def _check(events: list[RunnerEvent], finish: Finish | None) -> None:
     for event in events:
         if event.type not in KINDS:
             raise Invalid("events.type", f"is `{event.type[:100]}`", list(KINDS))
-    if finish is not None and finish.state not in FINISHES:
-        raise Invalid("finish.state", f"is `{finish.state}`", list(FINISHES))
+    if finish is not None and finish.state not in END_STATES:
+        raise Invalid("finish.state", f"is `{finish.state}`", list(END_STATES))

@@ -1,4 +1,4 @@
-"""The long poll of runners: heartbeat, lease and commands in one. It does not read what jobs tell: `job_reports` does."""
+"""The long poll of runners: heartbeat, lease and command channel in one."""
 
 import asyncio
 import secrets
@@ -8,13 +8,12 @@ from hashlib import sha256
 
 import msgspec
 
+from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
-from baton.delegate.core import store as jobs
-from baton.delegate.core.bell import POLL_S, Bell, wait
-from baton.delegate.core.protocol import HELD
-from baton.delegate.core.runners_store import Command, Runner
-from baton.delegate.core.states import JobMachine
-from baton.delegate.core.store import Job
+from baton.delegate.core.job import LEASED_STATES, Job
+from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
+from baton.delegate.core.runner import Runner, RunnerCommand
+from baton.delegate.core.states import JobStates
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.errors import StoreUnavailable
@@ -26,12 +25,12 @@ LEASE = timedelta(seconds=60)
 ALIVE = timedelta(seconds=LEASE.total_seconds())
 """A runner that was not heard of for so long counts as gone."""
 LOOK_S = 2.0
-"""How often a poll that waits looks whether its runner is still there, in seconds."""
+"""How often a waiting poll checks whether its runner is still connected, in seconds."""
 _AWAY = "the database is away; poll again"
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that a runner says it has, by the token of its lease."""
+class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that a runner says it holds, with the token of its lease."""
 
     job: str
     attempt: int
@@ -39,7 +38,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Poll(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner says of itself. `slots` are free now; `wait_s` is how long it waits for news, in seconds."""
+    """What a runner says of itself. `slots` are free now; `wait_s` is how long it waits for an answer, in seconds."""
 
     boot_id: str
     name: str = ""
@@ -49,45 +48,47 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
     providers: tuple[str, ...] = ()
     workspaces: tuple[str, ...] = ()
-    active: tuple[Held, ...] = ()
+    active: tuple[LeaseClaim, ...] = ()
     acked_commands: tuple[str, ...] = ()
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A job in a runner's hands, with the token that proves it."""
+    """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none."""
 
     job: Job
     token: str
     agent_session: str
 
 
-class News(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a poll."""
+class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a poll: new leases, commands, and the ids of jobs that the runner has lost."""
 
     jobs: list[Lease] = []
-    commands: list[Command] = []
+    commands: list[RunnerCommand] = []
     lost: list[str] = []
 
 
 class Runners:
     """The runners of an organisation."""
 
-    def __init__(self, database: Database, machine: JobMachine, bell: Bell, *, longest_wait_s: float = 20) -> None:
+    def __init__(
+        self, database: Database, states: JobStates, notifier: JobNotifier, *, longest_wait_s: float = 20
+    ) -> None:
         self._database = database
-        self._machine = machine
-        self._bell = bell
+        self._states = states
+        self._notifier = notifier
         self._longest_wait_s = longest_wait_s
 
     async def find(self, principal: Principal) -> list[Runner]:
         """List the runners that a principal may see, the one heard of last first.
 
         Raises:
-            StoreUnavailable: the database is away.
+            StoreUnavailable: If the database is away.
         """
-        theirs = row_scope(principal, "runners.read")
+        rows = row_scope(principal, "runners.read")
         try:
             async with self._database.transaction() as connection:
-                return await store.find(connection, principal.organisation, theirs)
+                return await store.find(connection, principal.organisation, rows)
         except DatabaseUnavailable:
             raise StoreUnavailable("runners cannot be read now; try again") from None
 
@@ -96,50 +97,60 @@ class Runners:
         principal: Principal,
         runner_id: str,
         poll: Poll,
-        gone: Callable[[], Awaitable[bool]],
+        has_left: Callable[[], Awaitable[bool]],
         *,
         arrived: float | None = None,
-    ) -> News:
-        """Renew a runner's leases, and give it jobs and commands as soon as there are some; `gone` tells that it left.
+    ) -> PollAnswer:
+        """Renew a runner's leases, and answer with jobs, commands and losses as soon as there are some.
 
-        `arrived` is when the poll came, by the loop's clock; now if it is not given.
+        Args:
+            principal: The runner's owner.
+            runner_id: The runner's own id, unique for its owner.
+            poll: What the runner says of itself.
+            has_left: Returns whether the runner has closed the connection, or the server is stopping.
+            arrived: When the poll arrived, by the loop's clock; now if absent.
 
         Raises:
-            Forbidden: the role runs no jobs.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not run jobs.
+            StoreUnavailable: If the database is away.
         """
         require(principal, "jobs.run")
         began = asyncio.get_running_loop().time()
         ends = began + min(poll.wait_s, self._longest_wait_s)
         topics = [f"runner {principal.user}", *([f"team {principal.team}"] if poll.shared else [])]
         try:
-            with self._bell.heard(*topics) as rang:
-                runner, lost, missing = await self._beat(principal, runner_id, poll)
-                if await gone():
-                    return News()  # it has asked anew since: what this poll lists is no longer all that it has
-                for job in missing:
-                    await self._left(job, runner, began if arrived is None else arrived)
+            with self._notifier.subscribe(*topics) as woken:
+                runner, lost, unlisted = await self._renew(principal, runner_id, poll)
+                if await has_left():
+                    return PollAnswer()  # it polls again by now: the list of this poll is out of date
+                for job in unlisted:
+                    await self._take_back(job, runner, began if arrived is None else arrived)
                 while True:
-                    news = await self._news(runner, poll.slots, lost)
-                    left = ends - asyncio.get_running_loop().time()
-                    if news.jobs or news.commands or news.lost or left <= 0:
-                        return news
-                    if await self._left_waiting(rang, left if self._bell.listening else min(left, POLL_S), gone):
-                        return News()
+                    answer = await self._answer(runner, poll.slots, lost)
+                    left_s = ends - asyncio.get_running_loop().time()
+                    if answer.jobs or answer.commands or answer.lost or left_s <= 0:
+                        return answer
+                    pause_s = left_s if self._notifier.listening else min(left_s, POLL_S)
+                    if await self._wait(woken, pause_s, has_left):
+                        return PollAnswer()
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
     @staticmethod
-    async def _left_waiting(rang: asyncio.Event, seconds: float, gone: Callable[[], Awaitable[bool]]) -> bool:
-        """Wait for news, at most so long; tell whether the runner left meanwhile."""
-        while not await wait(rang, min(LOOK_S, seconds)) and seconds > LOOK_S:
-            if await gone():
+    async def _wait(woken: asyncio.Event, seconds: float, has_left: Callable[[], Awaitable[bool]]) -> bool:
+        """Wait to be woken, at most so many seconds; return whether the runner left meanwhile."""
+        while not await wait(woken, min(LOOK_S, seconds)) and seconds > LOOK_S:
+            if await has_left():
                 return True
             seconds -= LOOK_S
-        return await gone()
+        return await has_left()
 
-    async def _beat(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str], list[Job]]:
-        """Note the runner and renew what it holds; give what it has lost, and what it should hold and does not list."""
+    async def _renew(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str], list[Job]]:
+        """Store the runner and renew its leases.
+
+        Returns:
+            The runner, the ids of listed jobs that it has lost, and the jobs leased to it that it does not list.
+        """
         async with clock.writing(self._database) as connection:
             now = await clock.now(connection)
             runner = Runner(
@@ -159,56 +170,62 @@ class Runners:
             )
             await store.put(connection, runner)
             await store.acknowledge(connection, runner, list(poll.acked_commands))
-            held = await jobs.held_by(connection, runner.organisation, runner.user, runner.id)
-            current = {(job.id, job.attempt, job.digest) for job in held}
-            shown = [(one.job, one.attempt, digest_of(one.token)) for one in poll.active]
-            kept = [one for one in shown if one in current]
-            await jobs.renew(connection, kept, runner.boot_id, now + LEASE)
-        listed = {one[0] for one in kept}
+            leased = await jobs.leased_to(connection, runner.organisation, runner.user, runner.id)
+            current = {(job.id, job.attempt, job.digest) for job in leased}
+            claims = [(one.job, one.attempt, digest_of(one.token)) for one in poll.active]
+            renewed = [claim for claim in claims if claim in current]
+            await jobs.renew(connection, renewed, runner.boot_id, now + LEASE)
+        listed = {claim[0] for claim in renewed}
         lost = [one.job for one in poll.active if one.job not in listed]
-        return runner, lost, [job for job in held if job.id not in listed]
+        return runner, lost, [job for job in leased if job.id not in listed]
 
-    async def _left(self, job: Job, runner: Runner, asked: float) -> None:
-        """Take a job back that its runner did not have when it `asked`: the lease never came, or its process is gone."""
+    async def _take_back(self, job: Job, runner: Runner, asked: float) -> None:
+        """Take back a job that its runner did not list at `asked`: the lease was never delivered, or its process is gone.
+
+        Several polls of one runner may be on their way at once, through a slow network or a busy server, so a poll is
+        believed only about leases that are older than itself.
+        """
         if job.state != "leased" and job.boot_id == runner.boot_id:
-            return  # its last events are on their way, or its lease runs out
-        async with self._machine.work() as work:
-            now = await self._machine.lock(work, job.id)
-            if now is None or now.state not in HELD or (now.attempt, now.digest) != (job.attempt, job.digest):
+            return  # its last events are on their way, or its lease will run out
+        async with self._states.transaction() as transaction:
+            # Measured here, beside `transaction.now`: what the lock takes would make the poll seem older than it is.
+            moment = transaction.now - timedelta(seconds=asyncio.get_running_loop().time() - asked)
+            now = await self._states.lock(transaction, job.id)
+            if now is None or now.state not in LEASED_STATES or (now.attempt, now.digest) != (job.attempt, job.digest):
                 return
-            moment = work.now - timedelta(seconds=asyncio.get_running_loop().time() - asked)
             if now.lease_until is not None and now.lease_until - LEASE >= moment:
-                return  # whoever has it was given it, or heard of, after this runner asked
+                return  # leased, or renewed, after this poll was sent
             if now.state == "leased" and now.boot_id == runner.boot_id and not now.cancel_requested:
-                await self._machine.requeue(work, now, delivered=False)
+                await self._states.requeue(transaction, now, delivered=False)
             else:
-                await self._machine.lose(work, now, f"the runner `{runner.id}` was started anew")
+                await self._states.lose(transaction, now, f"the runner `{runner.id}` was restarted")
 
-    async def _news(self, runner: Runner, slots: int, lost: list[str]) -> News:
-        taken: list[Lease] = []
+    async def _answer(self, runner: Runner, slots: int, lost: list[str]) -> PollAnswer:
+        leases: list[Lease] = []
         async with self._database.transaction() as connection:
             commands = await store.commands(connection, runner)
-            waits = slots > 0 and await store.something_waits(connection, runner)
-        while waits and len(taken) < slots:
-            lease = await self._take(runner)
+            has_job = slots > 0 and await store.has_job_for(connection, runner)
+        while has_job and len(leases) < slots:
+            lease = await self._lease(runner)
             if lease is None:
                 break
-            taken.append(lease)
-        return News(jobs=taken, commands=commands, lost=lost)
+            leases.append(lease)
+        return PollAnswer(jobs=leases, commands=commands, lost=lost)
 
-    async def _take(self, runner: Runner) -> Lease | None:
+    async def _lease(self, runner: Runner) -> Lease | None:
         token = secrets.token_hex(32)
-        async with self._machine.work() as work:
-            job = await store.take(work.connection, runner, digest=digest_of(token), now=work.now, lease=LEASE)
+        async with self._states.transaction() as transaction:
+            connection, now = transaction.connection, transaction.now
+            job = await store.lease_job(connection, runner, digest=digest_of(token), now=now, lease=LEASE)
             if job is None:
                 return None
             agent_session = job.agent_session
             if job.isolation == "in_place" and not agent_session:
-                agent_session = await store.agent_session(work.connection, job)
-            self._machine.leased(work, job)
+                agent_session = await store.agent_session(connection, job)
+            self._states.announce_lease(transaction, job)
         return Lease(job=job, token=token, agent_session=agent_session)
 
 
 def digest_of(token: str) -> str:
-    """Give what is kept of a lease's token."""
+    """Return what is stored of a lease's token."""
     return sha256(token.encode()).hexdigest()

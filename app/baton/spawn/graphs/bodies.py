@@ -1,4 +1,4 @@
-"""The bodies that the task graphs' endpoints take and give. They hold no behaviour but their own validation."""
+"""The HTTP models of task graphs."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -8,11 +8,10 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from baton.engine.agents.task_graph import Barrier, Level, OnWindowClose, State, Task, TaskSpec, state_of
 from baton.kernel.http.body_fields import Text
 from baton.spawn.bodies import PURPOSE, GraphId, LongText, Name, Prompt, SpawnFields, SpawnModel
-from baton.spawn.graphs.service import NewGraph
-from baton.spawn.graphs.store import StoredGraph
+from baton.spawn.graphs.graph import NewGraph, StoredGraph
 
 TaskName = Annotated[str, Field(pattern=r"^[^\s/.`][^/`\x00-\x1f\x7f]{0,99}$")]
-"""A task's name, in any script; it is a part of a path, and stands in backticks in messages."""
+"""A task's name, in any script; it is part of a path, and is put in backticks in messages."""
 MOST_TASKS = 1_000
 
 
@@ -45,10 +44,11 @@ class GraphBody(BaseModel):
 
     session_id: Text = Field(min_length=1)
     tasks: dict[TaskName, TaskBody] = Field(min_length=1, max_length=MOST_TASKS)
-    level: Level | None = Field(None, description="`strict` refuses what breaks a wave, `guidance` counts it.")
+    level: Level | None = Field(None, description="`strict` refuses a start that breaks a wave, `guidance` counts it.")
     strict: bool | None = Field(None, description="Another way to say `level`: true is `strict`, the default.")
     barrier: Barrier = Field(
-        "wave", description="`wave`: a wave waits for the whole one before; `ready`: a task for its own."
+        "wave",
+        description="`wave`: a wave waits for the whole wave before; `ready`: a task waits for its own dependencies.",
     )
     window_ms: int = Field(
         500,
@@ -58,7 +58,7 @@ class GraphBody(BaseModel):
         description="How long after the first start of a wave the others are in time, in ms.",
     )
     on_window_close: OnWindowClose | None = Field(
-        None, description="`auto_spawn`, the default with `execute: run`, starts what is left; else it is refused."
+        None, description="`auto_spawn`, the default with `execute: run`, starts the tasks left; `refuse` refuses them."
     )
     execute: Literal["plan", "run"] = "plan"
     workspace: Text = ""
@@ -72,7 +72,7 @@ class GraphBody(BaseModel):
         return self
 
     def new(self, project: str) -> NewGraph:
-        """Read the body as the graph that is asked for."""
+        """Return the graph to make; `project` is that of the request's header."""
         tasks = {
             name: TaskSpec(
                 agent_type=one.agent_type,
@@ -97,7 +97,7 @@ class GraphBody(BaseModel):
 
 
 class TaskModel(BaseModel):
-    """One task; `wave` counts from 1, `auto_spawned` tells that the server started it when the window closed."""
+    """One task; `wave` counts from 1; `auto_spawned` means that the server started it when the window closed."""
 
     agent_type: str
     description: str
@@ -114,7 +114,7 @@ class TaskModel(BaseModel):
 
     @classmethod
     def of(cls, task: Task, plan: dict[str, Any] | None) -> "TaskModel":
-        """Show a task as the API does."""
+        """Return a task as the API shows it."""
         return cls(
             agent_type=task.agent_type,
             description=task.description,
@@ -151,7 +151,7 @@ class GraphModel(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredGraph, *, plans: bool = False) -> "GraphModel":
-        """Show a graph as the API does."""
+        """Return a graph as the API shows it."""
         graph = stored.graph
         waves: list[list[str]] = [[] for _ in graph.windows]
         for task in graph.tasks.values():
@@ -177,24 +177,33 @@ class GraphModel(BaseModel):
         )
 
 
+class GraphsQuery(BaseModel):
+    """Which graphs are listed, and which page of them."""
+
+    session_id: Text = ""
+    user: Text = ""
+    cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
+
+
 class GraphPage(BaseModel):
-    """A page of graphs, newest first; `next_cursor` is absent on the last one."""
+    """A page of graphs, the newest first; `next_cursor` is absent on the last page."""
 
     items: list[GraphModel]
     next_cursor: str | None = None
 
 
 class TaskSpawnBody(SpawnFields):
-    """A task to start. What its graph says of it need not be said again."""
+    """A task to start; what its graph says of it may be left out."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [PURPOSE | {"task": "task_a"}]})
 
     task: TaskName
-    graph_id: GraphId = Field("", description="The path names it; a body of `/spawn` may say it again.")
+    graph_id: GraphId = Field("", description="As in the path; accepted so that a body of `/spawn` fits.")
 
 
 class BatchBody(SpawnFields):
-    """Tasks to start at one moment. What is said beside `tasks` holds for all of them."""
+    """Tasks to start at one moment. The fields beside `tasks` apply to all of them."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [PURPOSE | {"tasks": {"task_a": {}, "task_b": {}}}]}
@@ -204,7 +213,7 @@ class BatchBody(SpawnFields):
         None,
         min_length=1,
         max_length=MOST_TASKS,
-        description="All that may start now when absent.",
+        description="All tasks that may start now when absent.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Changes of stored task graphs: one at a time, each in one transaction that holds the graph's row. It judges none."""
+"""Changes of stored task graphs: one at a time, each in a transaction that locks the graph's row."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -17,13 +17,17 @@ from baton.kernel.base import clock
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.spawn.graphs import store
-from baton.spawn.graphs.store import StoredGraph, Violation
+from baton.spawn.graphs.graph import StoredGraph, Violation
 
 AWAY = "task graphs cannot be read or changed now; nothing was changed, try again"
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph whose row a transaction holds, and the moment, by the database's clock, at which the change was asked for."""
+class LockedGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph whose row a transaction has locked.
+
+    Attributes:
+        at: When the change was requested, by the database's clock.
+    """
 
     connection: AsyncConnection
     stored: StoredGraph
@@ -31,42 +35,43 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def holding(
+async def locked_graph(
     database: Database, principal: Principal, graph_id: str, *, arrived: float | None = None
-) -> AsyncIterator[Held]:
-    """Hold a graph of the principal's own until the end of the block, which commits what it changed.
+) -> AsyncIterator[LockedGraph]:
+    """Yield a principal's graph, locked until the end of the block, which commits its changes.
 
-    `arrived` is when the request came, by the loop's clock: what it waited here since does not make it late.
+    `arrived` is when the request arrived, by the loop's clock: the time that it waited in the server does not make it
+    late for its wave.
 
     Raises:
-        NotFound: the principal has no such graph.
-        StoreUnavailable: the database is away; nothing was changed.
+        NotFound: If the principal has no such graph.
+        StoreUnavailable: If the database is away; nothing was changed.
     """
     try:
         async with clock.writing(database) as connection:
-            at = await store.now(connection)
+            at = await store.now(connection)  # before the lock: waiting for it does not make the request late either
             if arrived is not None:
                 at -= timedelta(seconds=asyncio.get_running_loop().time() - arrived)
             stored = await store.lock(connection, principal.organisation, graph_id)
             if stored is None or stored.user != principal.user:
                 raise NotFound(f"there is no task graph `{graph_id}`")
-            yield Held(connection=connection, stored=stored, at=at)
+            yield LockedGraph(connection=connection, stored=stored, at=at)
     except DatabaseUnavailable:
         raise StoreUnavailable(AWAY) from None
 
 
 async def change(
-    held: Held,
+    locked: LockedGraph,
     organisation: str,
     graph: Graph,
     *,
     plans: Mapping[str, dict[str, Any]] | None = None,
     breaches: Iterable[Breach] = (),
 ) -> StoredGraph:
-    """Store what has become of a graph, and the rules that this broke."""
-    before = held.stored
-    after = msgspec.structs.replace(before, graph=settled(graph, held.at), plans={**before.plans, **(plans or {})})
-    await store.save(held.connection, before, after, closes_at(after.graph))
+    """Store a locked graph's new state, and the violations of this change."""
+    before = locked.stored
+    after = msgspec.structs.replace(before, graph=settled(graph, locked.at), plans={**before.plans, **(plans or {})})
+    await store.save(locked.connection, before, after, closes_at(after.graph))
     for one in breaches:
         violation = Violation(
             id=str(uuid7()),
@@ -75,7 +80,7 @@ async def change(
             task=one.task,
             kind=one.kind,
             detail=one.detail,
-            at=held.at,
+            at=locked.at,
         )
-        await store.note(held.connection, organisation, before.user, violation)
+        await store.note(locked.connection, organisation, before.user, violation)
     return after

@@ -1,23 +1,18 @@
-"""Task graphs: made, looked at, their tasks ended, their waves opened again. It starts no task: `graph_spawns` does."""
+"""Makes and shows task graphs, ends their tasks, reopens their waves. Starts of tasks are in `spawn.graphs.starts`."""
 
 from typing import Literal
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from baton.delegate.core.store import Job
-from baton.engine.agents.compliance import WaveReport, WaveViolation, report
+from baton.delegate.core.job import Job
+from baton.engine.agents.compliance import WaveViolation, report
 from baton.engine.agents.judge import Refusal, target
 from baton.engine.agents.task_graph import (
     ENDED,
     LOST,
-    Barrier,
     End,
     Fault,
-    Level,
-    OnWindowClose,
-    TaskSpec,
     build,
     ended,
     faults,
@@ -31,36 +26,12 @@ from baton.people.permissions import require
 from baton.people.row_scope import RowScope, row_scope
 from baton.people.users import Users
 from baton.spawn.graphs import store
-from baton.spawn.graphs.changes import AWAY, Held, change, holding
-from baton.spawn.graphs.store import StoredGraph, Violation
-from baton.spawn.jobs import Execute
-from baton.spawn.service import Spawns, refused
+from baton.spawn.graphs.changes import AWAY, LockedGraph, change, locked_graph
+from baton.spawn.graphs.graph import GraphCompliance, NewGraph, StoredGraph
+from baton.spawn.service import Spawns, refusal_error
 
-MOST_REPORTED = 200
-"""Graphs of one session that a report covers, the newest."""
-
-
-class NewGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph to make. Without `on_window_close` it is auto_spawn where the tasks run here, else refuse."""
-
-    session_id: str
-    tasks: dict[str, TaskSpec]
-    level: Level = "strict"
-    barrier: Barrier = "wave"
-    window_ms: int = 500
-    on_window_close: OnWindowClose | None = None
-    execute: Execute = "plan"
-    workspace: str = ""
-    roster: str = ""
-    project: str = ""
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How well one graph kept to its waves, and what it broke."""
-
-    stored: StoredGraph
-    waves: list[WaveReport]
-    violations: list[Violation]
+MOST_SHOWN = 200
+"""Most graphs of one session whose compliance is shown, the newest."""
 
 
 class Graphs:
@@ -72,12 +43,12 @@ class Graphs:
         self._users = users
 
     async def make(self, principal: Principal, new: NewGraph) -> StoredGraph:
-        """Make a graph, whole or not at all.
+        """Make a graph; if one task is invalid, nothing is made.
 
         Raises:
-            GraphRefused: it has a cycle, or a dependency that is unknown, its own or named twice.
-            SpawnRefused: no roster knows the agent of a task.
-            StoreUnavailable: the database is away; nothing was made.
+            GraphRefused: If it has a cycle, or a dependency that is unknown, repeated, or the task itself.
+            SpawnRefused: If no roster knows the agent of a task.
+            StoreUnavailable: If the database is away; nothing was made.
         """
         require(principal, "graphs.write")
         found = faults(new.tasks)
@@ -87,7 +58,7 @@ class Graphs:
         for name, spec in new.tasks.items():
             agent = target(rosters, spec.agent_type)
             if isinstance(agent, Refusal):
-                raise refused(agent, f"tasks.{name}.")
+                raise refusal_error(agent, f"tasks.{name}.")
         graph = build(
             new.tasks,
             level=new.level,
@@ -116,16 +87,16 @@ class Graphs:
         return stored
 
     async def get(self, principal: Principal, graph_id: str, action: str = "graphs.read") -> StoredGraph:
-        """Give a graph.
+        """Return a graph.
 
         Raises:
-            NotFound: there is none that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is no such graph that the principal may see.
+            StoreUnavailable: If the database is away.
         """
-        theirs = row_scope(principal, action)
+        rows = row_scope(principal, action)
         try:
             async with self._database.transaction() as connection:
-                found = await store.get(connection, principal.organisation, graph_id, theirs)
+                found = await store.get(connection, principal.organisation, graph_id, rows)
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
         if found is None:
@@ -135,14 +106,14 @@ class Graphs:
     async def find(
         self, principal: Principal, *, session_id: str, user: str, before_id: str, limit: int
     ) -> list[StoredGraph]:
-        """Find graphs that a principal may see, the newest first. Raises StoreUnavailable."""
-        theirs = row_scope(principal, "graphs.read")
+        """Find the graphs that a principal may see, the newest first. Raises StoreUnavailable."""
+        rows = row_scope(principal, "graphs.read")
         try:
             async with self._database.transaction() as connection:
                 return await store.find(
                     connection,
                     principal.organisation,
-                    theirs,
+                    rows,
                     session_id=session_id,
                     user=user,
                     before_id=before_id,
@@ -154,77 +125,80 @@ class Graphs:
     async def end(
         self, principal: Principal, graph_id: str, name: str, state: Literal["completed", "failed"], detail: str
     ) -> StoredGraph:
-        """End a task that does not run here; saying the same again changes nothing.
+        """End a task that does not run as a job; ending it the same way again changes nothing.
 
         Raises:
-            Conflict: it ends with its job, was not started, or has ended otherwise.
-            NotFound: the principal has no such graph, or it has no such task.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If it ends with its job, was not started, or has ended in another way.
+            NotFound: If the principal has no such graph, or the graph has no such task.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "graphs.write")
-        async with holding(self._database, principal, graph_id) as held:
-            task = held.stored.graph.tasks.get(name)
+        async with locked_graph(self._database, principal, graph_id) as locked:
+            task = locked.stored.graph.tasks.get(name)
             if task is None:
                 raise NotFound(f"task graph `{graph_id}` has no task `{name}`")
             if task.state == state:
-                return held.stored
+                return locked.stored
             if task.job_id:
                 raise Conflict(f"task `{name}` ends with its job `{task.job_id}`; cancel that to stop it")
             if task.state in ENDED:
-                raise Conflict(f"task `{name}` is {task.state} already")
+                raise Conflict(f"task `{name}` is already {task.state}")
             if state == "completed" and task.state != "running":
                 raise Conflict(f"task `{name}` is {task.state}; spawn it before it is completed")
-            graph = ended(held.stored.graph, name, state, held.at, detail)
-            return await change(held, principal.organisation, graph)
+            graph = ended(locked.stored.graph, name, state, locked.at, detail)
+            return await change(locked, principal.organisation, graph)
 
     async def job_ended(self, connection: AsyncConnection, job: Job) -> None:
-        """End the task that a job ran, in the transaction that ends the job; a job may end again that is tried again."""
+        """End the task of a job, in the transaction that ends the job; a job that is retried ends again."""
         if not job.graph_id:
             return
         stored = await store.lock(connection, job.organisation, job.graph_id)
         task = stored.graph.tasks.get(job.task) if stored else None
         if stored is None or task is None or task.job_id != job.id:
             return
+        # A lost task comes back when its job is retried and completes; what was skipped for it may start after all.
         if task.state in ENDED and not (task.state in LOST and job.state == "completed"):
             return
         at = await store.now(connection)
         state: End = "completed" if job.state == "completed" else "cancelled" if job.state == "cancelled" else "failed"
         graph = ended(stored.graph, task.name, state, at, job.error_detail)
-        await change(Held(connection=connection, stored=stored, at=at), job.organisation, graph)
+        await change(LockedGraph(connection=connection, stored=stored, at=at), job.organisation, graph)
 
     async def reopen(self, principal: Principal, graph_id: str, wave: int) -> StoredGraph:
-        """Open a wave (from 1) again whose window closed with tasks left; this is recorded as a violation.
+        """Reopen a wave (from 1) whose window closed with tasks left; this is recorded as a violation.
 
         Raises:
-            Conflict: its window is open, was never opened, or keeps no task back.
-            NotFound: the principal has no such graph, or it has no such wave.
-            StoreUnavailable: the database is away; nothing was changed.
+            Conflict: If its window is open, was never opened, or keeps no task back.
+            NotFound: If the principal has no such graph, or the graph has no such wave.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "graphs.write")
-        async with holding(self._database, principal, graph_id) as held:
-            if not 1 <= wave <= len(held.stored.graph.windows):
+        async with locked_graph(self._database, principal, graph_id) as locked:
+            if not 1 <= wave <= len(locked.stored.graph.windows):
                 raise NotFound(f"task graph `{graph_id}` has no wave {wave}")
-            opened = reopen(held.stored.graph, wave - 1, held.at)
+            opened = reopen(locked.stored.graph, wave - 1, locked.at)
             if isinstance(opened, str):
                 raise Conflict(opened)
             breaches = (opened.breach,) if opened.breach else ()
-            return await change(held, principal.organisation, opened.graph, breaches=breaches)
+            return await change(locked, principal.organisation, opened.graph, breaches=breaches)
 
-    async def report(self, principal: Principal, graph_id: str) -> Report:
-        """Report on one graph.
+    async def compliance(self, principal: Principal, graph_id: str) -> GraphCompliance:
+        """Return how well a graph kept to its waves.
 
         Raises:
-            NotFound: there is none that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is no such graph that the principal may see.
+            StoreUnavailable: If the database is away.
         """
-        return (await self._reports(principal, [await self.get(principal, graph_id)]))[0]
+        return (await self._compliance(principal, [await self.get(principal, graph_id)]))[0]
 
-    async def session_report(self, principal: Principal, session_id: str, user: str = "") -> list[Report]:
-        """Report on the graphs of a session of a user's, the principal's own without `user`; the newest first.
+    async def session_compliance(self, principal: Principal, session_id: str, user: str = "") -> list[GraphCompliance]:
+        """Return the compliance of the graphs of a user's session, the newest first.
+
+        Without `user` the session is the principal's own.
 
         Raises:
-            NotFound: the principal may not see this user's.
-            StoreUnavailable: the database is away.
+            NotFound: If the principal may not see this user's sessions.
+            StoreUnavailable: If the database is away.
         """
         require(principal, "graphs.read")
         user = user or principal.user
@@ -237,24 +211,24 @@ class Graphs:
                     principal.organisation,
                     RowScope(user=user),
                     session_id=session_id,
-                    limit=MOST_REPORTED,
+                    limit=MOST_SHOWN,
                 )
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
-        return await self._reports(principal, found)
+        return await self._compliance(principal, found)
 
-    async def _reports(self, principal: Principal, found: list[StoredGraph]) -> list[Report]:
+    async def _compliance(self, principal: Principal, found: list[StoredGraph]) -> list[GraphCompliance]:
         try:
             async with self._database.transaction() as connection:
                 broken = await store.violations(connection, principal.organisation, [one.id for one in found])
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
-        reports = []
+        graphs = []
         for one in found:
             violations = [violation for violation in broken if violation.graph_id == one.id]
             waves = report(one.graph, [WaveViolation(kind=v.kind, wave=v.wave) for v in violations])
-            reports.append(Report(stored=one, waves=waves, violations=violations))
-        return reports
+            graphs.append(GraphCompliance(stored=one, waves=waves, violations=violations))
+        return graphs
 
 
 def _refused(found: list[Fault]) -> GraphRefused:

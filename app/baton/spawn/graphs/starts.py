@@ -1,7 +1,7 @@
-"""Starts of graphs' tasks: one, a whole wave at once, or by the server itself when a wave's window has closed.
+"""Starts the tasks of graphs: one, a whole wave at once, or by the server itself when a wave's window has closed.
 
-Each start is one transaction that holds the graph, so that of many at once exactly one is accepted. What may start when
-is judged by `baton.engine.agents.waves`.
+Each start is one transaction that locks the graph, so that of several at the same time exactly one is accepted. Which
+task may start when is decided by `baton.engine.agents.waves`.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from baton.delegate.jobs.service import Job
+from baton.delegate.core.job import Job
 from baton.engine.agents.judge import Refusal, Spawn
 from baton.engine.agents.plan import Plan
 from baton.engine.agents.task_graph import Graph, Task, ended
@@ -22,18 +22,25 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
 from baton.people.row_scope import RowScope
 from baton.spawn.graphs import store
-from baton.spawn.graphs.changes import Held, change, holding
+from baton.spawn.graphs.changes import LockedGraph, change, locked_graph
+from baton.spawn.graphs.graph import StoredGraph
 from baton.spawn.graphs.service import Graphs
-from baton.spawn.graphs.store import StoredGraph
-from baton.spawn.jobs import Asked, SpawnJobs
-from baton.spawn.service import Spawned, Spawns, refused
+from baton.spawn.jobs import SpawnJobs, SpawnRequest
+from baton.spawn.service import SpawnResult, Spawns, refusal_error
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 2.0
-"""How often SQL is asked for windows that another process opened and did not live to close, in seconds."""
+"""How often SQL is searched for windows that another process opened and did not live to close, in seconds."""
 _AFTER_S = 0.005
 """How long after a window's end the server looks, in seconds."""
+
+
+class PlannedStart(msgspec.Struct, frozen=True, kw_only=True):
+    """A start of one task: the request, and its plan, or why the rosters refuse it."""
+
+    request: SpawnRequest
+    plan: Plan | str
 
 
 class GraphSpawns:
@@ -50,50 +57,53 @@ class GraphSpawns:
         self._closing = asyncio.Event()
 
     async def spawn(
-        self, principal: Principal, graph_id: str, task: str, asked: Asked, *, arrived: float | None = None
-    ) -> tuple[StoredGraph, Spawned]:
+        self, principal: Principal, graph_id: str, task: str, request: SpawnRequest, *, arrived: float | None = None
+    ) -> tuple[StoredGraph, SpawnResult]:
         """Start one task. Raises as `batch` does."""
-        stored, (spawned,) = await self.batch(principal, graph_id, {task: asked}, arrived=arrived)
-        return stored, spawned
+        stored, (result,) = await self.batch(principal, graph_id, {task: request}, arrived=arrived)
+        return stored, result
 
     async def batch(
         self,
         principal: Principal,
         graph_id: str,
-        asked: Mapping[str, Asked] | Asked,
+        requests: Mapping[str, SpawnRequest] | SpawnRequest,
         *,
         arrived: float | None = None,
-    ) -> tuple[StoredGraph, list[Spawned]]:
-        """Start tasks at one moment, all or none: those that are named, or all that may start now, asked for alike.
+    ) -> tuple[StoredGraph, list[SpawnResult]]:
+        """Start tasks at one moment, all or none: those named, or all that may start now with one request.
 
-        `arrived` is when this was asked for, by the loop's clock; now if it is not given.
+        `arrived` is when the request arrived, by the loop's clock; now if absent.
 
         Raises:
-            Conflict: no task may start now, or one of them was skipped.
-            Invalid: a task is not of this graph, or what is asked does not fit it.
-            NotFound: the principal has no such graph.
-            SpawnRefused: the rosters forbid it, or the graph: it is not its time, or it was started before.
-            StoreUnavailable: the database is away; nothing was started.
+            Conflict: If no task may start now, or one of them was skipped.
+            Invalid: If a task is not in this graph, or the request does not fit the task.
+            NotFound: If the principal has no such graph.
+            SpawnRefused: If the rosters forbid the start, or the graph: it is not its time, or it was started before.
+            StoreUnavailable: If the database is away; nothing was started.
         """
         arrived = asyncio.get_running_loop().time() if arrived is None else arrived
         require(principal, "graphs.write")
         before = await self._graphs.get(principal, graph_id, "graphs.write")
-        if isinstance(asked, Asked):
-            asked = dict.fromkeys(startable(before.graph), asked)
-            if not asked:
+        if isinstance(requests, SpawnRequest):
+            requests = dict.fromkeys(startable(before.graph), requests)
+            if not requests:
                 raise Conflict(f"no task of task graph `{graph_id}` may start now")
-        fitted = {name: _fitted(before, name, one) for name, one in asked.items()}
-        plans = {name: await self._spawns.judge(principal, one) for name, one in fitted.items()}
-        jobs: list[Job] = []
-        async with holding(self._database, principal, graph_id, arrived=arrived) as held:
-            stored, spawned = await self._start(principal, held, fitted, plans, jobs)
+        fitted = {name: _fit_to_task(before, name, one) for name, one in requests.items()}
+        # Judged before the graph is locked: policies may have to be combined first, and others wait for the lock.
+        planned = {
+            name: PlannedStart(request=one, plan=await self._spawns.judge(principal, one))
+            for name, one in fitted.items()
+        }
+        async with locked_graph(self._database, principal, graph_id, arrived=arrived) as locked:
+            stored, results, jobs = await self._start(principal, locked, planned)
         for job in jobs:
             await self._jobs.announce(job)
-        self._expect(stored, held)
-        return stored, spawned
+        self._expect_close(stored, locked)
+        return stored, results
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Start what is left of waves whose window has closed, until told to stop."""
+        """Start what is left of waves whose window has closed, until `stop` is set."""
         while not stop.is_set():
             self._closing.clear()
             with contextlib.suppress(DatabaseUnavailable):
@@ -105,9 +115,9 @@ class GraphSpawns:
             await self._pause(stop)
 
     async def close(self, graph_id: str) -> list[str]:
-        """Start what is left of a graph's waves whose window has closed; give the names of these tasks.
+        """Start what is left of a graph's waves whose window has closed; return the names of these tasks.
 
-        A task that no roster lets start any more has failed.
+        A task that no roster allows any more fails.
         """
         async with self._database.transaction() as connection:
             at = await store.now(connection)
@@ -115,68 +125,59 @@ class GraphSpawns:
         if found is None:
             return []
         principal = Principal(organisation=self._organisation, team=found.team, user=found.user)
-        plans: dict[str, Plan | str] = {}
-        fitted = {name: _fitted(found, name, Asked(spawn=Spawn(agent_type=""))) for name in due(found.graph, at)}
-        for name, one in fitted.items():
+        nothing_said = SpawnRequest(spawn=Spawn(agent_type=""))
+        planned: dict[str, PlannedStart] = {}
+        for name in due(found.graph, at):
+            request = _fit_to_task(found, name, nothing_said)
             try:
-                plans[name] = await self._spawns.judge(principal, one)
+                planned[name] = PlannedStart(request=request, plan=await self._spawns.judge(principal, request))
             except (SpawnRefused, Invalid) as error:
-                plans[name] = error.detail
-        jobs: list[Job] = []
-        async with holding(self._database, principal, graph_id) as held:
-            left = [name for name in due(held.stored.graph, held.at) if name in plans]
-            good = {name: plan for name in left if isinstance(plan := plans[name], Plan)}
-            bad = {name: detail for name in left if isinstance(detail := plans[name], str)}
-            await self._start(principal, held, fitted, good, jobs, bad, auto=True)
+                planned[name] = PlannedStart(request=request, plan=error.detail)
+        async with locked_graph(self._database, principal, graph_id) as locked:
+            # Looked at again under the lock: a task may have been started meanwhile.
+            left = [name for name in due(locked.stored.graph, locked.at) if name in planned]
+            *_, jobs = await self._start(principal, locked, {name: planned[name] for name in left}, auto=True)
         for job in jobs:
             await self._jobs.announce(job)
         return left
 
     async def _start(
-        self,
-        principal: Principal,
-        held: Held,
-        asked: Mapping[str, Asked],
-        plans: Mapping[str, Plan],
-        jobs: list[Job],
-        bad: Mapping[str, str] | None = None,
-        *,
-        auto: bool = False,
-    ) -> tuple[StoredGraph, list[Spawned]]:
-        graph, breaches, spawned = held.stored.graph, list[Breach](), list[Spawned]()
-        for name, plan in plans.items():
-            admitted = admit(graph, name, held.at, auto=auto)
+        self, principal: Principal, locked: LockedGraph, planned: Mapping[str, PlannedStart], *, auto: bool = False
+    ) -> tuple[StoredGraph, list[SpawnResult], list[Job]]:
+        """Start the tasks that have a plan, fail the others; return the graph, the results, and the jobs to announce."""
+        graph, breaches = locked.stored.graph, list[Breach]()
+        results, jobs = list[SpawnResult](), list[Job]()
+        for name, one in planned.items():
+            if isinstance(one.plan, str):
+                continue
+            admitted = admit(graph, name, locked.at, auto=auto)
             if isinstance(admitted, Refusal):
-                raise refused(admitted)
-            job = None
-            if held.stored.execute == "run":
+                raise refusal_error(admitted)
+            result = SpawnResult(plan=one.plan, task=name)
+            if locked.stored.execute == "run":
+                graph_task = (locked.stored.id, name)
                 job = await self._jobs.start(
-                    principal, asked[name], plan, connection=held.connection, graph_id=held.stored.id, task=name
+                    principal, one.request, one.plan, connection=locked.connection, graph_task=graph_task
                 )
                 jobs.append(job)
-            graph = _noted(admitted.graph, name, task_id=plan.task_id, job_id=job.id if job else "")
+                result = msgspec.structs.replace(result, job_id=job.id, job_state=job.state)
             if admitted.breach:
                 breaches.append(admitted.breach)
-            spawned.append(
-                Spawned(
-                    plan=plan,
-                    task=name,
-                    job_id=job.id if job else "",
-                    job_state=job.state if job else "",
-                    violation=admitted.breach.detail if admitted.breach else "",
-                )
-            )
-        for name, detail in (bad or {}).items():
-            graph = ended(graph, name, "failed", held.at, detail)
-        kept = {one.task: msgspec.to_builtins(one.plan) for one in spawned}
-        stored = await change(held, principal.organisation, graph, plans=kept, breaches=breaches)
-        return stored, spawned
+                result = msgspec.structs.replace(result, violation=admitted.breach.detail)
+            graph = _with_ids(admitted.graph, name, task_id=one.plan.task_id, job_id=result.job_id)
+            results.append(result)
+        for name, one in planned.items():
+            if isinstance(one.plan, str):
+                graph = ended(graph, name, "failed", locked.at, one.plan)
+        plans = {one.task: msgspec.to_builtins(one.plan) for one in results}
+        stored = await change(locked, principal.organisation, graph, plans=plans, breaches=breaches)
+        return stored, results, jobs
 
-    def _expect(self, stored: StoredGraph, held: Held) -> None:
+    def _expect_close(self, stored: StoredGraph, locked: LockedGraph) -> None:
         """Look again as soon as the graph's window has closed with tasks left."""
         moment = closes_at(stored.graph)
         if moment is not None:
-            wait_s = max((moment - held.at).total_seconds(), 0) + _AFTER_S
+            wait_s = max((moment - locked.at).total_seconds(), 0) + _AFTER_S
             asyncio.get_running_loop().call_later(wait_s, self._closing.set)
 
     async def _pause(self, stop: asyncio.Event) -> None:
@@ -188,31 +189,31 @@ class GraphSpawns:
                 wait.cancel()
 
 
-def _fitted(stored: StoredGraph, name: str, asked: Asked) -> Asked:
-    """Fill a start with what its task and its graph say; what it says itself must fit them."""
+def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> SpawnRequest:
+    """Fill a request with what its task and its graph say; what it says itself must match them."""
     task = stored.graph.tasks.get(name)
     if task is None:
-        raise Invalid("task", f"is `{name}`, which is no task of this graph", list(stored.graph.tasks))
-    if asked.session_id not in {"", stored.session_id}:
-        raise NotFound(f"session `{asked.session_id}` has no task graph `{stored.id}`")
+        raise Invalid("task", f"is `{name}`, which is not a task of this graph", list(stored.graph.tasks))
+    if request.session_id not in {"", stored.session_id}:
+        raise NotFound(f"session `{request.session_id}` has no task graph `{stored.id}`")
     for field, given, own in (
-        ("agent_type", asked.spawn.agent_type, task.agent_type),
-        ("roster", asked.roster, stored.roster),
-        ("project", asked.project, stored.project),
-        ("workspace", asked.workspace, stored.workspace),
-        ("execute", asked.execute, stored.execute),
+        ("agent_type", request.spawn.agent_type, task.agent_type),
+        ("roster", request.roster, stored.roster),
+        ("project", request.project, stored.project),
+        ("workspace", request.workspace, stored.workspace),
+        ("execute", request.execute, stored.execute),
     ):
         if given and given != own:
             raise Invalid(field, f"is `{given}`, and task `{name}` is for `{own}`")
     spawn = msgspec.structs.replace(
-        asked.spawn,
+        request.spawn,
         agent_type=task.agent_type,
-        prompt=asked.spawn.prompt or task.prompt or task.description,
-        description=asked.spawn.description or task.description,
+        prompt=request.spawn.prompt or task.prompt or task.description,
+        description=request.spawn.description or task.description,
     )
     if not spawn.prompt:
         raise Invalid("prompt", f"is missing, and task `{name}` has neither a prompt nor a description")
-    return Asked(
+    return SpawnRequest(
         spawn=spawn,
         execute="run" if stored.execute == "run" else "plan",
         session_id=stored.session_id,
@@ -222,6 +223,6 @@ def _fitted(stored: StoredGraph, name: str, asked: Asked) -> Asked:
     )
 
 
-def _noted(graph: Graph, name: str, *, task_id: str, job_id: str) -> Graph:
+def _with_ids(graph: Graph, name: str, *, task_id: str, job_id: str) -> Graph:
     task: Task = msgspec.structs.replace(graph.tasks[name], task_id=task_id, job_id=job_id)
     return msgspec.structs.replace(graph, tasks={**graph.tasks, name: task})

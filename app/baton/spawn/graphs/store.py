@@ -1,4 +1,4 @@
-"""The queries of task graphs; every change of one holds its row. It judges nothing."""
+"""Task graphs in SQL; every change of one locks its row."""
 
 from collections import defaultdict
 from datetime import datetime
@@ -13,40 +13,13 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.people.row_scope import RowScope
+from baton.spawn.graphs.graph import StoredGraph, Violation
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
 
 _graphs = TaskGraphRow.__table__
 _tasks = GraphTaskRow.__table__
 _violations = GraphViolationRow.__table__
 _HEAD = [column for column in _graphs.c if column.name not in {"organisation", "closes_at"}]
-
-
-class StoredGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph as it is kept. `roster` is "" for the team's list, `execute` tells whether its tasks run here."""
-
-    id: str
-    team: str
-    user: str
-    session_id: str
-    project: str
-    roster: str
-    execute: str
-    workspace: str
-    created_at: datetime
-    graph: Graph
-    plans: dict[str, dict[str, Any]]
-
-
-class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of the waves that was broken; `wave` counts from 0, `task` is "" for the whole wave."""
-
-    id: str
-    graph_id: str
-    wave: int
-    task: str
-    kind: str
-    detail: str
-    at: datetime
 
 
 async def now(connection: AsyncConnection) -> datetime:
@@ -88,7 +61,7 @@ async def add(connection: AsyncConnection, organisation: str, one: StoredGraph, 
 
 
 async def get(connection: AsyncConnection, organisation: str, graph_id: str, scope: RowScope) -> StoredGraph | None:
-    """Read a graph; None if there is none that they may see."""
+    """Read a graph, None if there is none among these rows."""
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
     row = (await connection.execute(scope.limit(query, _graphs))).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
@@ -100,7 +73,7 @@ async def owns(connection: AsyncConnection, principal: Principal, graph_id: str)
 
 
 async def lock(connection: AsyncConnection, organisation: str, graph_id: str) -> StoredGraph | None:
-    """Read a graph and hold its row until the transaction, one of `clock.writing`, ends: one change at a time sees it."""
+    """Read a graph and lock its row until the end of the transaction, which is one of `clock.writing`."""
     query = select(*_HEAD).where(_graphs.c.organisation == organisation, _graphs.c.id == storable(graph_id))
     row = (await connection.execute(query.with_for_update())).first()
     return (await _with_tasks(connection, [row]))[0] if row else None
@@ -109,7 +82,7 @@ async def lock(connection: AsyncConnection, organisation: str, graph_id: str) ->
 async def save(
     connection: AsyncConnection, before: StoredGraph, after: StoredGraph, closes_at: datetime | None
 ) -> None:
-    """Store what has changed in a graph whose row is held."""
+    """Store what has changed in a graph whose row is locked."""
     for name, task in after.graph.tasks.items():
         changed = task != before.graph.tasks[name]
         plan = after.plans.get(name)
@@ -160,7 +133,7 @@ async def find(
 
 
 async def due(database: Database, organisation: str, limit: int = 100) -> list[str]:
-    """Name graphs whose window has closed with tasks left that the server must start."""
+    """List graphs whose window has closed with tasks left that the server must start."""
     async with database.transaction() as connection:
         query = (
             select(_graphs.c.id)
@@ -172,7 +145,11 @@ async def due(database: Database, organisation: str, limit: int = 100) -> list[s
 
 
 async def purge_graphs(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of graphs from before a moment, with all that is kept of them; give their number."""
+    """Remove at most one batch of graphs from before a moment, with their tasks and violations.
+
+    Returns:
+        The number of graphs removed.
+    """
     oldest = (
         select(_graphs.c.id)
         .where(_graphs.c.organisation == organisation, _graphs.c.created_at < before)

@@ -1,4 +1,4 @@
-"""The tables of task graphs: a row a graph, whose lock a change holds, a row a task, a row a violation. It holds no query."""
+"""The tables of task graphs: graphs, whose rows every change locks, their tasks, their violations."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -65,7 +65,7 @@ class GraphTaskRow(SQLModel, table=True):
 
 
 class GraphViolationRow(SQLModel, table=True):
-    """One rule of the waves that was broken and let pass."""
+    """One rule of the waves that was broken, and counted."""
 
     __tablename__ = "graph_violations"
     __table_args__ = (Index("ix_graph_violations_graph", "organisation", "graph_id"),)

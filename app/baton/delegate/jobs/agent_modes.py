@@ -1,4 +1,4 @@
-"""The agent mode of sessions: which agent a session is handed to now. It is not the orchestrator's mode (`modes`)."""
+"""The agent mode of sessions: which agent a session is delegated to now. The orchestrator mode is in `modes`."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from baton.people.users import Users
 
 
 class AgentMode(msgspec.Struct, frozen=True, kw_only=True):
-    """A session's mode, `default_mode` while nothing is delegated, and the agent that spoke last, "" for none."""
+    """A session's agent mode, `default_mode` while nothing is delegated, and the last job's provider, "" for none."""
 
     user: str
     session_id: str
@@ -21,20 +21,20 @@ class AgentMode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentModes:
-    """Reads what the jobs of a session have left."""
+    """Reads the agent modes of sessions."""
 
     def __init__(self, database: Database, users: Users) -> None:
         self._database = database
         self._users = users
 
     async def get(self, principal: Principal, session_id: str, user: str = "", *, fresh: bool = True) -> AgentMode:
-        """Give the mode of a session; without `user` the principal's own comes first.
+        """Return the agent mode of a session; without `user` the principal's own session comes first.
 
-        A `fresh` session, in which nobody has delegated anything, is the principal's own.
+        With `fresh`, a session in which nobody has delegated yet counts as the principal's own.
 
         Raises:
-            NotFound: nothing was delegated in a session that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If nothing was delegated in such a session that the principal may see.
+            StoreUnavailable: If the database is away.
         """
         require(principal, "jobs.read")
         organisation = principal.organisation
@@ -49,7 +49,7 @@ class AgentModes:
                     if user in {"", owner} and self._users.covers(principal, "jobs.read", owner)
                 ]
                 if not found:
-                    raise NotFound(f"nothing was delegated in a session `{session_id[:100]}`")
+                    raise NotFound(f"nothing was delegated in session `{session_id[:100]}`")
                 mode = await events_store.mode_of(connection, organisation, found[0], session_id)
                 provider = await events_store.last_provider(connection, organisation, found[0], session_id)
         except DatabaseUnavailable:

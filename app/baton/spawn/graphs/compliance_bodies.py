@@ -1,4 +1,4 @@
-"""The reports on how task graphs kept to their waves, as the API shows them. They judge nothing."""
+"""The HTTP models of compliance: how well task graphs kept to their waves."""
 
 from datetime import datetime
 from typing import Literal
@@ -7,12 +7,11 @@ from pydantic import BaseModel
 
 from baton.engine.agents.compliance import WaveReport, totals
 from baton.engine.agents.task_graph import Level
-from baton.spawn.graphs.service import Report
-from baton.spawn.graphs.store import Violation
+from baton.spawn.graphs.graph import GraphCompliance, Violation
 
 
 class ViolationModel(BaseModel):
-    """A rule of the waves that was broken, and let pass."""
+    """A rule of the waves that was broken; the start was counted and not refused."""
 
     kind: Literal["wrong_wave", "parallel_window", "reopened"]
     wave: int
@@ -22,7 +21,7 @@ class ViolationModel(BaseModel):
 
     @classmethod
     def of(cls, violation: Violation) -> "ViolationModel":
-        """Show a violation as the API does."""
+        """Return a violation as the API shows it."""
         return cls.model_validate(
             {
                 "kind": violation.kind,
@@ -35,7 +34,7 @@ class ViolationModel(BaseModel):
 
 
 class WaveModel(BaseModel):
-    """One wave. `spread_ms` lies between the first and the last start that was asked for; absent before the first."""
+    """One wave. `spread_ms` is the time between its first and its last requested start; absent before the first."""
 
     wave: int
     tasks: list[str]
@@ -48,7 +47,7 @@ class WaveModel(BaseModel):
 
     @classmethod
     def of(cls, wave: WaveReport) -> "WaveModel":
-        """Show a wave as the API does."""
+        """Return a wave as the API shows it."""
         return cls.model_validate(wave, from_attributes=True)
 
 
@@ -66,18 +65,18 @@ class ComplianceModel(BaseModel):
     log: list[ViolationModel]
 
     @classmethod
-    def of(cls, report: Report) -> "ComplianceModel":
-        """Show a report as the API does."""
+    def of(cls, found: GraphCompliance) -> "ComplianceModel":
+        """Return a graph's compliance as the API shows it."""
         return cls(
-            graph_id=report.stored.id,
-            session_id=report.stored.session_id,
-            user=report.stored.user,
-            level=report.stored.graph.level,
-            window_ms=report.stored.graph.window_ms,
-            compliant=not report.violations,
-            violations=dict(totals(report.waves)),
-            waves=[WaveModel.of(wave) for wave in report.waves],
-            log=[ViolationModel.of(violation) for violation in report.violations],
+            graph_id=found.stored.id,
+            session_id=found.stored.session_id,
+            user=found.stored.user,
+            level=found.stored.graph.level,
+            window_ms=found.stored.graph.window_ms,
+            compliant=not found.violations,
+            violations=dict(totals(found.waves)),
+            waves=[WaveModel.of(wave) for wave in found.waves],
+            log=[ViolationModel.of(violation) for violation in found.violations],
         )
 
 
@@ -91,13 +90,13 @@ class SessionComplianceModel(BaseModel):
     graphs: list[ComplianceModel]
 
     @classmethod
-    def of(cls, session_id: str, reports: list[Report]) -> "SessionComplianceModel":
-        """Sum a session's reports up."""
-        waves = [wave for report in reports for wave in report.waves]
+    def of(cls, session_id: str, graphs: list[GraphCompliance]) -> "SessionComplianceModel":
+        """Return the compliance of a session's graphs."""
+        waves = [wave for one in graphs for wave in one.waves]
         return cls(
             session_id=session_id,
-            compliant=not any(report.violations for report in reports),
+            compliant=not any(one.violations for one in graphs),
             violations=dict(totals(waves)),
             widest_spread_ms=max((wave.spread_ms for wave in waves if wave.spread_ms is not None), default=None),
-            graphs=[ComplianceModel.of(report) for report in reports],
+            graphs=[ComplianceModel.of(one) for one in graphs],
         )

@@ -1,4 +1,4 @@
-"""Wakes whoever waits for jobs, on every server: told by Redis, and without it twice a second. It carries no news."""
+"""Wakes tasks that wait for news of jobs, on every server, by Redis. Without Redis they look in SQL twice a second."""
 
 import asyncio
 import contextlib
@@ -9,13 +9,16 @@ from baton.kernel.redis.client import Redis
 from baton.kernel.redis.listener import listen
 
 POLL_S = 0.5
-"""How often who waits looks by themselves while nothing is told, in seconds."""
+"""How often a waiting task looks in SQL while Redis is away, in seconds."""
 NET_S = 5.0
-"""How often they look while everything is told: a server may die between a commit and its message. In seconds."""
+"""How often it looks while Redis is there: a server may die between its commit and its message. In seconds."""
 
 
-class Bell:
-    """Topics that one waits for: `job <id>`, `session <user> <id>`, `runner <user>`, `team <team>`."""
+class JobNotifier:
+    """Notifies of topics: `job <id>`, `session <user> <id>`, `runner <user>`, `team <team>`.
+
+    A notification carries no news: whoever is woken reads the database.
+    """
 
     def __init__(self, redis: Redis, organisation: str) -> None:
         self._redis = redis
@@ -25,16 +28,17 @@ class Bell:
 
     @property
     def listening(self) -> bool:
-        """Whether other servers are heard now."""
+        """Whether other servers can be heard now."""
         return self._listening
 
     @property
     def pause_s(self) -> float:
-        """How long one may wait before one looks again, in seconds."""
+        """How long a task may wait before it looks again, in seconds."""
         return NET_S if self._listening else POLL_S
 
-    def ring(self, *topics: str) -> None:
-        """Wake who waits for these topics, here and on other servers."""
+    def notify(self, *topics: str) -> None:
+        """Wake the tasks that wait for these topics, here and on other servers."""
+        # With Redis this server hears its own message like any other; waking twice would only cost a query.
         by_redis = self._listening and self._redis.up
         for topic in topics:
             self._redis.send(b"PUBLISH", self._channel, topic)
@@ -42,8 +46,8 @@ class Bell:
                 self._wake(topic)
 
     @contextlib.contextmanager
-    def heard(self, *topics: str) -> Iterator[asyncio.Event]:
-        """Give an event that is set whenever one of these topics rings."""
+    def subscribe(self, *topics: str) -> Iterator[asyncio.Event]:
+        """Yield an event that is set at each notification of one of these topics."""
         event = asyncio.Event()
         for topic in topics:
             self._waiting[topic].add(event)
@@ -56,8 +60,8 @@ class Bell:
                     del self._waiting[topic]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Listen until told to stop."""
-        listening = asyncio.create_task(listen(self._redis.url, self._channel, self._told, self._lost))
+        """Listen to Redis until `stop` is set."""
+        listening = asyncio.create_task(listen(self._redis.url, self._channel, self._receive, self._lose))
         try:
             await stop.wait()
         finally:
@@ -65,14 +69,15 @@ class Bell:
             with contextlib.suppress(asyncio.CancelledError):
                 await listening
 
-    def _told(self, message: bytes) -> None:
+    def _receive(self, message: bytes) -> None:
+        """Take a message; an empty one says that the subscription has begun, before which anything may have happened."""
         self._listening = True
         if message:
             self._wake(message.decode("utf-8", "replace"))
         else:
             self._wake_all()
 
-    def _lost(self) -> None:
+    def _lose(self) -> None:
         self._listening = False
         self._wake_all()
 
@@ -86,10 +91,10 @@ class Bell:
 
 
 async def wait(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until a topic rang, at most so long; tell whether it did, and be ready for the next time."""
+    """Wait for an event, at most so many seconds; clear it, and return whether it was set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-    rang = event.is_set()
+    was_set = event.is_set()
     event.clear()
-    return rang
+    return was_set

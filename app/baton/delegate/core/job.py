@@ -1,0 +1,170 @@
+"""A job and what belongs to it. `JobSpec` is the core: every other shape of a job takes its fields from there.
+
+- `Job` adds what the server knows of the job; the columns of the table `jobs` are made from it (`tables`).
+- `JobFields` in `delegate.jobs.bodies` holds what HTTP shows of it, to people and in a lease to the runner.
+- `AgentTask` in `runner.wire`, which shares no code with the server, holds what the runner passes to the agent.
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from baton.delegate.core.protocol import PROVIDERS
+
+State = Literal[
+    "pending_approval",
+    "blocked",
+    "queued",
+    "leased",
+    "running",
+    "awaiting_permission",
+    "completed",
+    "failed",
+    "cancelled",
+    "skipped",
+]
+STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined] # typing's Literal has them
+LEASED_STATES: tuple[State, ...] = ("leased", "running", "awaiting_permission")
+"""States in which a runner holds the job's lease."""
+ACTIVE_STATES: tuple[State, ...] = ("queued", *LEASED_STATES)
+"""States in which the session's agent mode is the job's provider."""
+ENDED_STATES: tuple[State, ...] = ("completed", "failed", "cancelled", "skipped")
+
+
+class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job is to do; set when it is made, and never changed.
+
+    Attributes:
+        session_id: The session that delegates; a job without one gets a session of its own, named like the job.
+        workspace: An alias that a runner knows, "" for the runner's first one.
+        isolation: `in_place` or `worktree`.
+        timeout_s: Seconds from when the agent starts.
+        tier: CHEAP, MEDIUM, EXPENSIVE, or "" for unknown.
+        thinking_budget: In tokens, None for the agent's own.
+    """
+
+    # An idempotency key's digest is made of these fields in this order (`new_job.digest_of`): append new ones.
+    prompt: str
+    provider: str = PROVIDERS[0]
+    description: str = ""
+    session_id: str = ""
+    project: str = ""
+    workspace: str = ""
+    approval: str = "none"
+    isolation: str = "in_place"
+    depends_on: tuple[str, ...] = ()
+    timeout_s: int = 300
+    max_attempts: int = 1
+    graph_id: str = ""
+    task: str = ""
+    agent_type: str = ""
+    tier: str = ""
+    model: str = ""
+    system_prompt: str = ""
+    thinking_budget: int | None = None
+
+
+class Job(JobSpec, frozen=True, kw_only=True):
+    """One delegated task: what it is to do, whose it is, and how it stands.
+
+    Attributes:
+        digest: SHA-256 of the lease's token, "" once the runner's word no longer counts.
+        last_seq: Number of the last event that the runner of this attempt sent.
+        next_no: Number of the job's next event.
+        cost_usd: What the agent said it cost, None if it did not say.
+    """
+
+    id: str
+    organisation: str
+    user: str
+    team: str
+    state: State
+    cancel_requested: bool = False
+    cancel_at: datetime | None = None
+    attempt: int = 0
+    digest: str = ""
+    lease_until: datetime | None = None
+    runner_user: str = ""
+    runner_id: str = ""
+    boot_id: str = ""
+    last_seq: int = 0
+    agent_session: str = ""
+    next_no: int = 1
+    progress: str = ""
+    output: str = ""
+    error_code: str = ""
+    error_detail: str = ""
+    late_result: dict[str, Any] | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    created_at: datetime
+    queued_at: datetime | None = None
+    started_at: datetime | None = None
+    deadline: datetime | None = None
+    ended_at: datetime | None = None
+    idempotency_key: str | None = None
+    idempotency_digest: str = ""
+
+
+class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs to find; all fields that are set must match. `since` is included, `until` is not."""
+
+    user: str = ""
+    session_id: str = ""
+    state: str = ""
+    provider: str = ""
+    graph_id: str = ""
+    workspace: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One stored event of a job.
+
+    Attributes:
+        no: Its number within the job.
+        session_no: Its number within the session.
+        seq: The runner's own number of it within the attempt, None for the server's own events.
+    """
+
+    job_id: str
+    no: int
+    session_no: int
+    attempt: int
+    seq: int | None
+    type: str
+    body: dict[str, Any]
+    at: datetime
+
+
+class NewJobEvent(msgspec.Struct, kw_only=True):
+    """One event that is not stored yet; `no` is set once the session is locked."""
+
+    job: Job
+    attempt: int
+    type: str
+    body: dict[str, Any]
+    seq: int | None = None
+    no: int = 0
+
+
+class JobPermission(msgspec.Struct, frozen=True, kw_only=True):
+    """One permission request of an agent. `decided_by` is policy, user, timeout or end, "" while it is pending."""
+
+    id: str
+    organisation: str
+    user: str
+    job_id: str
+    attempt: int
+    request: dict[str, Any]
+    state: str = "pending"
+    decided_by: str = ""
+    decided_user: str = ""
+    decision_id: str = ""
+    reason: str = ""
+    created_at: datetime
+    deadline: datetime
+    decided_at: datetime | None = None

@@ -1,0 +1,34 @@
+"""A runner, and the commands that wait for it."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+
+class Runner(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine that runs jobs. `slots` were free and `active` jobs were leased to it at its last poll."""
+
+    organisation: str
+    user: str
+    id: str
+    team: str
+    boot_id: str
+    name: str
+    version: str
+    providers: tuple[str, ...]
+    workspaces: tuple[str, ...]
+    slots: int
+    active: int
+    shared: bool
+    last_seen: datetime
+
+
+class RunnerCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """An order to a runner: `cancel` a job, or pass on the answer to a `permission` request."""
+
+    id: str
+    job: str
+    attempt: int
+    kind: str
+    body: dict[str, Any]
