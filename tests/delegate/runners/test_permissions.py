@@ -88,7 +88,7 @@ async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer)
     assert (await world.permissions.answer(ADA, job.id, pending.permission, allow=allow)).state == state
     (entry,) = await audit_store.find(world.database, "default", kind="job")
     assert (entry.actor, entry.action, entry.object, entry.reason) == ("ada", f"job.permission-{answer}", job.id, "r")
-    with pytest.raises(Conflict, match="is already `(allowed|denied)`, by user"):
+    with pytest.raises(Conflict, match=r"is already `(allowed|denied)`, by user"):
         await world.permissions.answer(ADA, job.id, pending.permission, allow=not allow)
 
 
