@@ -80,6 +80,8 @@ class Process:
 @pytest.fixture
 async def process(database, redis, team):
     one = Process(database, redis, team)
+    for name in ("red", "blue"):
+        await one.users.put_team(ADMIN, name)
     for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
         await one.users.put_user(ADMIN, name, team=of, disabled=False)
     return one

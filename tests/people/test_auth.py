@@ -31,6 +31,7 @@ def admin(server):
 
 
 def made(server, admin, user, role="developer", team="web", **more):
+    assert admin.put(f"/teams/{team}", json={}).status_code == 200
     answer = admin.post("/tokens", json={"user": user, "role": role, "team": team} | more)
     assert answer.status_code == 201, answer.text
     assert answer.headers["cache-control"] == "no-store"
@@ -137,6 +138,7 @@ def test_the_command_line_makes_lists_and_revokes(server, tmp_path):
         assert "Traceback" not in found.stderr
         return found
 
+    assert baton("team", "add", "data").returncode == 0
     answer = json.loads(baton("token", "create", "--user", "cli", "--expires", "90d", "--json").stdout)
     server.texts.append(answer["text"])
     assert answer["token"]["expires_at"]
@@ -145,6 +147,9 @@ def test_the_command_line_makes_lists_and_revokes(server, tmp_path):
     assert baton("status", BATON_TOKEN=answer["text"]).returncode == 0
     assert "for cli in" in baton("mode", "enable", BATON_TOKEN=answer["text"]).stdout
     assert "for you in" in baton("mode", "status", BATON_TOKEN=answer["text"]).stdout
+    unknown = baton("user", "set", "cli", "--team", "date")
+    assert unknown.returncode == 1
+    assert "did you mean `data`?" in unknown.stderr
     assert baton("user", "set", "cli", "--team", "data").returncode == 0
     assert {"cli", "data"} <= set(baton("user", "list").stdout.split())
     assert baton("token", "revoke", answer["token"]["id"], "--reason", "lost").returncode == 0
@@ -251,6 +256,7 @@ def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
     (entry,) = admin.get("/audit", params={"kind": "token", "limit": 1}).json()["items"]
     assert entry["reason"] == "new here"
     assert admin.put("/users/left", json={"disabled": True}).json()["disabled_at"]
+    assert admin.put("/teams/data", json={}).status_code == 200
     assert admin.put("/users/left", json={"team": "data"}).json()["disabled_at"]
     with bearer(server, text) as left:
         assert left.get("/mode").status_code == 401
@@ -271,6 +277,8 @@ def test_a_disabled_user_who_is_moved_stays_disabled(server, admin):
     ],
 )
 def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, second):
+    for team in ("web", "data"):
+        assert admin.put(f"/teams/{team}", json={}).status_code == 200
     made = admin.put(path, json=first)
     assert made.status_code == 200
     changed = admin.put(path, json=second, headers={"If-Match": made.headers["ETag"]})
@@ -278,3 +286,65 @@ def test_what_an_admin_replaces_is_what_they_have_seen(admin, path, first, secon
     refused = admin.put(path, json=first, headers={"If-Match": made.headers["ETag"]})
     assert (refused.status_code, refused.json()["code"]) == (412, "precondition_failed")
     assert changed.headers["ETag"] in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/tokens", {"user": "newcomer", "team": "wbe"}),
+        ("PUT", "/users/newcomer", {"team": "webb"}),
+        ("PUT", "/projects", {"name": "newcomer", "team": "weeb"}),
+    ],
+)
+def test_a_team_that_nobody_added_is_refused_and_the_one_that_was_meant_is_named(admin, method, path, body):
+    assert admin.put("/teams/web", json={}).status_code == 200
+    answer = admin.request(method, path, json=body)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["field"] == "team"
+    assert error["message"].startswith(f"is `{body['team']}`, which is no team; did you mean ")
+    assert "`web`" in error["message"]
+    assert body["team"] not in [team["name"] for team in admin.get("/teams").json()["items"]]
+    assert admin.get("/users/newcomer").status_code == 404
+    assert admin.put(f"/teams/{body['team']}", json={}).status_code == 200  # on purpose
+    assert admin.request(method, path, json=body).is_success
+    admin.delete("/users/newcomer")
+
+
+def test_tokens_and_their_audit_entries_show_the_team(server, admin):
+    _, token = made(server, admin, "tina", team="data")
+    (listed,) = admin.get("/tokens", params={"user": "tina"}).json()["items"]
+    assert listed["team"] == "data"
+    assert admin.delete(f"/tokens/{token}").status_code == 204
+    entries = admin.get("/audit", params={"kind": "token", "object": token}).json()["items"]
+    assert [(one["action"], (one["after"] | one["before"])["team"]) for one in entries] == [
+        ("token.revoke", "data"),
+        ("token.create", "data"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "put", "body"),
+    [
+        ("/users/eta", "/users/eta", {"disabled": False}),
+        ("/teams/default", "/teams/default/settings", {"keep_prompts": False}),
+        ("/retention", "/retention", {"decisions_days": 365, "reports_days": 365, "audit_days": 1095}),
+        ("/mode", "/mode", {"scope": "user", "enabled": True}),
+    ],
+)
+def test_what_a_put_replaces_is_read_with_its_etag(admin, shown, put, body):
+    if put == "/users/eta":
+        assert admin.put(put, json=body).status_code == 200
+    for _ in range(2):
+        etag = admin.get(shown).headers["ETag"]
+        assert admin.put(put, json=body, headers={"If-Match": '"another"'}).status_code == 412
+        replaced = admin.put(put, json=body, headers={"If-Match": etag})
+        assert replaced.status_code == 200, replaced.text
+    assert admin.get(shown).headers["ETag"] == replaced.headers["ETag"]
+
+
+def test_a_listed_project_has_its_etag(admin):
+    assert admin.put("/teams/web", json={}).status_code == 200
+    stored = admin.put("/projects", json={"name": "github.com/acme/tagged", "team": "web"})
+    (listed,) = [one for one in admin.get("/projects").json()["items"] if one["name"] == "github.com/acme/tagged"]
+    assert listed["etag"] == stored.headers["ETag"]

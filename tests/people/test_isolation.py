@@ -169,6 +169,7 @@ def world(tmp_path_factory):
         with server.client(Authorization=f"Bearer {root}") as admin:
 
             def token(user, role, team):
+                admin.put(f"/teams/{team}", json={})
                 made = admin.post("/tokens", json={"user": user, "role": role, "team": team}).json()
                 return made["text"], made["token"]["id"]
 

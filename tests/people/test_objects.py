@@ -86,6 +86,7 @@ class World:
         self.found = {team: self.belongings(team) for team in TEAMS}
 
     def token(self, user, role, team):
+        self.admin.put(f"/teams/{team}", json={})
         return self.admin.post("/tokens", json={"user": user, "role": role, "team": team}).json()
 
     def belongings(self, team):

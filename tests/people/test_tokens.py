@@ -44,7 +44,10 @@ class Server:
 
 @pytest.fixture
 async def server(redis, database):
-    return await Server(redis, database).start()
+    one = await Server(redis, database).start()
+    for team in ("web", "data"):
+        await one.users.put_team(ADMIN, team)
+    return one
 
 
 async def test_a_token_speaks_for_its_user_team_and_role(server, database):

@@ -9,7 +9,9 @@ def admin_token(server):
 
 
 def token(admin, user, role="developer", team=""):
-    """Make a token; gives its text and its id."""
+    """Make a token, and the team of its user; return its text and its id."""
+    if team:
+        assert admin.put(f"/teams/{team}", json={}).status_code == 200
     answer = admin.post("/tokens", json={"user": user, "role": role} | ({"team": team} if team else {}))
     assert answer.status_code == 201, answer.text
     return answer.json()["text"], answer.json()["token"]["id"]

@@ -24,10 +24,20 @@ UsersOf = Annotated[Users, Depends(of(Users))]
 
 @router.get("/mode", operation_id="get_mode", response_model_exclude_none=True)
 async def get_mode(
-    caller: CallerOf, users: UsersOf, modes: ModesOf, session_id: Text = "", project: Text = "", user: Text = ""
+    caller: CallerOf,
+    users: UsersOf,
+    modes: ModesOf,
+    response: Response,
+    session_id: Text = "",
+    project: Text = "",
+    user: Text = "",
 ) -> ModeModel:
-    """Tell the mode in force for a session, a project and a user, and the whole chain of settings that led to it."""
+    """Show the mode in force for a session, a project and a user, and the whole chain of settings that led to it.
+
+    The `ETag` is that of the setting that decides, the last of the chain; it is `"0"` if nothing is set.
+    """
     mode = modes.effective_for(caller, users, user=user, project=project, session_id=session_id)
+    response.headers["ETag"] = etag(version_of(mode.chain[-1] if mode.chain else None))
     return ModeModel.of(mode)
 
 
@@ -37,7 +47,8 @@ async def put_mode(
 ) -> ModeSettingModel:
     """Set the mode at one scope. A missing level means guidance; disabling clears the caller's narrower settings.
 
-    `If-Match` may be left out; with the `etag` of `GET /modes` nobody's change is undone unseen.
+    `If-Match` may be left out; with the `ETag` of `GET /mode`, or the `etag` of one of `GET /modes`, nobody's change is
+    undone unseen.
     """
     refuse_lock(body.scope, locked=body.locked)
     where = target(caller, users, body.scope, body.id, body.user, body.project)

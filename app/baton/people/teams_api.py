@@ -18,7 +18,7 @@ UsersOf = Annotated[Users, Depends(of(Users))]
 
 
 class TeamBody(BaseModel):
-    """A team to enter."""
+    """A team to add."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=1_000)
 
@@ -66,10 +66,16 @@ class ProjectModel(BaseModel):
     team: str
 
 
+class ListedProjectModel(ProjectModel):
+    """A project, and what `PUT /projects` takes in `If-Match`."""
+
+    etag: str
+
+
 class ProjectsModel(BaseModel):
     """All projects that a team answers for, by name."""
 
-    items: list[ProjectModel]
+    items: list[ListedProjectModel]
 
 
 @router.get("/teams", operation_id="list_teams")
@@ -87,7 +93,7 @@ async def get_team(caller: CallerOf, users: UsersOf, response: Response, name: N
 
 @router.put("/teams/{name}", operation_id="put_team", dependencies=[ADMIN])
 async def put_team(caller: CallerOf, users: UsersOf, response: Response, name: Name, body: TeamBody) -> TeamModel:
-    """Enter a team that no user or project names yet; one that is there stays as it is."""
+    """Add a team; one that is there stays as it is."""
     return _team(response, await users.put_team(caller.principal, name, body.reason))
 
 
@@ -116,14 +122,16 @@ def _team(response: Response, team: Team) -> TeamModel:
 async def list_projects(caller: CallerOf, users: UsersOf) -> ProjectsModel:
     """List the projects that a team answers for."""
     projects = users.projects(caller.principal)
-    return ProjectsModel(items=[ProjectModel(name=project.name, team=project.team) for project in projects])
+    return ProjectsModel(
+        items=[ListedProjectModel(name=one.name, team=one.team, etag=etag(version_of(one))) for one in projects]
+    )
 
 
 @router.put("/projects", operation_id="put_project", dependencies=[ADMIN])
 async def put_project(
     caller: CallerOf, users: UsersOf, response: Response, body: ProjectBody, if_match: IfMatch = None
 ) -> ProjectModel:
-    """Say which team answers for a project; `If-Match` may name the `ETag` that this gave before."""
+    """Set which team answers for a project; `If-Match` may name the `etag` of `GET /projects`."""
     project = Project(name=body.name, team=body.team)
     await users.put_project(caller.principal, project, if_match=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version_of(project))

@@ -99,7 +99,7 @@ class Tokens:
         require(principal, "tokens.create")
         check_name("user", user)
         if team:
-            check_name("team", team)
+            self._users.check_team(team)
         if role not in ROLES:
             raise Invalid("role", f"is `{role}`", list(ROLES))
         now = self._now()
@@ -149,10 +149,14 @@ class Tokens:
             await store.revoke(change.connection, self._organisation, token_id, now)
             await change.audit(
                 token_id,
-                before=shown(token, self._users.team_of(token.user)),
+                before=shown(token, self.team_of(token)),
                 after={"revoked_at": now.isoformat()},
                 reason=reason,
             )
+
+    def team_of(self, token: Token) -> str:
+        """Return the team of a token's user, "" if they were removed."""
+        return self._users.team_of(token.user)
 
     async def flush(self) -> None:
         """Bring to SQL which tokens were used; while the database is away it stays."""
@@ -169,7 +173,7 @@ class Tokens:
             await self.flush()
 
     def _covers(self, principal: Principal, action: str, token: Token) -> bool:
-        return covers(principal, action, user=token.user, team=self._users.team_of(token.user))
+        return covers(principal, action, user=token.user, team=self.team_of(token))
 
 
 def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None) -> tuple[Token, str]:

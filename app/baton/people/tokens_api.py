@@ -27,7 +27,9 @@ class TokenBody(BaseModel):
 
     user: str = Field(min_length=1, description="Whom it speaks for; entered in the directory where unknown.")
     role: Role = "developer"
-    team: str = Field("", description="The team of a user who is not in the directory yet; your own when absent.")
+    team: str = Field(
+        "", description="The team of a user who is not in the directory yet, one of `GET /teams`; your own when absent."
+    )
     expires_at: Moment | None = Field(None, description="From when it is refused; never when absent.")
     reason: str = Field("", description="Why; it is kept in the audit log.")
 
@@ -37,6 +39,7 @@ class TokenModel(BaseModel):
 
     id: str
     user: str
+    team: str | None = Field(None, description="The team of the user; absent if they were removed.")
     role: str
     created_at: datetime
     created_by: str
@@ -45,9 +48,10 @@ class TokenModel(BaseModel):
     last_used_at: datetime | None = None
 
     @classmethod
-    def of(cls, token: Token) -> "TokenModel":
-        """Show a token as the API does."""
-        return cls(**{name: getattr(token, name) for name in cls.model_fields})
+    def of(cls, token: Token, team: str) -> "TokenModel":
+        """Show a token, with the team of its user."""
+        fields = {name: getattr(token, name) for name in cls.model_fields if name != "team"}
+        return cls(**fields, team=team or None)
 
 
 class NewTokenModel(BaseModel):
@@ -78,7 +82,7 @@ async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, b
         reason=body.reason,
     )
     response.headers["Cache-Control"] = "no-store"
-    return NewTokenModel(token=TokenModel.of(token), text=text)
+    return NewTokenModel(token=TokenModel.of(token, tokens.team_of(token)), text=text)
 
 
 @router.get("/tokens", operation_id="list_tokens", response_model_exclude_none=True)
@@ -94,11 +98,11 @@ async def list_tokens(
     last = after(cursor, 2)
     rest = [token for token in found if not cursor or _place(token) < last]
     items, next_cursor = page(rest[: limit + 1], limit, _place)
-    return TokensModel(items=[TokenModel.of(token) for token in items], next_cursor=next_cursor)
+    return TokensModel(items=[TokenModel.of(token, tokens.team_of(token)) for token in items], next_cursor=next_cursor)
 
 
 def _place(token: Token) -> tuple[str, str]:
-    """Give where a token stands in the list."""
+    """Return where a token stands in the list."""
     return (token.created_at.astimezone(UTC).isoformat(timespec="microseconds"), token.id)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -78,23 +79,40 @@ class Users:
         return user
 
     def teams(self, principal: Principal) -> list[Team]:
-        """List the teams: those that were entered, and those that users or projects are in."""
+        """Return all teams by name: those that were added, and those that users or projects are in."""
         require(principal, "teams.read")
-        named = {user.team for user in self._directory.users.values()}
-        named |= {project.team for project in self._directory.projects.values()} | {self._team}
-        teams = {name: Team(name=name) for name in named} | self._directory.teams
+        teams = self._teams()
         return [teams[name] for name in sorted(teams)]
 
     def team(self, principal: Principal, name: str) -> Team:
-        """Give a team.
+        """Return a team.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: If there is none of that name.
         """
-        for team in self.teams(principal):
-            if team.name == name:
-                return team
-        raise NotFound(f"there is no team `{name}`")
+        require(principal, "teams.read")
+        team = self._teams().get(name)
+        if team is None:
+            raise NotFound(f"there is no team `{name}`")
+        return team
+
+    def check_team(self, name: str) -> None:
+        """Refuse a team that nobody has added: a misspelt one would take a person out of their team's rules.
+
+        Raises:
+            Invalid: If there is no such team; names the field `team`.
+        """
+        check_name("team", name)
+        teams = self._teams()
+        if name not in teams:
+            near = " or ".join(f"`{one}`" for one in get_close_matches(name, teams))
+            hint = f"; did you mean {near}?" if near else ";"
+            raise Invalid("team", f"is `{name}`, which is no team{hint} an admin adds teams with `baton team add`")
+
+    def _teams(self) -> dict[str, Team]:
+        named = {user.team for user in self._directory.users.values()}
+        named |= {project.team for project in self._directory.projects.values()} | {self._team}
+        return {name: Team(name=name) for name in named} | self._directory.teams
 
     def projects(self, principal: Principal) -> list[Project]:
         """List the projects that a team answers for."""
@@ -122,7 +140,7 @@ class Users:
         require(principal, "users.write")
         check_name("name", name)
         if team:
-            check_name("team", team)
+            self.check_team(team)
         now = datetime.now(UTC)
 
         def user(before: User | None) -> User:
@@ -169,6 +187,7 @@ class Users:
     ) -> Project:
         """Say which team answers for a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
         require(principal, "projects.write")
+        self.check_team(project.team)
 
         def put(before: Project | None) -> Project:
             check_if_match(if_match, version_of(before), required=False)

@@ -39,7 +39,11 @@ class UserBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_max_length=1_000)
 
-    team: str = Field("", max_length=200, description="Their team; when absent it stays, or is the server's default.")
+    team: str = Field(
+        "",
+        max_length=200,
+        description="Their team, one of `GET /teams`; when absent it stays, or is the server's default.",
+    )
     disabled: bool | None = Field(None, description="Whether their tokens are refused; when absent it stays.")
     reason: str = ""
 

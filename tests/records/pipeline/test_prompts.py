@@ -104,12 +104,13 @@ async def world(make, database, redis, empty_valkey, tmp_path):
 
 
 async def asks_for_prompts(world, who=LEAD, *, keep=True, **more):
-    return await world.users.set_up_team(who, "red", keep_prompts=keep, version=None, **more)
+    return await world.users.set_up_team(who, "red", keep_prompts=keep, if_match=None, **more)
 
 
 @pytest.fixture
 async def red(world):
     """Team red, which keeps prompts, with its people."""
+    await world.users.put_team(ADMIN, "red")
     for name in ("dora", "lea"):
         await world.users.put_user(ADMIN, name, team="red", disabled=False)
     await asks_for_prompts(world)
@@ -202,7 +203,7 @@ async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, re
         with pytest.raises(error):
             await asks_for_prompts(world, who, keep=False)
     with pytest.raises(NotFound):
-        await world.users.set_up_team(ADMIN, "nobody's", keep_prompts=True, version=None)
+        await world.users.set_up_team(ADMIN, "nobody's", keep_prompts=True, if_match=None)
     assert world.users.keeps_prompts("red")
     await asks_for_prompts(world, ADMIN, keep=False, reason="no more")
     assert not world.users.keeps_prompts("red")
@@ -214,7 +215,7 @@ async def test_a_lead_or_an_admin_sets_it_and_that_is_in_the_audit_log(world, re
         "no more",
     )
     with pytest.raises(PreconditionFailed):
-        await world.users.set_up_team(LEAD, "red", keep_prompts=True, version=stays)
+        await world.users.set_up_team(LEAD, "red", keep_prompts=True, if_match=stays)
 
 
 async def test_entering_a_team_again_leaves_its_settings_and_other_servers_learn_of_them(world, red, redis, tmp_path):
