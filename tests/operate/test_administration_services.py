@@ -8,7 +8,7 @@ import pytest
 from uuid_utils import uuid7
 
 from baton.clients import last_heard_store
-from baton.clients.last_heard_store import Seen
+from baton.clients.last_heard_store import LastContact
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
@@ -224,7 +224,8 @@ async def test_what_is_purged_is_counted_by_kind(database, redis):
     async with database.transaction() as connection:
         await modes.change(connection, "default", put=[*agents, ModeSetting(scope="team", id="red")])
     heard = [
-        Seen(user="dora", client=name, last_seen=now - timedelta(days=days)) for name, days in (("a", 366), ("b", 8))
+        LastContact(user="dora", client=name, last_seen=now - timedelta(days=days))
+        for name, days in (("a", 366), ("b", 8))
     ]
     await last_heard_store.note(database, "default", heard)
     purged = await Retention(database, Changes(redis, database, "default"), "default").purge(asyncio.Event())

@@ -5,7 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from baton.clients import last_heard_store
-from baton.clients.last_heard_store import Seen
+from baton.clients.last_heard_store import LastContact
 from baton.engine.call.modes import ModeSetting
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
@@ -132,14 +132,19 @@ async def test_a_naive_moment_is_refused(database):
 
 async def test_a_client_is_last_seen_when_it_was_heard_of_last(database):
     later = NOON + timedelta(minutes=5)
-    await last_heard_store.note(database, "default", [Seen(user="ann", client="codex", last_seen=later, protocol="1")])
+    await last_heard_store.note(
+        database, "default", [LastContact(user="ann", client="codex", last_seen=later, protocol="1")]
+    )
     await last_heard_store.note(
         database,
         "default",
-        [Seen(user="ann", client="codex", last_seen=NOON), Seen(user="bob", client="codex", last_seen=NOON)],
+        [
+            LastContact(user="ann", client="codex", last_seen=NOON),
+            LastContact(user="bob", client="codex", last_seen=NOON),
+        ],
     )
-    ann = Seen(user="ann", client="codex", last_seen=later, protocol="1")
-    bob = Seen(user="bob", client="codex", last_seen=NOON)
+    ann = LastContact(user="ann", client="codex", last_seen=later, protocol="1")
+    bob = LastContact(user="bob", client="codex", last_seen=NOON)
     assert await last_heard_store.load(database, "default") == [ann, bob]
     assert await last_heard_store.load(database, "default", "bob") == [bob]
 
