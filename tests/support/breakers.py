@@ -23,7 +23,7 @@ class Server:
         self.breaker = self.breakers.make("model", limits, self._probe)
 
     async def _probe(self):
-        self.probes.append(self.breaker.seen().state.passed)
+        self.probes.append(self.breaker.status().state.passed)
         return self.answers
 
     async def calls(self, *took_ms, failed=False):
@@ -33,4 +33,4 @@ class Server:
 
     @property
     def phase(self):
-        return self.breaker.seen().state.phase
+        return self.breaker.status().state.phase

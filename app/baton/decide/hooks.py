@@ -75,8 +75,8 @@ class Hooks:
         )
         route = await self._routing.route(caller, event, prompt)
         degraded = tuple(route.degraded)
-        if route.delegated is not None and route.delegated.bypass:
-            return HookOutcome(answer=HookAnswer(effect="deny", reason=route.delegated.text), degraded=degraded)
+        if route.local_answer is not None and route.local_answer.bypass:
+            return HookOutcome(answer=HookAnswer(effect="deny", reason=route.local_answer.text), degraded=degraded)
         return HookOutcome(answer=HookAnswer(context=route.additional_context), degraded=degraded)
 
     async def _permission(self, caller: Caller, event: HookEvent) -> HookOutcome:

@@ -25,7 +25,7 @@ from baton.records.review.decisions import Decisions
 from baton.route.llm.breakers import Breakers
 from baton.route.llm.breakers_api import BreakerModel
 from baton.route.pipeline.models import Models
-from baton.route.rosters.indexes import Indexes, Words
+from baton.route.rosters.indexes import Indexes, WordTableState
 
 router = APIRouter(tags=["health"])
 BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
@@ -110,7 +110,7 @@ class StatusModel(BaseModel):
     breakers: list[BreakerModel]
     model: ModelModel | None = None
     """The model that routing may ask; absent where it asks none."""
-    word_table: Words
+    word_table: WordTableState
     """The table by which routing compares meanings; while it is `missing`, words alone are compared."""
     clients: list[ClientModel]
     tokens: list[TokenSeenModel]
@@ -180,8 +180,8 @@ async def status(
         hook_failures=totals.failures,
         records=await recorder.stats() | totals.records,
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
-        breakers=[BreakerModel.of(one) for one in breakers.seen()],
-        model=ModelModel.model_validate(seen, from_attributes=True) if (seen := models.seen) else None,
+        breakers=[BreakerModel.of(one) for one in breakers.statuses()],
+        model=ModelModel.model_validate(model, from_attributes=True) if (model := models.status) else None,
         word_table=indexes.words,
         clients=[
             ClientModel(

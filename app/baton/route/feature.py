@@ -17,8 +17,7 @@ from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.api import MAX_BODY, RouteEndpoint
-from baton.route.pipeline.assemble import Assemble
-from baton.route.pipeline.detect import Detect
+from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.models import Models
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
@@ -29,7 +28,7 @@ from baton.route.rosters.service import Rosters
 from baton.sessions.service import Sessions
 
 WARM_AFTER_S = 1.0
-"""When the word table and the first index are read, in seconds: no prompt should wait for it, nor should the start."""
+"""Seconds after the start when the word table and the first index are read: neither the start nor a prompt waits for it."""
 
 
 class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +47,7 @@ class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
 async def build(
     kernel: Kernel, *, policies: Policies, tables: AgentTables, sessions: Sessions, counters: Counters
 ) -> RouteFeature:
-    """Build the services, and read breakers, rosters and weights that are in force. Raise DatabaseUnavailable."""
+    """Build the services, and read the breakers, rosters and weights in force. Raise DatabaseUnavailable."""
     settings, organisation = kernel.settings, kernel.organisation
     breakers = Breakers(
         kernel.database, kernel.redis, kernel.changes, counters, organisation=organisation, agreement=of_tier
@@ -71,7 +70,7 @@ async def build(
         in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
     pipeline = Routing(
-        ((Detect(),), (select,), (models.delegation,), (Assemble(),)),
+        ((Detect(),), (select,), (models.local_answers,), (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,

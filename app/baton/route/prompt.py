@@ -5,15 +5,15 @@ import msgspec
 from baton.engine.call.principal import Principal
 
 
-class Inline(msgspec.Struct, frozen=True):
-    """A roster that came with the prompt: its JSON as it was sent, and a name for that content."""
+class InlineRoster(msgspec.Struct, frozen=True):
+    """A roster that came with the prompt: its JSON as it was sent, and the digest of that."""
 
     raw: bytes
     digest: str
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt on its way: who sent it, from where, and the name of the roster that was asked for ("" for none).
+    """A prompt: who sent it, from where, and the name of the roster that was asked for ("" for none).
 
     `text` is the prompt as the client sent it: any length, any characters, secrets included.
     """
@@ -23,7 +23,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     client: str = ""
     session_id: str = ""
     agent_id: str = ""
-    """The sub-agent that it was written for, "" where a person wrote to the agent itself."""
+    """The sub-agent that it was written for, "" if a person wrote to the agent itself."""
     project: str = ""
     roster: str = ""
-    inline: Inline | None = None
+    inline: InlineRoster | None = None

@@ -28,7 +28,7 @@ from baton.records.pipeline import store as decisions
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.store import Filters
 from baton.route.feedback.traces import RouteTraces
-from baton.route.pipeline.detect import Detect
+from baton.route.pipeline.context import Detect
 from baton.route.pipeline.pipeline import Routing
 from baton.sessions.history import History
 from baton.sessions.overrides.service import Overrides

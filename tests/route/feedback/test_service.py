@@ -14,8 +14,8 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import Redis
 from baton.route.feedback import fits_store, service, store
+from baton.route.feedback.feedback import Feedback
 from baton.route.feedback.service import RouteFeedback
-from baton.route.feedback.store import Feedback
 from baton.route.feedback.traces import RouteTraces
 
 LEA = Principal(organisation="acme", team="web", user="lea", role="lead")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from baton.operate import retention_store
 from baton.route.feedback import store as route_feedback
-from baton.route.feedback.store import Feedback
+from baton.route.feedback.feedback import Feedback
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,7 +6,7 @@ import pytest
 
 from baton.records.pipeline import store as decisions
 from baton.route.feedback import store as route_feedback
-from baton.route.feedback.store import Feedback
+from baton.route.feedback.feedback import Feedback
 from tests.support.breakers import ADMIN, Server
 from tests.support.records import record
 
@@ -31,24 +31,24 @@ async def test_people_who_disagree_hold_a_model_back_for_as_long_as_it_counts(
     sqlite, server, tier, right, wrong, days, allows
 ):
     await feedback(sqlite, tier, right, wrong, datetime.now(UTC) - timedelta(days=days))
-    await server.breakers.ask_people(server.breaker)
+    await server.breakers.count_agreement(server.breaker)
     assert server.breaker.allows == allows
-    seen = server.breaker.seen().agreement
+    seen = server.breaker.status().agreement
     assert (seen.judged, seen.right) == ((right + wrong, right) if tier == "model" and not days else (0, 0))
 
 
 async def test_a_reset_gives_a_model_that_was_held_back_another_chance(sqlite, server):
     await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
-    await server.breakers.ask_people(server.breaker)
+    await server.breakers.count_agreement(server.breaker)
     assert not server.breaker.allows
     await server.breakers.set(ADMIN, "model", "reset", "it is a new model")
-    await server.breakers.ask_people(server.breaker)
+    await server.breakers.count_agreement(server.breaker)
     assert server.breaker.allows
 
 
 async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_it_closed(sqlite, server):
     await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
-    await server.breakers.ask_people(server.breaker)
+    await server.breakers.count_agreement(server.breaker)
     await server.breakers.set(ADMIN, "model", "close", "")
     assert server.breaker.allows
 

@@ -26,7 +26,7 @@ async def test_two_processes_count_together(new):
     one, other = new(), new()
     for number in range(30):
         await (one if number % 2 else other).count(slow=number % 3 == 0, failed=number % 5 == 0)
-    kept = await one.look()
+    kept = await one.read()
     assert totals(kept.buckets) == (30, 10, 6)
     assert not kept.local
     assert kept.now > 1_700_000_000
@@ -48,12 +48,12 @@ def tuple_of(bucket):
 async def test_of_all_who_see_the_same_one_changes_the_state(new):
     stores = [new() for _ in range(8)]
     seen = [await store.count(slow=True, failed=False) for store in stores]
-    seen = [await store.look() for store in stores]
+    seen = [await store.read() for store in stores]
     won = await asyncio.gather(
         *(store.swap(kept, opened(0, kept.now, "slow", LIMITS)) for store, kept in zip(stores, seen, strict=True))
     )
     assert won.count(True) == 1
-    kept = await stores[0].look()
+    kept = await stores[0].read()
     assert kept.state.phase == "open"
     assert kept.buckets == []
 
@@ -62,26 +62,26 @@ async def test_a_change_within_a_phase_keeps_the_counts(new):
     store = new()
     kept = await store.count(slow=False, failed=False)
     assert await store.swap(kept, State(passed=1))
-    assert totals((await store.look()).buckets) == (1, 0, 0)
+    assert totals((await store.read()).buckets) == (1, 0, 0)
 
 
 async def test_breakers_do_not_share_counts(new):
     await new("model").count(slow=True, failed=True)
-    assert (await new("node").look()).buckets == []
+    assert (await new("node").read()).buckets == []
 
 
 async def test_one_that_is_forgotten_starts_anew(new):
     store = new()
     await store.swap(await store.count(slow=True, failed=True), opened(0, 0.0, "slow", LIMITS))
     await store.forget()
-    kept = await new().look()
+    kept = await new().read()
     assert (kept.state, kept.buckets) == (State(), [])
 
 
 async def test_what_another_version_left_counts_as_nothing(new, redis):
     await redis.call(b"HSET", b"baton:breaker:{acme/model}", b"s", b'{"phase": "ajar"}')
     store = new()
-    kept = await store.look()
+    kept = await store.read()
     assert kept.state == State()
     assert await store.swap(kept, opened(0, 0.0, "slow", LIMITS))
 
@@ -92,10 +92,10 @@ async def test_while_redis_is_away_the_process_counts_alone(away):
     assert totals(kept.buckets) == (20, 20, 0)
     assert kept.local
     assert await away.swap(kept, opened(0, kept.now, "slow", LIMITS))
-    assert (await away.look()).state.phase == "open"
+    assert (await away.read()).state.phase == "open"
     assert not await away.swap(kept, State()), "another call has changed it since"
     await away.forget()
-    assert (await away.look()).state == State()
+    assert (await away.read()).state == State()
 
 
 async def test_what_was_seen_goes_on_while_redis_is_away_and_redis_counts_again_after(redis):
@@ -107,5 +107,5 @@ async def test_what_was_seen_goes_on_while_redis_is_away_and_redis_counts_again_
     async with asyncio.timeout(60):
         while not redis.up:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
-    kept = await store.look()
+    kept = await store.read()
     assert (kept.local, kept.state.phase, kept.buckets) == (False, "open", [])

@@ -32,7 +32,7 @@ async def test_what_all_servers_count_together_closes_the_way_for_all(new):
         await server.calls(200, 200)
     assert [server.breaker.allows for server in servers][-1] is False
     for server in servers:
-        await server.breaker.look()
+        await server.breaker.refresh()
     assert not any(server.breaker.allows for server in servers)
 
 
@@ -45,26 +45,26 @@ async def test_it_opens_after_ten_and_says_so_once(new, caplog):
     changes = [server.counters.breaker_changes for server in servers]
     assert sum(change["model", "open"] for change in changes) == 1
     assert caplog.text.count("breaker `model` is open") == 1
-    seen = servers[0].breaker.seen()
+    seen = servers[0].breaker.status()
     assert round(seen.state.until - seen.state.since) == 300
 
 
 async def test_nobody_waits_for_the_store(new):
     server = new()
     server.breaker.count(200, "answered")
-    assert server.breaker.seen().calls == 0
+    assert server.breaker.status().calls == 0
     await server.breaker.settle()
-    assert server.breaker.seen().calls == 1
+    assert server.breaker.status().calls == 1
 
 
 async def test_after_its_time_one_server_probes_and_three_good_ones_close_it(new, redis):
     servers = [new(), new(), new()]
     await servers[0].calls(*[200] * 10)
     await passed(redis)
-    await asyncio.gather(*(server.breaker.look() for server in servers))
+    await asyncio.gather(*(server.breaker.refresh() for server in servers))
     assert sorted(len(server.probes) for server in servers) == [0, 0, 3]
     for server in servers:
-        await server.breaker.look()
+        await server.breaker.refresh()
         assert server.breaker.allows
     assert sum(server.counters.breaker_changes["model", "closed"] for server in servers) == 1
 
@@ -75,16 +75,16 @@ async def test_a_probe_that_fails_or_is_slow_opens_it_for_longer(new, redis, ans
     await server.calls(*[200] * 10)
     server.answers = answers
     await passed(redis)
-    await server.breaker.look()
+    await server.breaker.refresh()
     assert server.probes == [0]
-    state = server.breaker.seen().state
+    state = server.breaker.status().state
     assert (state.phase, state.times, round(state.until - state.since)) == ("open", 2, 60)
 
 
 async def test_before_its_time_nobody_probes(new):
     server = new()
     await server.calls(*[200] * 10)
-    await server.breaker.look()
+    await server.breaker.refresh()
     assert server.probes == []
 
 
@@ -98,24 +98,24 @@ async def test_a_server_that_dies_while_it_probes_is_followed_by_another(new, re
 
     dying.breaker._probe = die
     with pytest.raises(asyncio.CancelledError):
-        await dying.breaker.look()
-    await other.breaker.look()
+        await dying.breaker.refresh()
+    await other.breaker.refresh()
     assert (other.phase, other.probes) == ("half_open", [])
     await passed(redis)
-    await other.breaker.look()
+    await other.breaker.refresh()
     assert other.phase == "closed"
 
 
 async def test_while_redis_is_away_each_server_judges_for_itself(new, away):
     one, other = new(redis=away), new(redis=away)
     await one.calls(*[200] * 10)
-    await other.breaker.look()
+    await other.breaker.refresh()
     assert (one.breaker.allows, other.breaker.allows) == (False, True)
-    assert one.breaker.seen().local
+    assert one.breaker.status().local
 
 
 async def test_the_loop_goes_on_after_a_probe_that_breaks(new, redis, monkeypatch, caplog):
-    monkeypatch.setattr("baton.route.llm.breakers.LOOK_S", 0.01)
+    monkeypatch.setattr("baton.route.llm.breakers.REFRESH_S", 0.01)
     server = new()
     await server.calls(*[200] * 10)
     await passed(redis)
@@ -130,7 +130,7 @@ async def test_the_loop_goes_on_after_a_probe_that_breaks(new, redis, monkeypatc
     stop = asyncio.Event()
     running = asyncio.create_task(server.breakers.run(stop))
     async with asyncio.timeout(60):
-        while "could not be looked after" not in caplog.text:  # noqa: ASYNC110
+        while "was not refreshed" not in caplog.text:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         await passed(redis)
         while not server.breaker.allows:  # noqa: ASYNC110
@@ -175,7 +175,7 @@ async def test_what_is_held_open_is_not_probed(new, redis):
     await server.calls(*[200] * 10)
     await server.breakers.set(ADMIN, "model", "open", "")
     await passed(redis)
-    await server.breaker.look()
+    await server.breaker.refresh()
     assert server.probes == []
 
 
@@ -185,7 +185,7 @@ async def test_a_start_is_no_reset(new):
     await server.calls(*[200] * 10)
     later = new()
     await later.breakers.load()
-    await later.breaker.look()
+    await later.breaker.refresh()
     assert not later.breaker.allows
 
 

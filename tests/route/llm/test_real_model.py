@@ -10,7 +10,7 @@ import pytest
 
 from baton.engine.routing.candidates import Candidate
 from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
-from baton.route.pipeline.model_choice import Asker
+from baton.route.pipeline.model_choice import ChoiceClient
 from baton.route.prompt import Prompt
 from tests.support.routing import DEVELOPER
 
@@ -58,7 +58,7 @@ async def until_it_works(url, *, works):
 async def test_it_is_alive_and_its_answer_is_held_to_the_names(url, client):
     endpoint = Endpoint(url=url)
     await client.alive(endpoint, PATIENT_S)
-    asker = Asker(client, endpoint, PATIENT_S)
+    asker = ChoiceClient(client, endpoint, PATIENT_S)
     assert await asker.ask("write tests for the parser", CANDIDATES) in {"tester", "documenter", ""}
 
 
@@ -84,5 +84,5 @@ async def test_a_model_that_is_too_slow_is_no_longer_asked(url, process):
         assert await server.models.model.choose(prompt, CANDIDATES) is None
         await server.settle()
     assert server.counters.model_calls == {("model", "timeout"): 3}
-    assert server.breaker().seen().state.phase == "open"
+    assert server.breaker().status().state.phase == "open"
     await until_it_works(url, works=False)

@@ -68,7 +68,7 @@ async def test_what_names_none_of_its_agents_is_no_choice(node, says):
     server = node(says)
     assert await server.models.node.choose(PROMPT, CANDIDATES) is None
     await server.settle()
-    assert server.breaker("node").seen().failed == 1
+    assert server.breaker("node").status().failed == 1
 
 
 async def test_a_node_that_hangs_costs_its_budget_alone(endpoint, node):

@@ -60,7 +60,7 @@ async def test_a_misbehaving_endpoint_gives_no_choice_and_raises_nothing(endpoin
     assert await choose(server) is None
     await server.settle()
     assert server.counters.model_calls == {("model", outcome): 1}
-    seen = server.breaker().seen()
+    seen = server.breaker().status()
     assert (seen.calls, seen.failed) == (1, 1)
 
 
@@ -69,7 +69,7 @@ async def test_a_time_out_counts_as_slow_and_as_failed(endpoint, process):
     server = await process(llm_routing_timeout_s=0.05, breaker_slow_ms=10_000).healthy()
     assert await choose(server) is None
     await server.settle()
-    seen = server.breaker().seen()
+    seen = server.breaker().status()
     assert (seen.calls, seen.slow, seen.failed) == (1, 1, 1)
 
 
@@ -103,7 +103,7 @@ async def test_before_the_first_look_and_while_it_is_ill_the_model_is_not_asked(
     endpoint.healthy = False
     await server.healthy()
     assert await choose(server) is None
-    assert (server.models.seen.up, server.models.seen.detail) == (False, "it answered 503")
+    assert (server.models.status.up, server.models.status.detail) == (False, "it answered 503")
     endpoint.healthy = True
     await server.healthy()
     assert await choose(server) is not None

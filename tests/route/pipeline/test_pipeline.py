@@ -11,12 +11,10 @@ from baton.engine.routing.index import Index
 from baton.kernel.base.errors import NotFound
 from baton.records.pipeline.counters import Counters
 from baton.route.pipeline import pipeline as module
-from baton.route.pipeline.assemble import LONGEST, Assemble, assembled
-from baton.route.pipeline.detect import Detect
+from baton.route.pipeline.context import LONGEST, Assemble, Detect, assembled, candidates_section, selection_section
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import NAMED, Select
-from baton.route.pipeline.stage import Choice, Delegated, Route, Section
-from baton.route.pipeline.wording import candidates_section, selection_section
+from baton.route.pipeline.stage import Choice, LocalAnswer, Route, Section
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingIndex
 from baton.route.rosters.word_table import find
@@ -264,6 +262,6 @@ def test_sections_are_dropped_whole_the_lowest_priority_first():
 
 async def test_a_local_model_s_answer_stands_alone():
     route = Route(id="r", sections=[Section(heading="A", text="a", priority=1)])
-    route.delegated = Delegated(model="m", intent="test", confidence=1, savings=0, reason="", text="[Local] yes")
+    route.local_answer = LocalAnswer(model="m", intent="test", confidence=1, savings=0, reason="", text="[Local] yes")
     await Assemble().run(Prompt(text="x", principal=Principal()), route)
     assert route.additional_context == "[Local] yes"

@@ -13,7 +13,7 @@ from baton.policies.in_force import Policies
 from baton.route.feedback import fits_store
 from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
-from baton.route.prompt import Inline, Prompt
+from baton.route.prompt import InlineRoster, Prompt
 from baton.route.rosters import indexes as module
 from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters
@@ -118,7 +118,7 @@ async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(
 
     def inline(number):
         raw = msgspec.json.encode([{"name": f"a{number}"}, {"name": f"b{number}"}])
-        return Inline(raw, f"digest{number}")
+        return InlineRoster(raw, f"digest{number}")
 
     first, again = [
         (await one.in_force.index_for(Prompt(text="x", principal=LEAD, inline=inline(0)))).index for _ in range(2)

@@ -30,7 +30,7 @@ from baton.kernel.http.bodies import ProblemModel
 from baton.operate.openapi import problems
 from baton.operate.openapi.examples import example_of
 from baton.operate.openapi.route_docs import BODY as ROUTE_BODY
-from baton.route.pipeline.api import RouteAnswer, RouteExplained
+from baton.route.pipeline.bodies import RouteAnswer, RouteExplained
 
 _REF = "#/components/schemas/{name}"
 _TYPED = (BadJSON, Unauthenticated, Forbidden, MethodNotAllowed, TooLarge, Invalid, RateLimited, InternalError)

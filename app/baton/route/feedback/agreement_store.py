@@ -1,4 +1,4 @@
-"""Counts how often people called a tier's choices right. It keeps no table of its own: feedback and decisions have both."""
+"""How often people called a tier's choices right, from the tables of feedback and of decisions."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ _feedback = RouteFeedbackRow.__table__
 
 
 async def of_tier(database: Database, organisation: str, tier: str, since: datetime) -> Agreement:
-    """Count the feedback since a moment on routes that this tier decided. Raises DatabaseUnavailable."""
+    """Count the feedback since a moment on routes that this tier decided. Raise DatabaseUnavailable."""
     right = case((_feedback.c.right_agent == _feedback.c.selected, 1), else_=0)
     query = (
         select(func.count(), func.coalesce(func.sum(right), 0))

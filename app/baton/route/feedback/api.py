@@ -1,4 +1,4 @@
-"""`POST /route/{id}/feedback`, and the weights that a team's feedback leads to. It scores no prompt."""
+"""`POST /route/{id}/feedback`, and `/routing/fits`: the weights that are fitted to a team's feedback."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.route.feedback.fits_store import Fit
+from baton.route.feedback.feedback import Fit
 from baton.route.feedback.service import RouteFeedback
 
 router = APIRouter(tags=["routing"])
@@ -20,7 +20,7 @@ RouteId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
 class RouteFeedbackBody(BaseModel):
-    """What would have been right: an agent, or "" (null is as good) for none of them."""
+    """What would have been right: an agent, or "" or null for none of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class RouteFeedbackModel(BaseModel):
 
 
 class JudgedModel(BaseModel):
-    """How weights do: shares from 0 to 1, and the mean log loss of the confidence (less is better)."""
+    """How good weights are: shares from 0 to 1, and the mean log loss of the confidence (less is better)."""
 
     top_1: float
     false_routes: float
@@ -72,7 +72,7 @@ class RouteFitModel(BaseModel):
 
 
 class RouteFitList(BaseModel):
-    """A team's fits, the newest first; where none is active, the defaults are in force."""
+    """A team's fits, the newest first; if none is active, the defaults are in force."""
 
     items: list[RouteFitModel]
 
@@ -89,9 +89,11 @@ class ActivateFitBody(BaseModel):
 async def give_route_feedback(
     caller: CallerOf, feedback: RouteFeedbackOf, route_id: RouteId, body: RouteFeedbackBody
 ) -> RouteFeedbackModel:
-    """Say what would have been right for a prompt of the last two days; a later word takes the place of an earlier."""
-    kept = await feedback.give(caller.principal, route_id, body.agent or "")
-    return RouteFeedbackModel(route_id=kept.route_id, agent=kept.right_agent, selected_agent=kept.selected, at=kept.at)
+    """Say what would have been right for a prompt of the last two days; later feedback replaces your earlier."""
+    given = await feedback.give(caller.principal, route_id, body.agent or "")
+    return RouteFeedbackModel(
+        route_id=given.route_id, agent=given.right_agent, selected_agent=given.selected, at=given.at
+    )
 
 
 @router.get("/routing/fits", operation_id="list_route_fits")
@@ -103,7 +105,7 @@ async def list_route_fits(caller: CallerOf, feedback: RouteFeedbackOf, team: Tea
 
 @router.post("/routing/fits", operation_id="fit_routes", dependencies=[EXPENSIVE])
 async def fit_routes(caller: CallerOf, feedback: RouteFeedbackOf, team: Team = "") -> RouteFitModel:
-    """Fit weights to a team's feedback and report what they are worth; they are in force once they are activated."""
+    """Fit weights to a team's feedback and report what they are worth; activate them to put them in force."""
     return RouteFitModel.of(await feedback.fit(caller.principal, team))
 
 

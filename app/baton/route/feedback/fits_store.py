@@ -1,4 +1,4 @@
-"""The table of fitted weights, every version of each team's. It computes none."""
+"""The table of fitted weights, every version of each team's, and its queries."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.route.feedback.feedback import Fit
 
 
 class RoutingFitRow(SQLModel, table=True):
@@ -32,25 +33,13 @@ _fits = RoutingFitRow.__table__
 _SHOWN = tuple(column for column in _fits.c if column.name != "organisation")
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """Fitted weights by name, and what the fit was worth on feedback that it had not seen."""
-
-    team: str
-    version: int
-    weights: dict[str, float]
-    report: dict[str, Any]
-    active: bool
-    created_at: datetime
-    created_by: str
-
-
 async def active(database: Database, organisation: str) -> list[Fit]:
-    """Read every team's active fit."""
+    """Read every team's active fit. Raise DatabaseUnavailable."""
     return await _read(database, _fits.c.organisation == organisation, _fits.c.active)
 
 
 async def of_team(database: Database, organisation: str, team: str, limit: int = 50) -> list[Fit]:
-    """Read a team's fits, the newest first."""
+    """Read a team's fits, the newest first. Raise DatabaseUnavailable."""
     return await _read(database, _fits.c.organisation == organisation, _fits.c.team == storable(team), limit=limit)
 
 
@@ -63,7 +52,7 @@ async def add(
     report: Mapping[str, Any],
     by: str,
 ) -> int:
-    """Store a fit that is not active yet; give its version. The transaction must hold the change's number."""
+    """Store a fit that is not active yet, and return its version. The transaction must hold the change's number."""
     where = (_fits.c.organisation == organisation, _fits.c.team == storable(team))
     version = int((await connection.execute(select(func.max(_fits.c.version)).where(*where))).scalar() or 0) + 1
     await connection.execute(
@@ -82,7 +71,7 @@ async def add(
 
 
 async def activate(connection: AsyncConnection, organisation: str, team: str, version: int) -> tuple[int, bool]:
-    """Make a version the active one, none for 0; give the one that was, and whether the new one exists."""
+    """Make a version the active one, none for 0. Return the version that was active, and whether the new one exists."""
     where = (_fits.c.organisation == organisation, _fits.c.team == storable(team))
     before = int((await connection.execute(select(_fits.c.version).where(*where, _fits.c.active))).scalar() or 0)
     await connection.execute(update(_fits).where(*where).values(active=False))

@@ -1,4 +1,4 @@
-"""What people say of routes, and the weights of each team that follow from it. It scores no prompt."""
+"""What people say of routes, and the weights that are fitted to it for each team."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,16 +15,14 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.redis.client import RedisUnavailable
 from baton.people.permissions import covers, require
-from baton.route.feedback import fits_store
-from baton.route.feedback import store as route_feedback
-from baton.route.feedback.fits_store import Fit
-from baton.route.feedback.store import Feedback
+from baton.route.feedback import fits_store, store
+from baton.route.feedback.feedback import Feedback, Fit
 from baton.route.feedback.traces import RouteTraces
 
 T = TypeVar("T")
 KIND = "routing_fits"
 MOST_FEEDBACK = 5_000
-"""Words of feedback that a fit looks at, the newest."""
+"""The newest pieces of feedback, which a fit looks at."""
 _AWAY = "feedback on routes cannot be read or changed now; nothing was changed, try again"
 
 
@@ -43,22 +41,22 @@ class RouteFeedback:
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read the active fits. Raises DatabaseUnavailable."""
+        """Read the active fits. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             fits = await fits_store.active(self._database, self._organisation)
             self._active = {fit.team: msgspec.convert(fit.weights, Weights) for fit in fits}
 
     def weights(self, principal: Principal) -> Weights:
-        """Give the weights that a caller's prompts are scored with."""
+        """Return the weights that a caller's prompts are scored with."""
         return self._active.get(principal.team, DEFAULT)
 
     async def give(self, principal: Principal, route_id: str, agent: str) -> Feedback:
-        """Keep what would have been right: an agent, or "" for none. A later word takes the earlier one's place.
+        """Store what would have been right: an agent, or "" for none. Later feedback replaces the same person's earlier.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is no such route of the caller's, or it is longer ago than feedback is taken for.
-            StoreUnavailable: Redis or the database is away; nothing was stored.
+            Forbidden: If the role may not give feedback.
+            NotFound: If there is no such route of the caller's, or it is longer ago than feedback is taken for.
+            StoreUnavailable: If Redis or the database is away; nothing was stored.
         """
         require(principal, "routes.feedback")
         try:
@@ -77,31 +75,31 @@ class RouteFeedback:
             agents=trace.agents,
             features=trace.features,
         )
-        await self._read(route_feedback.put(self._database, principal.organisation, feedback))
+        await self._read(store.put(self._database, principal.organisation, feedback))
         return feedback
 
     async def fits(self, principal: Principal, team: str) -> list[Fit]:
         """List a team's fits, the newest first.
 
         Raises:
-            NotFound: it is another's team.
+            NotFound: If it is another team's.
         """
         team = self._team(principal, "routes.fits", team)
         return await self._read(fits_store.of_team(self._database, principal.organisation, team))
 
     async def fit(self, principal: Principal, team: str) -> Fit:
-        """Fit a team's weights to its feedback, beside the loop, and store them; they are not in force yet.
+        """Fit a team's weights to its feedback, in a thread, and store them; they are not in force yet.
 
         Raises:
-            Conflict: there is too little feedback.
-            NotFound: it is another's team.
-            StoreUnavailable: the database is away; nothing was stored.
+            Conflict: If there is too little feedback.
+            NotFound: If it is another team's.
+            StoreUnavailable: If the database is away; nothing was stored.
         """
         team = self._team(principal, "routes.fit", team)
         organisation = principal.organisation
-        found = await self._read(route_feedback.of_team(self._database, organisation, team, MOST_FEEDBACK))
+        found = await self._read(store.of_team(self._database, organisation, team, MOST_FEEDBACK))
         if len(found) < LEAST:
-            raise Conflict(f"team `{team}` has {len(found)} words of feedback; a fit needs at least {LEAST}")
+            raise Conflict(f"team `{team}` has {len(found)} pieces of feedback; a fit needs at least {LEAST}")
         samples = [_sample(one) for one in found]
         done = await asyncio.to_thread(refit, samples, self._active.get(team, DEFAULT), self.threshold)
         report = {
@@ -115,14 +113,14 @@ class RouteFeedback:
                 change.connection, organisation, team, weights=weights, report=report, by=principal.user
             )
             await change.audit(team, after={"version": version, "samples": done.samples})
-        return (await self.fits(principal, team))[0]
+        return next(one for one in await self.fits(principal, team) if one.version == version)
 
     async def activate(self, principal: Principal, team: str, version: int, reason: str = "") -> None:
         """Put a fit in force for its team, on all servers; 0 puts the defaults in force again.
 
         Raises:
-            NotFound: there is no such fit, or it is another's team.
-            StoreUnavailable: the database is away; nothing was changed.
+            NotFound: If there is no such fit, or it is another team's.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         team = self._team(principal, "routes.fit", team)
         organisation = principal.organisation
@@ -146,9 +144,10 @@ class RouteFeedback:
 
 
 def _sample(feedback: Feedback) -> Sample:
-    """Give a word of feedback to the fit; what was kept before there was a feature has 0 for it."""
+    """Return feedback as a fit reads it."""
     agents = feedback.agents
     known = feedback.right_agent == "" or feedback.right_agent in agents
     right = agents.index(feedback.right_agent) if feedback.right_agent in agents else -1
+    # Feedback that is older than a feature has fewer columns: the missing ones count 0.
     features = [[*row, *[0.0] * (len(NAMES) - len(row))] for row in feedback.features]
     return Sample(features, right, known)

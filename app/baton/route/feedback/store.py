@@ -1,4 +1,4 @@
-"""The table of what people said of routes, and its queries. It keeps no prompt: only what the scorer saw of one."""
+"""The table of what people said of routes, and its queries. It holds no prompt, only what the scorer saw of one."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -8,10 +8,11 @@ from sqlalchemy import JSON, Column, Index, Table, select
 from sqlmodel import Field, SQLModel
 
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.route.feedback.feedback import Feedback
 
 
 class RouteFeedbackRow(SQLModel, table=True):
-    """One person's word on one route. `agents` and `features` are what the scorer saw, the best first."""
+    """What one person said of one route. `agents` and `features` are what the scorer saw, the best first."""
 
     __tablename__ = "route_feedback"
     __table_args__ = (Index("ix_route_feedback_team", "organisation", "team", "at"),)
@@ -31,21 +32,8 @@ class RouteFeedbackRow(SQLModel, table=True):
 _feedback = RouteFeedbackRow.__table__
 
 
-class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """One word on one route; `right_agent` is "" for none of the agents."""
-
-    route_id: str
-    user: str
-    team: str
-    at: datetime
-    selected: str
-    right_agent: str
-    agents: list[str]
-    features: list[list[float]]
-
-
 async def put(database: Database, organisation: str, feedback: Feedback) -> None:
-    """Store a word; a later one of the same person on the same route takes its place."""
+    """Store feedback; later feedback of the same person on the same route replaces it. Raise DatabaseUnavailable."""
     insert = insert_into(database.dialect, _feedback).values(row_of(feedback) | {"organisation": organisation})
     async with database.transaction() as connection:
         await connection.execute(
@@ -57,7 +45,7 @@ async def put(database: Database, organisation: str, feedback: Feedback) -> None
 
 
 async def of_team(database: Database, organisation: str, team: str, limit: int) -> list[Feedback]:
-    """Read a team's newest feedback, at most so many."""
+    """Read a team's newest feedback, at most `limit` pieces. Raise DatabaseUnavailable."""
     query = (
         select(*(column for column in _feedback.c if column.name != "organisation"))
         .where(_feedback.c.organisation == organisation, _feedback.c.team == storable(team))

@@ -1,4 +1,4 @@
-"""What the scorer saw of a prompt, in Redis for as long as people may say what would have been right. No prompt is in it."""
+"""What the scorer saw of a prompt, in Redis for as long as feedback is taken. No prompt is in it."""
 
 import msgspec
 
@@ -29,11 +29,11 @@ class RouteTraces:
         self._redis = redis
 
     def keep(self, organisation: str, route_id: str, trace: StoredTrace) -> None:
-        """Keep a trace; nobody waits for it, and while Redis is away there is none."""
+        """Store a trace without waiting for it; while Redis is away it is lost."""
         self._redis.send(b"SET", _key(organisation, route_id), _encode(trace), b"EX", KEPT_S)
 
     async def get(self, organisation: str, route_id: str) -> StoredTrace | None:
-        """Find a trace. Raises RedisUnavailable."""
+        """Read a trace, None if there is none any more. Raise RedisUnavailable."""
         found = await self._redis.call(b"GET", _key(organisation, route_id))
         return None if found is None else _decode(found)
 

@@ -1,7 +1,4 @@
-"""One breaker: tells without waiting whether a service may be asked, counts, probes. What people hold is told to it.
-
-It asks no service itself but by the probe that it was made with.
-"""
+"""One breaker: says at once whether a service may be asked, counts its calls, and probes it when it was left alone."""
 
 import asyncio
 import logging
@@ -13,31 +10,34 @@ import msgspec
 from baton.records.pipeline.counters import Counters
 from baton.route.llm.agreement import Agreement
 from baton.route.llm.breaker_rules import Limits, State, judged, leased, probed, totals
-from baton.route.llm.breaker_store import BreakerStore, Kept
+from baton.route.llm.breaker_store import BreakerStore, Snapshot
 
 log = logging.getLogger(__name__)
 
-Held = Literal["", "open", "closed"]
+ManualState = Literal["", "open", "closed"]
 """What a person has set; "" leaves it to the counts."""
 Probe = Callable[[], Awaitable[float | None]]
-"""Asks the service something small; gives the milliseconds that it took, None when it failed."""
+"""Asks the service something small; returns the milliseconds that it took, None if it failed."""
 
 
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has set for a breaker; each reset raises `resets`, `reset_at` is the last one's moment."""
+class ManualSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has set for a breaker; `resets` counts the resets, `reset_at` is when the last one was (Unix time).
 
-    held: Held = ""
+    Its fields are those of the JSON in SQL.
+    """
+
+    held: ManualState = ""
     resets: int = 0
     reset_at: float = 0
 
 
-class BreakerSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A breaker as this process knows it; times in seconds since 1970. `local` while Redis is away."""
+class BreakerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A breaker as this process knows it. `local` is True while Redis is away."""
 
     name: str
     allows: bool
     state: State
-    held: Held
+    held: ManualState
     calls: int
     slow: int
     failed: int
@@ -47,11 +47,11 @@ class BreakerSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Breaker:
-    """Tells without waiting whether a service may be asked, and counts how that went."""
+    """The breaker of one service. A person's setting goes before the counts, and they before people's feedback."""
 
     def __init__(self, name: str, store: BreakerStore, limits: Limits, probe: Probe, counters: Counters) -> None:
         self.name = name
-        self.hold = Hold()
+        self.manual = ManualSetting()
         self.agreement = Agreement()
         """What people said of the service's choices in the last days."""
         self._store = store
@@ -62,10 +62,10 @@ class Breaker:
 
     @property
     def allows(self) -> bool:
-        """Tell whether the service may be asked now."""
-        if self.hold.held:
-            return self.hold.held == "closed"
-        return self._store.kept.state.phase == "closed" and not self.agreement.holds_back
+        """Whether the service may be asked now, by what this process read last: no prompt waits for Redis here."""
+        if self.manual.held:
+            return self.manual.held == "closed"
+        return self._store.snapshot.state.phase == "closed" and not self.agreement.holds_back
 
     def count(self, took_ms: float, outcome: str, *, timed_out: bool = False, failed: bool = False) -> None:
         """Count a call in the background. One that timed out counts as slow and as failed."""
@@ -79,47 +79,51 @@ class Breaker:
         """Wait until everything is counted."""
         await asyncio.gather(*self._counting)
 
-    async def look(self) -> None:
-        """See what other processes know, and probe when it is time and nobody else does."""
-        kept = await self._store.look()
-        mine = None if self.hold.held else leased(kept.state, kept.now)
-        while mine is not None and await self._set(kept, mine) and mine.phase == "half_open":
+    async def refresh(self) -> None:
+        """Read what other processes know, and probe if it is time and no other process does."""
+        snapshot = await self._store.read()
+        mine = None if self.manual.held else leased(snapshot.state, snapshot.now)
+        # Each swap fails if another process changed the state first: then the lease is that one's, and this one stops.
+        while mine is not None and await self._swap(snapshot, mine) and mine.phase == "half_open":
             took_ms = await self._probe()
             good = took_ms is not None and took_ms <= self._limits.slow_ms
-            kept = await self._store.look()
-            mine = probed(kept.state, kept.now, self._limits, good=good) if kept.state == mine else None
+            snapshot = await self._store.read()
+            mine = probed(snapshot.state, snapshot.now, self._limits, good=good) if snapshot.state == mine else None
 
-    async def forget(self) -> None:
-        """Start anew: closed, nothing counted."""
+    async def reset(self) -> None:
+        """Start anew: closed, nothing counted, no feedback."""
+        self.agreement = Agreement()
         await self._store.forget()
 
-    def seen(self) -> BreakerSeen:
-        """Show it."""
-        kept = self._store.kept
-        calls, slow, failed = totals(kept.buckets)
-        return BreakerSeen(
+    def status(self) -> BreakerStatus:
+        """Return what this process knows of the breaker."""
+        snapshot = self._store.snapshot
+        calls, slow, failed = totals(snapshot.buckets)
+        return BreakerStatus(
             name=self.name,
             allows=self.allows,
-            state=kept.state,
-            held=self.hold.held,
+            state=snapshot.state,
+            held=self.manual.held,
             calls=calls,
             slow=slow,
             failed=failed,
             limits=self._limits,
-            local=kept.local,
+            local=snapshot.local,
             agreement=self.agreement,
         )
 
     async def _count(self, *, slow: bool, failed: bool) -> None:
-        kept = await self._store.count(slow=slow, failed=failed)
-        state = judged(kept.state, kept.buckets, kept.now, self._limits)
-        if state != kept.state and not self.hold.held:
-            await self._set(kept, state)
+        snapshot = await self._store.count(slow=slow, failed=failed)
+        state = judged(snapshot.state, snapshot.buckets, snapshot.now, self._limits)
+        if state != snapshot.state and not self.manual.held:
+            await self._swap(snapshot, state)
 
-    async def _set(self, seen: Kept, state: State) -> bool:
-        if not await self._store.swap(seen, state):
+    async def _swap(self, before: Snapshot, state: State) -> bool:
+        """Put a state in the place of the one that was read; return False if another process has changed it."""
+        if not await self._store.swap(before, state):
             return False
-        if state.phase != seen.state.phase:
+        # Only the process whose swap succeeds logs and counts a transition, so each is logged once.
+        if state.phase != before.state.phase:
             self._counters.breaker_changes[self.name, state.phase] += 1
             level = logging.WARNING if state.phase == "open" else logging.INFO
             log.log(level, "breaker `%s` is %s%s", self.name, state.phase, f": {state.cause}" if state.cause else "")

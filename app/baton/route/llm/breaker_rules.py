@@ -1,4 +1,4 @@
-"""Judges from counts whether a slow or failing service should be asked. It keeps no counts, reads no clock, calls nothing.
+"""The rules of a breaker: when counts of slow and failed calls open it, for how long, and how probes close it. Pure.
 
 "The 95th percentile is above 80 ms" says the same as "more than 5 % of the calls took longer", so calls are counted, in
 buckets of time: sums of several processes merge exactly, percentiles do not.
@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 Phase = Literal["closed", "open", "half_open"]
-"""Asked by everybody; by nobody; by one background probe alone."""
+"""Who asks the service: everybody (closed), nobody (open), one background probe alone (half_open)."""
 
 SLOW_SHARE = 1 / 20
 """More slow calls than this open it: the 95th percentile's rest."""
@@ -32,9 +32,11 @@ _Z = 1.96
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When it opens: calls above `slow_ms` among the last `window`, of which there must be `least`; for `open_s` at most.
+    """When a breaker opens, and for how long.
 
-    Without `wilson` one slow call of ten opens it, for `open_s` at once: seed 004's rule.
+    Calls that take longer than `slow_ms` count as slow. It judges the last `window` calls, once there are `least`, and
+    opens for `open_s` seconds at most. Without `wilson` one slow call of ten opens it, for `open_s` at once, as seed
+    004 has it; with it the lower bound of the Wilson interval must be above the share that is allowed.
     """
 
     slow_ms: float = 80
@@ -45,7 +47,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bucket(msgspec.Struct, frozen=True, array_like=True):
-    """Counts of calls from a moment on (seconds since 1970)."""
+    """Counts of calls from a moment on (Unix time)."""
 
     at: float
     calls: int
@@ -54,7 +56,11 @@ class Bucket(msgspec.Struct, frozen=True, array_like=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """What all processes agree on. Times are in seconds since 1970; `times` counts openings that followed each other."""
+    """What all processes agree on; moments in Unix time.
+
+    `times` counts openings that followed each other, `passed` the good probes in a row. `leased_until` is when another
+    process may take the probing over.
+    """
 
     phase: Phase = "closed"
     since: float = 0
@@ -66,7 +72,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add(buckets: Sequence[Bucket], now: float, *, slow: bool, failed: bool, limits: Limits) -> list[Bucket]:
-    """Count a call, and forget the oldest buckets that the window does without. `breaker.lua` does the same in Redis."""
+    """Return the buckets with a call counted, without the oldest ones that the window does not need.
+
+    `breaker.lua` does the same in Redis; `tests/route/llm/test_breaker_store.py` holds the two together.
+    """
     kept = list(buckets)
     last = kept[-1] if kept else None
     if last is None or now >= last.at + BUCKET_S or last.calls >= bucket_calls(limits):
@@ -80,17 +89,21 @@ def add(buckets: Sequence[Bucket], now: float, *, slow: bool, failed: bool, limi
 
 
 def bucket_calls(limits: Limits) -> int:
-    """Tell how many calls fill a bucket."""
+    """Return how many calls fill a bucket."""
     return max(limits.window // BUCKETS, 1)
 
 
 def totals(buckets: Sequence[Bucket]) -> tuple[int, int, int]:
-    """Sum calls, slow and failed ones."""
+    """Return the sums of calls, slow and failed ones."""
     return sum(b.calls for b in buckets), sum(b.slow for b in buckets), sum(b.failed for b in buckets)
 
 
 def wilson_lower(hits: int, calls: int) -> float:
-    """Give the least rate that the counts speak for with 95 % confidence; 0 without calls."""
+    """Return the lower bound of the Wilson score interval (95 %) of a rate; 0 without calls.
+
+    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). With few calls it is
+    far below `hits / calls`, so one slow call of ten opens nothing.
+    """
     if not calls:
         return 0.0
     rate, z2 = hits / calls, _Z * _Z
@@ -99,7 +112,7 @@ def wilson_lower(hits: int, calls: int) -> float:
 
 
 def cause_to_open(buckets: Sequence[Bucket], limits: Limits) -> str:
-    """Say why these counts open it, "" when they don't."""
+    """Return why these counts open a breaker, "" if they do not."""
     calls, slow, failed = totals(buckets)
     if calls < limits.least:
         return ""
@@ -112,30 +125,31 @@ def cause_to_open(buckets: Sequence[Bucket], limits: Limits) -> str:
 
 
 def judged(state: State, buckets: Sequence[Bucket], now: float, limits: Limits) -> State:
-    """Give the state after a call was counted: a closed one may open, any other stays."""
+    """Return the state after a call was counted: a closed one may open, any other stays."""
     cause = cause_to_open(buckets, limits) if state.phase == "closed" else ""
     if not cause:
         return state
+    # A breaker that was closed for long starts with a short opening again.
     again = state.times if now - state.since < limits.open_s else 0
     return opened(again, now, cause, limits)
 
 
 def opened(times: int, now: float, cause: str, limits: Limits) -> State:
-    """Open it after `times` openings in a row; each lasts twice as long as the one before, `open_s` at most."""
+    """Return the open state after `times` openings in a row; each lasts twice as long as the one before, `open_s` at most."""
     first = limits.open_s * FIRST_OPEN if limits.wilson else limits.open_s
-    lasts = min(first * 2 ** min(times, 30), limits.open_s)
+    lasts = min(first * 2 ** min(times, 30), limits.open_s)  # 30 keeps the power in the range of a float
     return State(phase="open", since=now, until=now + lasts, times=times + 1, cause=cause)
 
 
 def leased(state: State, now: float) -> State | None:
-    """Give the state in which one process probes; None while it is not time, or another one does."""
+    """Return the state in which one process probes; None if it is not time yet, or another process does."""
     if state.phase == "closed" or now < max(state.until, state.leased_until):
         return None
     return msgspec.structs.replace(state, phase="half_open", since=now, until=0.0, passed=0, leased_until=now + LEASE_S)
 
 
 def probed(state: State, now: float, limits: Limits, *, good: bool) -> State:
-    """Give the state after a probe: a bad one opens it again for longer, the last of three good ones closes it."""
+    """Return the state after a probe: a bad one opens it again for longer, the last of three good ones closes it."""
     if not good:
         return opened(state.times, now, "a probe failed or was slow", limits)
     if state.passed + 1 < PROBES:

@@ -1,7 +1,4 @@
-"""A breaker's counts and state in Redis, for all workers; in this process while Redis is away. It does not judge them.
-
-A call is counted, and all that is known comes back, in one trip.
-"""
+"""A breaker's counts and state in Redis, for all workers; in this process while Redis is away."""
 
 import contextlib
 import time
@@ -19,10 +16,10 @@ _BUCKETS = msgspec.json.Decoder(list[Bucket], strict=False)
 _STATE = msgspec.json.Decoder(State)
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """What is known of a breaker at a moment (seconds since 1970, Redis's clock); `local` when only this process knows.
+class Snapshot(msgspec.Struct, frozen=True):
+    """What is known of a breaker at a moment (Unix time, by Redis's clock); `local` if only this process knows it.
 
-    `raw` is the state as it stands in Redis.
+    `raw` is the state as it stands in Redis, byte for byte: a swap compares it.
     """
 
     now: float
@@ -33,60 +30,68 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class BreakerStore:
-    """One breaker. While Redis is away it goes on from what this process saw last; what Redis holds counts again after."""
+    """One breaker's counts and state.
+
+    While Redis is away it goes on from what this process read last, with this process's clock. When Redis is back, what
+    Redis has counts again, and what was counted meanwhile is dropped: it would count one process's calls only.
+    """
 
     def __init__(self, redis: Redis, organisation: str, name: str, limits: Limits) -> None:
         self._redis = redis
         self._key = f"baton:breaker:{{{organisation}/{name}}}".encode("utf-8", "replace")
         self._limits = limits
-        self.kept = Kept(0.0, State(), [], local=True)
-        """What was seen last."""
+        self.snapshot = Snapshot(0.0, State(), [], local=True)
+        """What was read last."""
 
-    async def count(self, *, slow: bool, failed: bool) -> Kept:
-        """Count a call."""
+    async def count(self, *, slow: bool, failed: bool) -> Snapshot:
+        """Count a call, and read what is known, in one trip to Redis."""
         try:
-            self.kept = await self._trip(1, int(slow), int(failed))
+            self.snapshot = await self._trip(1, int(slow), int(failed))
         except RedisUnavailable:
             now = time.time()
-            buckets = add(self.kept.buckets, now, slow=slow, failed=failed, limits=self._limits)
-            self.kept = msgspec.structs.replace(self.kept, now=now, buckets=buckets, local=True)
-        return self.kept
+            buckets = add(self.snapshot.buckets, now, slow=slow, failed=failed, limits=self._limits)
+            self.snapshot = msgspec.structs.replace(self.snapshot, now=now, buckets=buckets, local=True)
+        return self.snapshot
 
-    async def look(self) -> Kept:
-        """See what other processes know by now."""
+    async def read(self) -> Snapshot:
+        """Read what other processes know."""
         try:
-            self.kept = await self._trip(0, 0, 0)
+            self.snapshot = await self._trip(0, 0, 0)
         except RedisUnavailable:
-            self.kept = msgspec.structs.replace(self.kept, now=time.time(), local=True)
-        return self.kept
+            self.snapshot = msgspec.structs.replace(self.snapshot, now=time.time(), local=True)
+        return self.snapshot
 
-    async def swap(self, seen: Kept, new: State) -> bool:
-        """Store a state in place of the one that was seen, with empty counts if its phase is another; False if it changed."""
+    async def swap(self, before: Snapshot, new: State) -> bool:
+        """Store a state in place of the one that was read; a change of phase empties the counts.
+
+        Returns False, and stores nothing, if the state is no longer the one that was read.
+        """
         raw = msgspec.json.encode(new)
-        empty = new.phase != seen.state.phase
+        empty = new.phase != before.state.phase
         try:
-            if not await self._redis.script(_SWAP, [self._key], [seen.raw, raw, int(empty), _LIFE_S]):
+            if not await self._redis.script(_SWAP, [self._key], [before.raw, raw, int(empty), _LIFE_S]):
                 return False
             local = False
         except RedisUnavailable:
-            if self.kept.state != seen.state:
+            if self.snapshot.state != before.state:
                 return False
-            local, raw = True, seen.raw
-        self.kept = Kept(seen.now, new, [] if empty else self.kept.buckets, local, raw)
+            # `raw` stays what Redis has, or the first swap after Redis is back would compare with what it never had.
+            local, raw = True, before.raw
+        self.snapshot = Snapshot(before.now, new, [] if empty else self.snapshot.buckets, local, raw)
         return True
 
     async def forget(self) -> None:
         """Start anew: closed, nothing counted."""
-        self.kept = Kept(time.time(), State(), [], local=self.kept.local)
+        self.snapshot = Snapshot(time.time(), State(), [], local=self.snapshot.local)
         with contextlib.suppress(RedisUnavailable):
             await self._redis.call(b"DEL", self._key)
 
-    async def _trip(self, calls: int, slow: int, failed: int) -> Kept:
+    async def _trip(self, calls: int, slow: int, failed: int) -> Snapshot:
         limits = self._limits
         arguments = [calls, slow, failed, limits.window, bucket_calls(limits), BUCKET_S, _LIFE_S]
         now, raw, buckets = await self._redis.script(_COUNT, [self._key], arguments)
         try:
             state = _STATE.decode(raw) if raw else State()
-            return Kept(float(now), state, _BUCKETS.decode(buckets), local=False, raw=raw)
-        except msgspec.MsgspecError:  # another version's
-            return Kept(float(now), State(), [], local=False, raw=raw)
+            return Snapshot(float(now), state, _BUCKETS.decode(buckets), local=False, raw=raw)
+        except msgspec.MsgspecError:  # written by another version of Baton: begin anew rather than fail
+            return Snapshot(float(now), State(), [], local=False, raw=raw)

@@ -1,6 +1,6 @@
-"""The breakers of the services that routing asks: counted, probed, shown, held by people. They ask no service themselves.
+"""All breakers of the services that routing asks: kept fresh, shown, and set by people.
 
-What is counted is shared through Redis; what people hold open or closed stands in SQL, so that it outlives Redis.
+What is counted is shared through Redis; what people set is stored in SQL, so that it outlives Redis.
 """
 
 import asyncio
@@ -23,21 +23,24 @@ from baton.kernel.redis.client import Redis
 from baton.people.permissions import require
 from baton.records.pipeline.counters import Counters
 from baton.route.llm.agreement import DAYS, Agreement
-from baton.route.llm.breaker import Breaker, BreakerSeen, Held, Hold, Probe
+from baton.route.llm.breaker import Breaker, BreakerStatus, ManualSetting, ManualState, Probe
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breaker_store import BreakerStore
 
 log = logging.getLogger(__name__)
 
 KIND = "breakers"
-LOOK_S = 1.0
-"""How often a process looks what the others know, and whether it is time to probe, in seconds."""
-ASK_S = 60.0
+REFRESH_S = 1.0
+"""How often a process reads what the others know, and whether it is time to probe, in seconds."""
+AGREEMENT_S = 60.0
 """How often a process counts what people said, in seconds."""
 TIERS = frozenset({"model", "node"})
-"""Breakers whose service chooses agents."""
+"""The breakers whose service chooses agents, named as the tiers of routing."""
 CountAgreement = Callable[[Database, str, str, datetime], Awaitable[Agreement]]
-"""Counts people's feedback on the routes of an organisation that a tier decided, since a moment."""
+"""Counts people's feedback on the routes of an organisation that a tier decided, since a moment.
+
+It is handed in, since feedback is kept a floor above this folder.
+"""
 
 
 class Breakers:
@@ -64,67 +67,67 @@ class Breakers:
         changes.on(KIND, self.load)
 
     def make(self, name: str, limits: Limits, probe: Probe) -> Breaker:
-        """Make the breaker of a service; one that has the name of a routing tier is judged by people's feedback too."""
+        """Make the breaker of a service; people's feedback counts for one that has the name of a routing tier."""
         store = BreakerStore(self._redis, self._organisation, name, limits)
         made = self._known[name] = Breaker(name, store, limits, probe, self._counters)
         return made
 
     async def load(self) -> None:
-        """Read from SQL what people hold; a reset since the last time starts a breaker anew. Raises DatabaseUnavailable."""
+        """Read from SQL what people have set; a reset since the last time starts a breaker anew. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             value, _ = await organisation_settings.get(self._database, self._organisation, KIND)
-            holds = msgspec.convert(value, dict[str, Hold])
+            settings = msgspec.convert(value, dict[str, ManualSetting])
             for name, breaker in self._known.items():
-                hold = holds.get(name, Hold())
-                if self._loaded and hold.resets != breaker.hold.resets:
-                    breaker.agreement = Agreement()
-                    await breaker.forget()
-                breaker.hold = hold
+                setting = settings.get(name, ManualSetting())
+                # At the start every reset of the past is new to this process; none of them is to empty the counts again.
+                if self._loaded and setting.resets != breaker.manual.resets:
+                    await breaker.reset()
+                breaker.manual = setting
         self._loaded = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look after all breakers once a second until told to stop."""
-        looks = [asyncio.create_task(_again_and_again(one.look, one.name, LOOK_S)) for one in self._known.values()]
-        looks += [
-            asyncio.create_task(_again_and_again(partial(self.ask_people, one), one.name, ASK_S))
+        """Keep all breakers fresh until told to stop. Each has tasks of its own: a slow probe must not delay the others."""
+        tasks = [asyncio.create_task(_repeat(one.refresh, one.name, REFRESH_S)) for one in self._known.values()]
+        tasks += [
+            asyncio.create_task(_repeat(partial(self.count_agreement, one), one.name, AGREEMENT_S))
             for one in self._known.values()
             if one.name in TIERS
         ]
         await stop.wait()
-        for look in looks:
-            look.cancel()
-        await asyncio.gather(*looks, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for breaker in self._known.values():
             await breaker.settle()
 
-    async def ask_people(self, breaker: Breaker) -> None:
-        """Count what people said of a tier's choices since its last reset. Raises DatabaseUnavailable."""
+    async def count_agreement(self, breaker: Breaker) -> None:
+        """Count what people said of a tier's choices since its last reset. Raise DatabaseUnavailable."""
         recent = datetime.now(UTC) - timedelta(days=DAYS)
-        since = max(recent, datetime.fromtimestamp(breaker.hold.reset_at, UTC))
+        since = max(recent, datetime.fromtimestamp(breaker.manual.reset_at, UTC))
         before = breaker.agreement
         breaker.agreement = found = await self._agreement(self._database, self._organisation, breaker.name, since)
         if found.holds_back != before.holds_back:
             how = "is held back" if found.holds_back else "is asked again"
             log.warning("`%s` %s: people call %d of %d choices right", breaker.name, how, found.right, found.judged)
 
-    def find(self, principal: Principal) -> list[BreakerSeen]:
-        """List all breakers. Raises Forbidden."""
+    def find(self, principal: Principal) -> list[BreakerStatus]:
+        """List all breakers. Raise Forbidden if the role may not see them."""
         require(principal, "breakers.read")
-        return self.seen()
+        return self.statuses()
 
-    def seen(self) -> list[BreakerSeen]:
-        """Show all breakers, by name."""
-        return [self._known[name].seen() for name in sorted(self._known)]
+    def statuses(self) -> list[BreakerStatus]:
+        """Return the status of every breaker, by name."""
+        return [self._known[name].status() for name in sorted(self._known)]
 
     async def set(
         self, principal: Principal, name: str, action: Literal["open", "close", "reset"], reason: str
-    ) -> BreakerSeen:
+    ) -> BreakerStatus:
         """Hold a breaker open or closed until further notice, or leave it to fresh counts again.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is no such breaker.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: If the role may not set breakers.
+            NotFound: If there is no such breaker.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "breakers.write")
         breaker = self._known.get(name)
@@ -136,34 +139,34 @@ class Breakers:
             )
         async with self._changes.write(KIND, principal, f"breaker.{action}") as change:
             value, version = await organisation_settings.get_with(change.connection, self._organisation, KIND)
-            holds = msgspec.convert(value, dict[str, Hold])
-            before = holds.get(name, Hold())
-            after = _hold(before, action)
-            value = msgspec.to_builtins(holds | {name: after})
+            settings = msgspec.convert(value, dict[str, ManualSetting])
+            before = settings.get(name, ManualSetting())
+            after = _after(before, action)
+            value = msgspec.to_builtins(settings | {name: after})
             await organisation_settings.put(change.connection, self._organisation, KIND, value, version + 1)
             await change.audit(
                 name, before=msgspec.to_builtins(before), after=msgspec.to_builtins(after), reason=reason
             )
         log.warning("breaker `%s`: `%s` by %s", name, action, principal.user)
-        return breaker.seen()
+        return breaker.status()
 
 
-def _hold(before: Hold, action: Literal["open", "close", "reset"]) -> Hold:
-    """Return what is held after a person's action."""
-    held: dict[str, Held] = {"open": "open", "close": "closed", "reset": ""}
-    return Hold(
+def _after(before: ManualSetting, action: Literal["open", "close", "reset"]) -> ManualSetting:
+    """Return the setting after a person's action."""
+    held: dict[str, ManualState] = {"open": "open", "close": "closed", "reset": ""}
+    return ManualSetting(
         held=held[action],
         resets=before.resets + (action == "reset"),
         reset_at=time.time() if action == "reset" else before.reset_at,
     )
 
 
-async def _again_and_again(look: Callable[[], Awaitable[None]], name: str, pause_s: float) -> None:
+async def _repeat(work: Callable[[], Awaitable[None]], name: str, pause_s: float) -> None:
     while True:
         try:
-            await look()
+            await work()
         except DatabaseUnavailable:
-            log.debug("breaker `%s` could not be looked after: the database is away", name)
+            log.debug("breaker `%s` was not refreshed: the database is away", name)
         except Exception:
-            log.exception("breaker `%s` could not be looked after", name)
+            log.exception("breaker `%s` was not refreshed", name)
         await asyncio.sleep(pause_s)

@@ -1,4 +1,4 @@
-"""`/breakers`: whether the services that routing asks are asked now, and people's word on that. It asks no service."""
+"""`/breakers`: whether the services that routing asks are asked now; people may hold them open or closed."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
-from baton.route.llm.breaker import BreakerSeen
+from baton.route.llm.breaker import BreakerStatus
 from baton.route.llm.breakers import Breakers
 
 router = APIRouter(prefix="/breakers", tags=["breakers"])
@@ -42,24 +42,24 @@ class BreakerModel(BaseModel):
     """Of these, the choices that people called right."""
 
     @classmethod
-    def of(cls, seen: BreakerSeen) -> "BreakerModel":
+    def of(cls, status: BreakerStatus) -> "BreakerModel":
         """Show a breaker as the API does."""
-        state = seen.state
+        state = status.state
         return cls(
-            name=seen.name,
-            allows=seen.allows,
-            state=seen.held or state.phase,
-            held=seen.held,
+            name=status.name,
+            allows=status.allows,
+            state=status.held or state.phase,
+            held=status.held,
             since=_moment(state.since),
             open_until=_moment(state.until) if state.phase == "open" else None,
             cause=state.cause,
-            calls=seen.calls,
-            slow=seen.slow,
-            failed=seen.failed,
-            slow_ms=seen.limits.slow_ms,
-            local=seen.local,
-            judged=seen.agreement.judged,
-            right=seen.agreement.right,
+            calls=status.calls,
+            slow=status.slow,
+            failed=status.failed,
+            slow_ms=status.limits.slow_ms,
+            local=status.local,
+            judged=status.agreement.judged,
+            right=status.agreement.right,
         )
 
 

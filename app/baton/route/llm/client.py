@@ -1,7 +1,8 @@
-"""Asks a service that speaks OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway. It neither retries nor judges.
+"""A client of services that speak OpenAI's chat protocol: vLLM, Ollama, llama.cpp, a gateway.
 
-Every answer is bounded, in bytes and in time. A call that is cancelled or takes too long closes its connection; answers
-are streamed, because some services notice only then, and would go on working. The key is in no log line and no error.
+Every answer is bounded, in bytes and in time. A call that is cancelled or takes too long closes its connection. Answers
+are streamed, because some services notice a closed connection only when they write, and would go on working. The key is
+in no log line and no error.
 """
 
 import asyncio
@@ -13,18 +14,18 @@ import httpx2
 import msgspec
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Of an answer, which may be one event a token; what is longer is cut off, and refused."""
+"""Bytes of an answer, which may have one event for each token; a longer one is refused."""
 MOST_CONNECTIONS = 32
 """Calls at once; more wait for their turn within their own time."""
 Failure = Literal["timeout", "unreachable", "refused", "garbage", "too_large"]
-"""No answer in time; nobody there; a status that is no success; no answer to what was asked; an answer without end."""
+"""In this order: no answer in time; no connection; an HTTP error; an answer that makes no sense; one that is too long."""
 
 for _name in ("httpx2", "httpcore2"):  # they log each call's URL, which may hold a password
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class ModelFailed(Exception):
-    """A call gave nothing that can be used. `status` is HTTP's, 0 without one."""
+    """A call gave nothing that can be used. `status` is HTTP's, 0 if there was no answer."""
 
     def __init__(self, kind: Failure, detail: str, status: int = 0) -> None:
         super().__init__(detail)
@@ -33,7 +34,7 @@ class ModelFailed(Exception):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a model is: the base of its API (`http://localhost:8000/v1`), its name there, and the key, which stays here."""
+    """Where a model is: the base of its API (`http://localhost:8000/v1`), its name there, and the key, never shown."""
 
     url: str
     model: str = ""
@@ -50,7 +51,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What the model wrote, and what it calls itself; both are its own words."""
+    """What the model wrote, and what it calls itself; neither may be trusted."""
 
     text: str
     model: str
@@ -78,7 +79,10 @@ _DONE = b"data: [DONE]"
 
 
 class ModelClient:
-    """One connection pool for all endpoints. It takes no proxy and no key from the environment, and follows no redirect."""
+    """One connection pool for all endpoints.
+
+    It takes no proxy and no key from the environment and follows no redirect: prompts go where an operator has said.
+    """
 
     def __init__(self) -> None:
         self._http = httpx2.AsyncClient(
@@ -90,7 +94,7 @@ class ModelClient:
         )
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._http.aclose()
 
     async def chat(
@@ -106,7 +110,7 @@ class ModelClient:
         """Have the model write an answer.
 
         Raises:
-            ModelFailed: nothing came that can be used.
+            ModelFailed: If nothing came that can be used.
         """
         body: dict[str, Any] = {
             "messages": messages,
@@ -122,16 +126,16 @@ class ModelClient:
         try:
             reply = _reply(found)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise ModelFailed("garbage", "its answer is no chat completion") from None
+            raise ModelFailed("garbage", "its answer is not a chat completion") from None
         if not reply.text:
             raise ModelFailed("garbage", "its answer is empty")
         return reply
 
     async def post(self, url: str, body: dict[str, Any], key: str, timeout_s: float) -> bytes:
-        """Post JSON and give the body of a successful answer.
+        """Post JSON and return the body of a successful answer.
 
         Raises:
-            ModelFailed: nothing came that can be used.
+            ModelFailed: If nothing came that can be used.
         """
         return await self._bounded("POST", url, key, timeout_s, msgspec.json.encode(body))
 
@@ -139,7 +143,7 @@ class ModelClient:
         """Ask for the list of models, which costs the service nothing; a service without that list is alive as well.
 
         Raises:
-            ModelFailed: it is not, or it refuses the key.
+            ModelFailed: If the service is not there, or refuses the key.
         """
         try:
             await self._bounded("GET", f"{endpoint.url.rstrip('/')}/models", endpoint.key, timeout_s, None)
@@ -164,7 +168,7 @@ class ModelClient:
     async def _read(self, method: str, url: str, headers: dict[str, str], content: bytes | None) -> bytes:
         async with self._http.stream(method, url, headers=headers, content=content) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
-                raise ModelFailed("garbage", "its answer is packed, which was not asked for", answer.status_code)
+                raise ModelFailed("garbage", "its answer is compressed, which was not asked for", answer.status_code)
             parts, size = [], 0
             if not answer.is_success:
                 raise ModelFailed("refused", f"it answered {answer.status_code}", answer.status_code)
@@ -173,13 +177,14 @@ class ModelClient:
                 if size > MOST_BYTES:
                     raise ModelFailed("too_large", f"its answer is longer than {MOST_BYTES} bytes", answer.status_code)
                 parts.append(part)
+                # Some services leave the connection open after the last event: do not wait for its end.
                 if part.rstrip().endswith(_DONE):
                     break
             return b"".join(parts)
 
 
 def _reply(found: bytes) -> Reply:
-    """Read an answer that came in events, or in one piece from a service that does not stream."""
+    """Read an answer that came in server-sent events, or in one piece from a service that does not stream."""
     if found.lstrip()[:1] == b"{":
         pieces = [found]
     else:

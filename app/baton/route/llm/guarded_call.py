@@ -1,4 +1,4 @@
-"""One call of a model or a node behind its breaker: timed, counted, and never raising. It does not know what is asked."""
+"""One call of a model or a node behind its breaker: timed, counted, and never raising."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 
 async def guarded(breaker: Breaker, work: Awaitable[Answer]) -> Answer | None:
-    """Await a call and count it; None when it failed. A call that its caller gives up is not counted."""
+    """Await a call and count it; return None if it failed. A call that its caller gives up is not counted."""
     started = time.perf_counter()
     try:
         answer = await work
@@ -31,7 +31,7 @@ async def guarded(breaker: Breaker, work: Awaitable[Answer]) -> Answer | None:
 
 
 async def timed(work: Awaitable[object]) -> float | None:
-    """Await a probe; gives the milliseconds that it took, None when it failed."""
+    """Await a probe; return the milliseconds that it took, None if it failed."""
     started = time.perf_counter()
     try:
         await work

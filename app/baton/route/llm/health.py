@@ -1,4 +1,4 @@
-"""Whether a model's service is there, kept fresh in the background so that no prompt waits for the question. It asks no model."""
+"""Whether a model's service is there, checked in the background so that no prompt waits for the answer."""
 
 import asyncio
 import logging
@@ -12,12 +12,12 @@ from baton.route.llm.client import Endpoint, ModelClient, ModelFailed
 log = logging.getLogger(__name__)
 
 PERIOD_S = 5.0
-"""How often the service is looked at, in seconds."""
+"""How often the service is checked, in seconds."""
 TIMEOUT_S = 2.0
 
 
-class ModelSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last look found; `up` is None before the first."""
+class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last check found; `up` is None before the first."""
 
     url: str
     model: str
@@ -32,25 +32,25 @@ class ModelHealth:
     def __init__(self, client: ModelClient, endpoint: Endpoint) -> None:
         self._client = client
         self._endpoint = endpoint
-        self.seen = ModelSeen(url=endpoint.shown, model=endpoint.model)
+        self.status = ModelStatus(url=endpoint.shown, model=endpoint.model)
 
     async def check(self) -> None:
-        """Look now; a change is logged once."""
+        """Check now; a change is logged once."""
         detail = ""
         try:
             await self._client.alive(self._endpoint, TIMEOUT_S)
         except ModelFailed as error:
             detail = str(error)
         up = not detail
-        if up != self.seen.up:
+        if up != self.status.up:
             log.log(
                 logging.INFO if up else logging.WARNING,
                 "the model at %s is %s", self._endpoint.shown, "there" if up else f"not there: {detail}",
             )  # fmt: skip
-        self.seen = msgspec.structs.replace(self.seen, up=up, detail=detail, checked_at=datetime.now(UTC))
+        self.status = msgspec.structs.replace(self.status, up=up, detail=detail, checked_at=datetime.now(UTC))
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every few seconds until told to stop."""
+        """Check every few seconds until told to stop."""
         while not stop.is_set():
             await self.check()
             await pause(stop, PERIOD_S)

@@ -1,4 +1,4 @@
-"""Asks an external routing node by its URL. Its answer counts only where it names one of the agents that it was asked about.
+"""The tier `node`: an external routing node, by its URL. It may only choose among the agents that it was asked about.
 
 The node is posted `{"prompt", "session_id", "project", "roster", "agents": [{"name", "description"}]}` and answers
 `{"selected_agent": name or "", "confidence": 0 to 1}`; the prompt comes without its secrets.
@@ -17,7 +17,7 @@ from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 
 NAME = "node"
-"""Its breaker's."""
+"""The name of its breaker."""
 _SAMPLE = ({"name": "tester", "description": "writes and repairs tests"},)
 
 
@@ -30,7 +30,7 @@ _answer = msgspec.json.Decoder(_Answer)
 
 
 class NodeClient:
-    """Speaks to one node."""
+    """A client of one node."""
 
     def __init__(self, client: ModelClient, url: str, key: str, timeout_s: float) -> None:
         self._client = client
@@ -42,19 +42,19 @@ class NodeClient:
         """Have it choose.
 
         Raises:
-            ModelFailed: there is no answer, or it names nothing that was asked about.
+            ModelFailed: If there is no answer, or it names an agent that was not asked about.
         """
         found = await self._client.post(self._url, body, self._key, self._timeout_s)
         try:
             answer = _answer.decode(found)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise ModelFailed("garbage", "its answer is none of a routing node") from None
+            raise ModelFailed("garbage", "its answer is not that of a routing node") from None
         if answer.selected_agent and all(answer.selected_agent != agent["name"] for agent in body["agents"]):
             raise ModelFailed("garbage", "it names an agent that it was not asked about")
         return Choice(agent=answer.selected_agent, confidence=answer.confidence)
 
     async def probe(self) -> float | None:
-        """Ask about a sample; gives the milliseconds that it took, None when it failed."""
+        """Ask about a sample; return the milliseconds that it took, None if it failed."""
         body = {
             "prompt": "Write tests for the parser",
             "session_id": "",
@@ -66,14 +66,14 @@ class NodeClient:
 
 
 class ExternalNode:
-    """The second voice of routing, where an operator has one."""
+    """The tier itself: the node behind its breaker."""
 
     def __init__(self, node: NodeClient, breaker: Breaker) -> None:
         self._node = node
         self._breaker = breaker
 
     async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
-        """Choose one of the candidates or none of them; None when the node has nothing to say."""
+        """Choose one of the candidates or none of them; return None if the node has nothing to say."""
         if not candidates or not self._breaker.allows:
             return None
         body = {

@@ -1,6 +1,7 @@
-"""Lets a local model answer a prompt that it can, through five gates: flag, classification, endpoint, call, quality.
+"""Local answers: a small model answers a prompt in the agent's place if it passes five gates.
 
-A prompt that fails at a gate is the agent's, as if there were no local model. It changes no file and calls no tool.
+The gates, in order: flag, classification, endpoint, call, quality. A prompt that fails at one is the agent's, as if there
+were no local model. The public API calls this delegation (`/delegation`, `delegated`), after seed 004.
 """
 
 import logging
@@ -26,7 +27,7 @@ from baton.people.permissions import require
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, Reply
 from baton.route.llm.guarded_call import guarded, timed
-from baton.route.pipeline.stage import Delegated, Route, StageName
+from baton.route.pipeline.stage import LocalAnswer, Route, StageName
 from baton.route.prompt import Prompt
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,12 @@ class LocalModel(msgspec.Struct, frozen=True):
     breaker: Breaker
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator has set: the flag, the least confidence, the longest wait, prices and sizes, what the answer is."""
+class LocalAnswerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator has set.
+
+    `prices` are US dollars for 1,000 tokens, of the agent's model and of the local one; `tokens` is how many an answer
+    saves, by intent. With `bypass` the answer goes to the person instead of into the agent's context.
+    """
 
     on: bool
     threshold: float
@@ -64,30 +69,30 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     bypass: bool
 
 
-class LocalDelegation:
-    """The stage `delegate`, and its gates alone."""
+class LocalAnswers:
+    """The stage `delegate`; the gates can be asked one by one."""
 
     name: StageName = "delegate"
 
-    def __init__(self, client: ModelClient, terms: Terms, models: Mapping[Intent, LocalModel]) -> None:
+    def __init__(self, client: ModelClient, settings: LocalAnswerSettings, models: Mapping[Intent, LocalModel]) -> None:
         self._client = client
-        self._terms = terms
+        self._settings = settings
         self._models = models
-        self.budget_s = terms.timeout_s + SLACK_S
+        self.budget_s = settings.timeout_s + SLACK_S
 
     def classify(self, principal: Principal, prompt: str) -> Classification:
-        """Tell what a prompt wants, and whether it would be delegated. Raises Forbidden."""
+        """Return what a prompt wants, and whether a local model would be asked. Raise Forbidden."""
         require(principal, "delegation.try")
         return self._classified(prompt)
 
     def judge(self, principal: Principal, intent: Intent, answer: str) -> Quality:
-        """Judge an answer as a local model's is judged. Raises Forbidden."""
+        """Return whether an answer would pass the quality gate. Raise Forbidden."""
         require(principal, "delegation.try")
         return judge(intent, answer)
 
     async def run(self, prompt: Prompt, route: Route) -> None:
-        """Fill `delegated` when all gates are passed."""
-        if not self._terms.on or route.passed:
+        """Fill `local_answer` if all gates are passed."""
+        if not self._settings.on or route.passed:
             return
         wanted = self._classified(prompt.text, workflow=route.workflow.detected)
         if not wanted.delegatable:
@@ -95,8 +100,9 @@ class LocalDelegation:
         model = self._models.get(wanted.intent)
         if model is None:
             return
-        asked = model.breaker.allows
-        reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text)) if asked else None
+        reply = None
+        if model.breaker.allows:
+            reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text))
         if reply is None:
             route.degraded.append(self.name)
             return
@@ -104,43 +110,43 @@ class LocalDelegation:
         if not quality.passed:
             log.info("a local answer (%s) was not good enough: %s", wanted.intent, quality.reason)
             return
-        route.delegated = self._delegated(wanted, model.endpoint.model or reply.model, reply.text)
+        route.local_answer = self._answer(wanted, model.endpoint.model or reply.model, reply.text)
 
     async def ask(self, endpoint: Endpoint, intent: Intent, prompt: str) -> Reply:
-        """Have a model answer a prompt, which it gets cut and without its secrets.
+        """Have a model answer a prompt, which is cut and sent without its secrets.
 
         Raises:
-            ModelFailed: nothing came that can be used.
+            ModelFailed: If nothing came that can be used.
         """
         messages = [
             {"role": "system", "content": _SYSTEM[intent]},
             {"role": "user", "content": mask(prompt, LONGEST_PROMPT)},
         ]
         return await self._client.chat(
-            endpoint, messages, timeout_s=self._terms.timeout_s, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
+            endpoint, messages, timeout_s=self._settings.timeout_s, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
         )
 
     def _classified(self, prompt: str, *, workflow: bool = False) -> Classification:
         return classify(
-            prompt, self._terms.threshold, workflow=workflow or workflow_kind(prompt[:LONGEST_PROMPT]) != ""
+            prompt, self._settings.threshold, workflow=workflow or workflow_kind(prompt[:LONGEST_PROMPT]) != ""
         )
 
-    def _delegated(self, wanted: Classification, model: str, text: str) -> Delegated:
+    def _answer(self, wanted: Classification, model: str, text: str) -> LocalAnswer:
         shown = one_line(model, 100) or "local model"
-        clean = harmless(text, LONGEST_SHOWN if self._terms.bypass else LONGEST_CONTEXT)
-        saved = savings(self._terms.tokens.get(wanted.intent, 0), self._terms.prices)
-        return Delegated(
+        clean = harmless(text, LONGEST_SHOWN if self._settings.bypass else LONGEST_CONTEXT)
+        saved = savings(self._settings.tokens.get(wanted.intent, 0), self._settings.prices)
+        return LocalAnswer(
             model=shown,
             intent=wanted.intent,
             confidence=wanted.confidence,
             savings=saved,
             reason=wanted.reason,
             text=answer_text(shown, clean, confidence=wanted.confidence, saved=saved, reason=wanted.reason),
-            bypass=self._terms.bypass,
+            bypass=self._settings.bypass,
         )
 
 
 async def probe(client: ModelClient, endpoint: Endpoint, timeout_s: float) -> float | None:
-    """Have a model say something short; gives the milliseconds that it took, None when it failed."""
+    """Have a model say something short; return the milliseconds that it took, None if it failed."""
     question = [{"role": "user", "content": "Say: ok"}]
     return await timed(client.chat(endpoint, question, timeout_s=timeout_s, max_tokens=4))

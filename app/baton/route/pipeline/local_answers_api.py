@@ -1,4 +1,4 @@
-"""`/delegation`: the gates of local delegation, each alone. It calls no model and delegates nothing."""
+"""`/delegation`: the gates of local answers that need no model, each alone."""
 
 from typing import Annotated, Literal
 
@@ -51,13 +51,13 @@ class QualityModel(BaseModel):
 
 @router.post("/classify", operation_id="classify_prompt")
 async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> ClassificationModel:
-    """Tell what a prompt wants, and whether a local model would be asked to answer it."""
-    found = models.delegation.classify(caller.principal, body.prompt)
+    """Say what a prompt wants, and whether a local model would be asked to answer it."""
+    found = models.local_answers.classify(caller.principal, body.prompt)
     return ClassificationModel.model_validate(found, from_attributes=True)
 
 
 @router.post("/quality-gate", operation_id="judge_answer")
 async def judge_answer(caller: CallerOf, models: ModelsOf, body: QualityBody) -> QualityModel:
     """Judge an answer by its length, by a refusal at its beginning, and by what an answer of its intent must hold."""
-    found = models.delegation.judge(caller.principal, body.intent, body.answer)
+    found = models.local_answers.judge(caller.principal, body.intent, body.answer)
     return QualityModel.model_validate(found, from_attributes=True)

@@ -1,4 +1,4 @@
-"""Asks a model for one of the scorer's candidates when the scorer is unsure. It cannot name anything else, nor raise."""
+"""The tier `model`: a model chooses among the scorer's candidates when the scorer is unsure."""
 
 import asyncio
 
@@ -12,20 +12,20 @@ from baton.route.pipeline.stage import Choice
 from baton.route.prompt import Prompt
 
 NAME = "model"
-"""Its breaker's."""
+"""The name of its breaker."""
 MAX_TOKENS = 64
 """Enough for any name."""
 _UNKNOWN_FORMAT = frozenset({400, 415, 422})
-"""How services answer that don't know `response_format`."""
+"""How services answer that do not know `response_format`."""
 _SAMPLE = (
     Candidate(name="documenter", score=0.3, why="", description="writes documentation and docstrings"),
     Candidate(name="tester", score=0.3, why="", description="writes and repairs tests"),
 )
-"""What a probe asks about: as long a question as a real one is short."""
+"""What a probe asks about: about as long as a short question of a real prompt."""
 
 
-class Asker:
-    """Puts the question to one endpoint, constrained by a schema as long as the endpoint takes that."""
+class ChoiceClient:
+    """Asks one endpoint, which is held to the candidates by a JSON schema as long as it takes one."""
 
     def __init__(self, client: ModelClient, endpoint: Endpoint, timeout_s: float) -> None:
         self._client = client
@@ -34,10 +34,10 @@ class Asker:
         self._constrained = True
 
     async def ask(self, prompt: str, candidates: tuple[Candidate, ...]) -> str:
-        """Give the name that was chosen, "" for none of them.
+        """Return the name that was chosen, "" for none of them.
 
         Raises:
-            ModelFailed: there is no answer, or it names nothing that was asked about.
+            ModelFailed: If there is no answer, or it names none of the candidates.
         """
         allowed = names(candidates)
         question = messages(prompt, [one for one in candidates if one.name in allowed])
@@ -47,6 +47,8 @@ class Asker:
         except ModelFailed as error:
             if error.status not in _UNKNOWN_FORMAT or not self._constrained:
                 raise
+            # Ask again without the schema, in the time that is left. Only if that works does the schema stay off: a
+            # service that refuses both has another reason.
             self._constrained = False
             try:
                 text = await self._answer(question, allowed, until)
@@ -59,7 +61,7 @@ class Asker:
         return said
 
     async def probe(self) -> float | None:
-        """Ask about a sample; gives the milliseconds that it took, None when it failed."""
+        """Ask about a sample; return the milliseconds that it took, None if it failed."""
         return await timed(self.ask("Write tests for the parser", _SAMPLE))
 
     async def _answer(self, question: list[dict[str, str]], allowed: tuple[str, ...], until: float) -> str:
@@ -74,19 +76,19 @@ class Asker:
 
 
 class ModelTier:
-    """The third voice of routing."""
+    """The tier itself: the model behind its health check and its breaker."""
 
-    def __init__(self, asker: Asker, endpoint: Endpoint, health: ModelHealth, breaker: Breaker) -> None:
-        self._asker = asker
+    def __init__(self, client: ChoiceClient, endpoint: Endpoint, health: ModelHealth, breaker: Breaker) -> None:
+        self._client = client
         self._endpoint = endpoint
         self._health = health
         self._breaker = breaker
 
     async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
-        """Choose one of the candidates or none of them; None when the model has nothing to say."""
+        """Choose one of the candidates or none of them; return None if the model has nothing to say."""
         if not unsure(candidates) or not names(candidates):
             return None
-        if not self._health.seen.up or not self._breaker.allows:
+        if not self._health.status.up or not self._breaker.allows:
             return None
-        said = await guarded(self._breaker, self._asker.ask(prompt.text, candidates))
+        said = await guarded(self._breaker, self._client.ask(prompt.text, candidates))
         return None if said is None else Choice(agent=said, model=self._endpoint.model)

@@ -1,4 +1,4 @@
-"""Builds from the settings what routing may ask: the node, the model, the local models, each behind its breaker."""
+"""What routing may ask, built from the settings: the node, the model, the local models, each behind its breaker."""
 
 import asyncio
 
@@ -8,19 +8,19 @@ from baton.route.llm.breaker import Breaker
 from baton.route.llm.breaker_rules import Limits
 from baton.route.llm.breakers import Breakers
 from baton.route.llm.client import Endpoint, ModelClient
-from baton.route.llm.health import ModelHealth, ModelSeen
+from baton.route.llm.health import ModelHealth, ModelStatus
 from baton.route.pipeline.external_node import NAME as NODE
 from baton.route.pipeline.external_node import ExternalNode, NodeClient
-from baton.route.pipeline.local_answers import LocalDelegation, LocalModel, Terms, probe
+from baton.route.pipeline.local_answers import LocalAnswers, LocalAnswerSettings, LocalModel, probe
 from baton.route.pipeline.model_choice import NAME as MODEL
-from baton.route.pipeline.model_choice import Asker, ModelTier
+from baton.route.pipeline.model_choice import ChoiceClient, ModelTier
 
 LOCAL = "local"
-"""The breaker of the local models, with the intent's name where each has its own."""
+"""The breaker of the local models; with the intent's name behind it if each intent has a model of its own."""
 
 
 class Models:
-    """What is switched on and configured; `node` and `model` are None where they are not."""
+    """What is switched on and configured; `node` and `model` are None if they are not."""
 
     def __init__(self, settings: Settings, breakers: Breakers) -> None:
         self._client = ModelClient()
@@ -35,15 +35,15 @@ class Models:
         self._health: ModelHealth | None = None
         self.model = self._model(settings)
         self.node = self._node(settings)
-        self.delegation = self._delegation(settings)
+        self.local_answers = self._local_answers(settings)
 
     @property
-    def seen(self) -> ModelSeen | None:
-        """The model's health; None where routing asks none."""
-        return self._health.seen if self._health else None
+    def status(self) -> ModelStatus | None:
+        """The model's health; None if routing asks no model."""
+        return self._health.status if self._health else None
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._client.close()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -55,9 +55,9 @@ class Models:
         if not settings.llm_routing_on:
             return None
         endpoint = _endpoint(settings)
-        asker = Asker(self._client, endpoint, settings.llm_routing_timeout_s)
+        client = ChoiceClient(self._client, endpoint, settings.llm_routing_timeout_s)
         self._health = ModelHealth(self._client, endpoint)
-        return ModelTier(asker, endpoint, self._health, self._breakers.make(MODEL, self._limits, asker.probe))
+        return ModelTier(client, endpoint, self._health, self._breakers.make(MODEL, self._limits, client.probe))
 
     def _node(self, settings: Settings) -> ExternalNode | None:
         if not settings.routing_node_on:
@@ -66,8 +66,8 @@ class Models:
         node = NodeClient(self._client, settings.routing_node_url, key, settings.llm_routing_timeout_s)
         return ExternalNode(node, self._breakers.make(NODE, self._limits, node.probe))
 
-    def _delegation(self, settings: Settings) -> LocalDelegation:
-        terms = Terms(
+    def _local_answers(self, settings: Settings) -> LocalAnswers:
+        answers = LocalAnswerSettings(
             on=settings.local_delegation_on,
             threshold=settings.local_delegation_confidence,
             timeout_s=settings.local_delegation_timeout_s,
@@ -75,9 +75,9 @@ class Models:
             tokens=dict[Intent, int](settings.local_delegation_tokens.items()),
             bypass=settings.local_delegation_as == "answer",
         )
-        return LocalDelegation(self._client, terms, self._local(settings) if terms.on else {})
+        return LocalAnswers(self._client, answers, self._local_models(settings) if answers.on else {})
 
-    def _local(self, settings: Settings) -> dict[Intent, LocalModel]:
+    def _local_models(self, settings: Settings) -> dict[Intent, LocalModel]:
         timeout_s = settings.local_delegation_timeout_s
         if settings.local_delegation_endpoints:
             return {
@@ -94,7 +94,7 @@ class Models:
         return {"document": one, "test": one, "research": one}
 
     def _local_model(self, name: str, endpoint: Endpoint, timeout_s: float) -> LocalModel:
-        """Give a model whose calls count as slow only when they time out."""
+        """Return a model whose calls count as slow only if they time out: an answer takes seconds anyway."""
         limits = Limits(
             slow_ms=timeout_s * 1000,
             window=self._limits.window,

@@ -1,4 +1,4 @@
-"""Routes a prompt: runs the stages in their order, each within its budget, and keeps what came of it. It scores nothing.
+"""Routes a prompt: runs the stages in their order, each within its budget, and records the outcome.
 
 A stage that is late or breaks is absent and named in `degraded`; the others never wait for it longer than its budget.
 """
@@ -52,11 +52,11 @@ class Routing:
             self._warm(principal, project)
 
     async def route(self, caller: Caller, event: HookEvent, prompt: Prompt) -> Route:
-        """Route a prompt and keep the outcome; the prompt itself only where the team keeps prompts.
+        """Route a prompt and record the outcome; the prompt itself only if the team keeps prompts.
 
         Raises:
-            BatonError: what the caller asks for cannot be: an unknown roster, one that is no roster.
-            Forbidden: the role may not.
+            BatonError: If the request is at fault: an unknown roster, or an inline one that is wrong.
+            Forbidden: If the role may not have prompts routed.
         """
         require(caller.principal, "routes.make")
         route = await self.answer(prompt)
@@ -105,7 +105,7 @@ async def _run(stage: Stage, prompt: Prompt, route: Route, until: float) -> None
     except TimeoutError:
         route.degraded.append(stage.name)
         log.warning("routing's stage `%s` took longer than %.3f s", stage.name, stage.budget_s)
-    except BatonError:
+    except BatonError:  # the request is at fault, not the stage: the caller must hear of it
         raise
     except Exception:
         route.degraded.append(stage.name)

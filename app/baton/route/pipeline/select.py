@@ -1,6 +1,6 @@
-"""Chooses the agent: one that is named, else the external node's, else the scorer's, else a model's when it is unsure.
+"""The stage `select`: an agent that the prompt names, else the node's, else a model's if the scorer is unsure, else the scorer's.
 
-It never makes a name up: whatever a tier says must be in the roster.
+Whatever a tier says counts only if it is one of the candidates.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from baton.engine.routing.model_choice import LEAST, unsure
 from baton.engine.routing.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
+from baton.route.pipeline.context import candidates_section, selection_section
 from baton.route.pipeline.stage import Choice, Chooser, Route, StageName, Trace
-from baton.route.pipeline.wording import candidates_section, selection_section
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import DEGRADED, Indexes
@@ -25,11 +25,11 @@ from baton.route.rosters.indexes import DEGRADED, Indexes
 NAMED = 0.99
 """The confidence in an agent that the prompt names."""
 TRACED = 10
-"""Agents whose features are kept for feedback: a re-fit needs the right one and its rivals."""
+"""Agents whose features are kept for feedback: a fit needs the right one and its rivals."""
 
 
 class Select:
-    """The tiers, in their order."""
+    """Asks the tiers in their order."""
 
     name: StageName = "select"
     budget_s = 5.0
@@ -53,11 +53,11 @@ class Select:
         self._turn = asyncio.Lock()
 
     async def run(self, prompt: Prompt, route: Route) -> None:
-        """Rank the agents, choose one or none, and say so in the context."""
+        """Rank the agents, choose one or none, and write the sections that say so."""
         if route.passed:
             return
-        found = await self._rosters.index_for(prompt)
-        index = found.index
+        roster = await self._rosters.index_for(prompt)
+        index = roster.index
         if not index.names:
             route.reason = "the roster has no agents"
             return
@@ -75,12 +75,12 @@ class Select:
             agents=[index.names[one.agent] for one in ranking], features=[list(one.features) for one in ranking]
         )
         if agent:
-            route.sections.append(selection_section(route, prompt.client, found.homes.get(agent, "")))
+            route.sections.append(selection_section(route, prompt.client, roster.homes.get(agent, "")))
         if agent or candidates[0].score >= LEAST:
             route.sections.append(candidates_section(route))
 
     async def _ranked(self, index: Index, prompt: Prompt) -> list[AgentScore]:
-        """Score one prompt a turn of the loop: many at once must not keep decisions from their Redis."""
+        """Rank the agents. One prompt is scored in each turn of the loop, so that many at once do not hold decisions up."""
         async with self._turn:
             ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
             await asyncio.sleep(0)
@@ -89,7 +89,7 @@ class Select:
     async def _choose(
         self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool
     ) -> tuple[Tier, str, str]:
-        """Ask the tiers in their order; one that is configured and has nothing to say is named in `degraded`."""
+        """Return tier, agent and reason. A tier that is configured and has nothing to say is named in `degraded`."""
         best = candidates[0]
         if named:
             return "explicit", best.name, f"the prompt names `{best.name}`"
@@ -109,7 +109,7 @@ class Select:
 
 
 def candidates_of(index: Index, ranking: list[AgentScore], most: int = 5) -> tuple[Candidate, ...]:
-    """Show the best of a ranking to people."""
+    """Return the best of a ranking, in words for people."""
     return tuple(
         Candidate(
             name=index.names[one.agent],
@@ -138,32 +138,32 @@ def _said(tier: Tier, choice: Choice) -> str:
     return f"{who} chose `{choice.agent}`" if choice.agent else f"{who} found that none of the candidates fits"
 
 
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the scorer saw: each agent of the ranking, with its features in the order of their names."""
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scorer saw of a prompt: each agent of the ranking, with its features in the order of their names."""
 
     index: Index
     ranking: list[AgentScore]
-    weights: Weights
     named: str
     degraded: list[str]
 
 
-async def explain(rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, weights: Weights, most: int) -> Explained:
+async def explain(
+    rosters: RoutingRosters, indexes: Indexes, prompt: Prompt, weights: Weights, most: int
+) -> Explanation:
     """Rank the agents of a prompt without choosing one.
 
     Raises:
-        NotFound: there is no such roster.
-        StoreUnavailable: it is not indexed yet, and the database is away.
+        NotFound: If there is no such roster.
+        StoreUnavailable: If it is not indexed yet, and the database is away.
     """
     try:
         index = (await rosters.index_for(prompt)).index
     except DatabaseUnavailable:
         raise StoreUnavailable("the roster cannot be read now; try again") from None
     named = index.mentions.find(bounded(prompt.text)) if index.names else None
-    return Explained(
+    return Explanation(
         index=index,
         ranking=index.score(prompt.text, weights, most),
-        weights=weights,
         named="" if named is None else index.names[named],
         degraded=[DEGRADED] if indexes.degraded else [],
     )

@@ -1,4 +1,4 @@
-"""What a stage of routing reads and fills, and what every stage is. It runs none: `baton.route.pipeline.pipeline` does."""
+"""What a stage of routing reads and fills, and what every stage is."""
 
 from typing import Literal, Protocol
 
@@ -16,14 +16,14 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the context, whole or absent. The lowest `priority` goes first when there is no room for all."""
+    """A part of the context, whole or absent. The lowest `priority` is dropped first if there is no room for all."""
 
     heading: str
     text: str
     priority: int
 
 
-class Delegated(msgspec.Struct, frozen=True, kw_only=True):
+class LocalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a local model answered in the agent's place. `savings` is in US dollars, `text` is ready to be shown."""
 
     model: str
@@ -33,13 +33,13 @@ class Delegated(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     text: str
     bypass: bool = False
-    """True where the answer itself goes to the person, and the agent is not asked."""
+    """Whether the answer itself goes to the person, and the agent is not asked."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """What a node or a model chose among the candidates; `agent` is "" for none of them.
 
-    `confidence` is its own word for how sure it is, from 0 to 1, or None where it says nothing.
+    `confidence` is how sure it says it is, from 0 to 1, or None if it does not say.
     """
 
     agent: str
@@ -48,7 +48,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scorer saw, the best agents first, in case that somebody says what would have been right."""
+    """What the scorer saw, the best agents first: a fit needs it if somebody says what would have been right."""
 
     agents: list[str]
     features: list[list[float]]
@@ -58,14 +58,14 @@ class Chooser(Protocol):
     """Chooses one of the scorer's candidates, or none of them."""
 
     async def choose(self, prompt: Prompt, candidates: tuple[Candidate, ...]) -> Choice | None:
-        """Choose. None: it has nothing to say, because it is off, away, too slow or talks nonsense; it never raises."""
+        """Choose. Return None if it has nothing to say: it is off, away, too slow or makes no sense. Never raise."""
         ...
 
 
 class Route(msgspec.Struct, kw_only=True):
     """The answer as the stages fill it; each writes its own part, once that is whole.
 
-    `passed` says why the prompt is not routed at all (a slash command, a machine's own prompt), "" where it is.
+    `passed` says why the prompt is not routed at all (a slash command, a machine's own prompt), "" if it is.
     `degraded` names what was absent, `timings_ms` is in milliseconds by the stage's name.
     """
 
@@ -78,7 +78,7 @@ class Route(msgspec.Struct, kw_only=True):
     tier: Tier = "none"
     workflow: Workflow = Workflow()
     sections: list[Section] = []
-    delegated: Delegated | None = None
+    local_answer: LocalAnswer | None = None
     additional_context: str = ""
     timings_ms: dict[str, float] = {}
     degraded: list[str] = []

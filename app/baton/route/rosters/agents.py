@@ -10,7 +10,7 @@ from baton.engine.routing.agent_files import AgentFileError, read
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.triggers import problem
 from baton.kernel.base.errors import Invalid
-from baton.route.prompt import Inline
+from baton.route.prompt import InlineRoster
 
 MOST_AGENTS = 2_000
 """Agents of one roster."""
@@ -38,7 +38,7 @@ class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def inline_agents(inline: Inline) -> list[Agent]:
+def inline_agents(inline: InlineRoster) -> list[Agent]:
     """Read the roster that came with a prompt; of two agents of one name the first counts.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Builds indexes of rosters beside the loop and keeps them by content. It does not know whose roster one is.
+"""Indexes of rosters, built in a thread and cached by content.
 
 Two rosters of the same agents share an index, so a push that changes nothing and an inline roster that comes with every
 prompt cost one look-up.
@@ -17,52 +17,60 @@ from baton.route.rosters import word_table
 log = logging.getLogger(__name__)
 
 MOST_AGENTS = 120_000
-"""Agents of all indexes that are kept: some 600 MB with bodies of six thousand characters."""
-Words = Literal["unread", "loaded", "missing"]
-"""The table of word vectors: nobody has asked for it yet, it is there, it is not installed."""
+"""Agents of all indexes in the cache: some 600 MB with bodies of six thousand characters."""
+WordTableState = Literal["unread", "loaded", "missing"]
+"""Whether the table of word vectors is there: it is read when the first index is built."""
 DEGRADED = "embeddings"
-"""What an answer says that was scored by words alone."""
+"""How an answer's `degraded` names the missing table: agents are compared by their words alone."""
 
 
 class Indexes:
-    """Indexes by the digest of their agents; those that were not asked for longest go first."""
+    """Indexes by the digest of their agents; the least recently used go first."""
 
     def __init__(self, load: Callable[[], Embedder] = word_table.find) -> None:
         self._load = load
         self._embedder: Embedder | None = None
         self._loading: asyncio.Task[None] | None = None
-        self._kept: OrderedDict[str, Index] = OrderedDict()
+        self._cache: OrderedDict[str, Index] = OrderedDict()
         self._building: dict[str, asyncio.Task[Index]] = {}
+        # One index is built at a time: several threads would only take the processor from the loop.
         self._one = asyncio.Lock()
 
     @property
     def degraded(self) -> bool:
-        """Tell whether agents are compared by their words alone."""
+        """Whether agents are compared by their words alone."""
         return self._embedder is None
 
     @property
-    def words(self) -> Words:
-        """Tell how it stands with the table of word vectors."""
+    def words(self) -> WordTableState:
+        """The state of the table of word vectors."""
         if self._embedder is not None:
             return "loaded"
         return "unread" if self._loading is None or not self._loading.done() else "missing"
 
     async def start(self) -> None:
-        """Read the table of word vectors; without it, words alone are compared."""
+        """Read the table of word vectors; if it is not installed, words alone are compared."""
         try:
             self._embedder = await asyncio.to_thread(self._load)
         except word_table.WordTableMissing as error:
             log.warning("prompts are routed by words alone: %s", error)
 
     def find(self, digest: str) -> Index | None:
-        """Give an index that stands ready."""
-        found = self._kept.get(digest)
+        """Return an index from the cache, None if it is not there."""
+        found = self._cache.get(digest)
         if found is not None:
-            self._kept.move_to_end(digest)
+            self._cache.move_to_end(digest)
         return found
 
     async def get(self, digest: str, agents: Callable[[], Awaitable[Sequence[Agent]]]) -> Index:
-        """Give an index, built now where it is not there; whoever stops waiting does not stop the building."""
+        """Return an index, built now if it is not in the cache.
+
+        Everybody who asks for the same digest waits for one build, and a caller that gives up does not stop it.
+
+        Args:
+            digest: The name of the content, as `digest_of` makes it.
+            agents: Reads the agents; called only if the index must be built. What it raises is raised here.
+        """
         found = self.find(digest)
         if found is not None:
             return found
@@ -79,9 +87,9 @@ class Indexes:
             await asyncio.shield(self._loading)
             given = await agents()
             index = await asyncio.to_thread(Index, given, self._embedder)
-        self._kept[digest] = index
-        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > MOST_AGENTS:
-            self._kept.popitem(last=False)
+        self._cache[digest] = index
+        while len(self._cache) > 1 and sum(map(len, self._cache.values())) > MOST_AGENTS:
+            self._cache.popitem(last=False)
         return index
 
     def _built(self, digest: str, done: asyncio.Task[Index]) -> None:

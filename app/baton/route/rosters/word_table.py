@@ -1,7 +1,7 @@
-"""The static table of word vectors that the `wordllama` wheel brings, read in place. It downloads nothing, ever.
+"""The static table of word vectors that the `wordllama` wheel brings, read in place; nothing is ever downloaded.
 
-Only the wheel's two files are used, not its code: the table stays on disk and is mapped, so that all processes of a
-machine share its 16 MB.
+Only two files of the wheel are used, not its code, which would copy the table into memory: mapped from disk, all
+processes of a machine share its 16 MB.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 DIMENSIONS = 256
 REMEMBERED = 10_000
-"""Words whose vectors are kept: some eleven megabytes."""
+"""Words whose vectors are remembered: some eleven megabytes."""
 LONGEST_WORD = 40
 _PACKAGE = "wordllama"
 _TABLE = "weights/l2_supercat_256.safetensors"
@@ -24,7 +24,7 @@ _TENSOR = "embedding.weight"
 
 
 class WordTableMissing(Exception):
-    """The table is not installed, or is not what it was; the text says which file."""
+    """The table is not installed, or has another format; the text says which file."""
 
 
 class WordTable:
@@ -34,7 +34,7 @@ class WordTable:
         """Map the table of an installed wheel.
 
         Raises:
-            WordTableMissing: a file is not there or cannot be read.
+            WordTableMissing: If a file is not there or cannot be read.
         """
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
@@ -46,7 +46,7 @@ class WordTable:
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Give a text's vector, of length 1; all zeros for a text without a token."""
+        """Return a text's vector: `DIMENSIONS` numbers, of length 1, or all zeros for a text without a token."""
         known = self._known
         sums = [found if (found := known.get(word)) is not None else self._sum(word) for word in text.split()]
         if not sums:
@@ -56,7 +56,7 @@ class WordTable:
         return total / np.float32(length) if length else total
 
     def _sum(self, word: str) -> NDArray[np.float32]:
-        """Add up the rows of a word's tokens; no token of this vocabulary reaches over a space."""
+        """Add up the rows of a word's tokens. Words can be taken one by one: no token of this vocabulary spans a space."""
         ids = self._tokenizer.encode(word, add_special_tokens=False).ids
         total: NDArray[np.float32] = self._rows[ids].sum(axis=0, dtype=np.float32)
         if len(word) <= LONGEST_WORD:
@@ -70,7 +70,7 @@ def find() -> WordTable:
     """Read the table of the wheel that is installed.
 
     Raises:
-        WordTableMissing: there is none.
+        WordTableMissing: If it is not installed.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
