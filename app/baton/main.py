@@ -73,7 +73,12 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
             app.lifecycle.phase = "draining"
 
     app = HotFastAPI(
-        title="Baton", version=version("baton"), description=_DESCRIPTION, lifespan=lifespan, redoc_url=None
+        title="Baton",
+        version=version("baton"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
     )
     app.guard = Guard(settings.allowed_hosts)
     app.admit = lambda _: None

@@ -8,6 +8,7 @@ from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
+from baton.operate.openapi import docs_api
 from baton.people import teams_api, tokens_api, users_api
 from baton.policies import agent_tables_api, layers_api
 from baton.policies import api as policies
@@ -27,6 +28,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
     module.router
     for module in (
         health_api,
+        docs_api,
         metrics_api,
         modes,
         decisions_api,

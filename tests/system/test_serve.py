@@ -1,13 +1,15 @@
 """`baton serve` as a person starts it: what it refuses, in words."""
 
+import json
 import os
+import pty
 import socket
 import subprocess
 
 import pytest
 
 from tests.support.forge import forge
-from tests.support.server import BATON
+from tests.support.server import BATON, PATIENT, serving, until
 
 
 def serve(tmp_path, **env):
@@ -41,3 +43,62 @@ def test_a_taken_port_is_named(tmp_path):
         found = subprocess.run([BATON, "serve"], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 1
     assert f":{port}" in found.stderr
+
+
+def test_a_log_for_machines_is_json_from_the_first_line_and_holds_no_token(tmp_path):
+    """Redis is unreachable: the log says so, too."""
+    env = {"BATON_LOG_FORMAT": "json", "BATON_AUTH": "on", "BATON_REDIS_URL": "redis://127.0.0.1:1", "BATON_ZZZ": "1"}
+    with serving(tmp_path / "home", **env) as server:
+        server.stop()
+    text = server.log.read_text()
+    events = [json.loads(line)["event"] for line in text.splitlines()]
+    for said in (
+        "unknown variable `BATON_ZZZ`",
+        f"The first admin's token is in `{server.home}/admin-token`",
+        "redis cannot be reached",
+        "Baton listens on http://127.0.0.1:",
+        "Baton has stopped",
+    ):
+        assert any(event.startswith(said) for event in events), said
+    assert (server.home / "admin-token").read_text().strip() not in text
+    assert (server.home / "admin-token").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
+    env = {"BATON_LOG_FORMAT": "json", "BATON_DATABASE_URL": "mysql://x/y", "PORT": "0", "BATON_WORKERS": workers}
+    found = serve(tmp_path, **env)
+    assert found.returncode == 3
+    assert found.stdout == ""
+    assert json.loads(found.stderr.splitlines()[0])["event"].startswith("Baton cannot start: unknown database `mysql`")
+    assert all(map(json.loads, found.stderr.splitlines()))
+
+
+def test_a_second_server_with_workers_leaves_the_note_of_the_first(tmp_path):
+    with serving(tmp_path / "home") as first:
+        found = forge.run(["serve"], env=first.env | {"BATON_WORKERS": "2"}, timeout=120)
+        assert found.returncode == 3
+        assert "Traceback" not in found.stderr
+        assert (first.home / "server.json").exists()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_first_token_is_shown_at_a_terminal_only(tmp_path, terminal):
+    home = tmp_path / "home"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    env |= {"BATON_HOME": str(home), "BATON_AUTH": "on", "PORT": "0"} | PATIENT
+    reading, writing = pty.openpty() if terminal else os.pipe()
+    process = subprocess.Popen([BATON, "serve"], env=env, stdout=writing)
+    try:
+        until((home / "server.json").exists, seconds=120)
+        shown = ""
+        while "Baton listens" not in shown:
+            shown += os.read(reading, 4096).decode()
+    finally:
+        process.terminate()
+        process.wait(60)
+        os.close(reading)
+        os.close(writing)
+    token = (home / "admin-token").read_text().strip()
+    assert (token in shown) is terminal
+    assert f"The first admin's token is in `{home}/admin-token`." in shown

@@ -7,6 +7,7 @@ from baton.cli.options import AsJson
 from baton.cli.output import plain, show_json
 from baton.local.server import Api
 
+_UNKNOWN = "not known while the database is down"
 _UP = {True: "up", False: "down", None: "not checked yet"}
 
 
@@ -22,9 +23,7 @@ def status(as_json: AsJson = False) -> None:
     print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
     for problem in answer["policy_problems"]:
         print(plain(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}"))
-    _counts(
-        "decisions", answer["decisions"], "none yet" if answer["database"] == "up" else "unknown, the database is away"
-    )
+    _counts("decisions", answer.get("decisions", {}), "none yet" if "decisions" in answer else _UNKNOWN)
     _counts("records", answer["records"], "none")
     _counts("decided without", answer["degraded"], "nothing was missing")
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
@@ -49,7 +48,9 @@ def _models(answer: dict[str, Any]) -> None:
 
 def _callers(answer: dict[str, Any]) -> None:
     """Show who calls the server: clients, tokens, runners."""
-    if not answer["clients"]:
+    if answer["database"] == "down":
+        print(f"  clients, tokens, runners: {_UNKNOWN}")
+    elif not answer["clients"]:
         print("  clients: none yet; `baton hooks install` connects one")
     for client in answer["clients"]:
         print(f"  client {client['client']} of {client['user']}: last seen {_ago(client['last_seen'])} ago")

@@ -1,10 +1,12 @@
-"""What stands behind all workers of one machine and is there once: schema, first token, Valkey, drain. It answers nobody."""
+"""What all workers of one machine share: the home folder, the schema, the first token, Valkey and the drain."""
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from baton.engine.call.principal import Principal
+from baton.kernel.base import logs
 from baton.kernel.base.home import HomeInUse, HomeLock
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable
@@ -16,15 +18,18 @@ from baton.records.pipeline.drain_process import DrainProcess
 log = logging.getLogger(__name__)
 
 MENDABLE = (DatabaseUnavailable, HomeInUse, OSError, ValkeyFailed, ValueError)
-"""What keeps it from starting and is no bug of its own."""
+"""What keeps a server from starting, and an operator can mend."""
 
 
 @asynccontextmanager
 async def backing(settings: Settings) -> AsyncIterator[str]:
-    """Take the home folder, start it, give the URL of the Redis to use, and take it down again; records that wait are stored first.
+    """Take the home folder and start it all; stop it again at the end, with every waiting record stored.
+
+    Yields:
+        The URL of the Redis to use.
 
     Raises:
-        MENDABLE: for a reason that an operator can mend.
+        MENDABLE: If it cannot start, for a reason that an operator can mend.
     """
     lock = HomeLock(settings.home)
     killed = lock.take()
@@ -47,7 +52,7 @@ async def backing(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _show_first_token(settings: Settings) -> None:
-    """Make a first admin's token for a server that asks for tokens and has none, and show it once."""
+    """Make a first admin's token for a server that asks for tokens and has none."""
     if not settings.auth_on:
         return
     admin = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
@@ -57,7 +62,8 @@ async def _show_first_token(settings: Settings) -> None:
         token = await first_token.ensure(database, admin, file)
     finally:
         await database.close()
-    if token:
-        print(  # noqa: T201 - for whoever starts the server; a log would keep it
-            f"The first admin's token, shown once (also in `{file.absolute()}`): {token}", flush=True
-        )
+    if not token:
+        return
+    logs.notice(f"The first admin's token is in `{file.absolute()}`.")
+    if sys.stdout.isatty():  # anywhere else a log would keep it
+        print(f"It is shown this once: {token}", flush=True)  # noqa: T201

@@ -18,6 +18,11 @@ class HealthState(msgspec.Struct, frozen=True, kw_only=True):
     redis: Literal["up", "down"]
     database: Literal["up", "down"]
 
+    @property
+    def degraded(self) -> bool:
+        """Whether the server takes calls, but decides them without Redis or the database."""
+        return self.phase == "ready" and "down" in {self.redis, self.database}
+
 
 class Health:
     """Checks dependencies when asked."""

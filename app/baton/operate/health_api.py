@@ -95,13 +95,15 @@ class StatusModel(BaseModel):
     protocol: str
     """The version of the headers between hooks and server."""
     started_at: datetime
-    status: Literal["ready", "starting", "draining"]
+    status: Literal["ready", "degraded", "starting", "draining"]
+    """`degraded` while Redis or the database is down: calls are decided without it."""
     redis: Literal["up", "down"]
     database: Literal["up", "down"]
     policy_revision: str
     policy_loaded_at: datetime
     policy_problems: list[PolicyProblemModel]
-    decisions: dict[str, int]
+    decisions: dict[str, int] | None = None
+    """Decisions by effect; absent while the database is down."""
     degraded: dict[str, int]
     hook_failures: dict[str, int]
     records: dict[str, int]
@@ -113,6 +115,7 @@ class StatusModel(BaseModel):
     word_table: WordTableState
     """The table by which routing compares meanings; while it is `missing`, words alone are compared."""
     clients: list[ClientModel]
+    """Empty while the database is down, like `tokens` and `runners`."""
     tokens: list[TokenSeenModel]
     runners: list[RunnerModel]
 
@@ -169,13 +172,13 @@ async def status(
         version=health.version,
         protocol=PROTOCOL,
         started_at=health.started_at,
-        status=found.phase,
+        status="degraded" if found.degraded else found.phase,
         redis=found.redis,
         database=found.database,
         policy_revision=in_force.revision,
         policy_loaded_at=in_force.loaded_at,
         policy_problems=[PolicyProblemModel.of(one) for one in policies.problems_for(caller.principal)],
-        decisions=await decisions.counts(caller.principal),
+        decisions=await _decisions(decisions, caller),
         degraded=totals.degraded,
         hook_failures=totals.failures,
         records=await recorder.stats() | totals.records,
@@ -199,6 +202,14 @@ async def status(
         ],
         runners=await _runners(runners, caller),
     )
+
+
+async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | None:
+    """Count the caller's decisions; None while the database is away."""
+    try:
+        return await decisions.counts(caller.principal)
+    except StoreUnavailable:
+        return None
 
 
 async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:

@@ -1,10 +1,9 @@
-"""`baton serve`: the server in the foreground, until Ctrl-C. It configures nothing: `baton.kernel.base.settings` reads that."""
+"""`baton serve`: the server in the foreground, until Ctrl-C."""
 
 import asyncio
 import json
 import os
 import socket
-import sys
 
 import typer
 
@@ -20,58 +19,61 @@ def serve() -> None:
 
     It listens on 127.0.0.1:8080; PORT and BATON_HOST change that, BATON_HOME is where it keeps its data.
     """
-    settings = _settings()
-    for problem in unknown_variables(os.environ):
-        print(f"baton: {problem}", file=sys.stderr)
-    listener = _listen(settings)
     from baton.kernel.base import logs
+
+    settings = server_settings()
+    logs.configure(settings.log_level, settings.log_format)
+    for problem in unknown_variables(os.environ):
+        logs.problem(problem)
+    if problem := _unsafe(settings):
+        logs.problem(problem)
+        raise typer.Exit(2)
+    try:
+        listener = _listen(settings)
+    except OSError as error:
+        logs.problem(
+            f"cannot listen on {settings.host}:{settings.port}: {(error.strerror or str(error)).lower()}."
+            " Set PORT to another one, or `baton status` shows whether a Baton runs there already."
+        )
+        raise typer.Exit(1) from None
+
     from baton.kernel.http.server import run
     from baton.main import create_app
-    from baton.serve.workers import supervise
+    from baton.serve.workers import START_FAILED, supervise
 
-    logs.configure(settings.log_level, settings.log_format)
     port = listener.getsockname()[1]
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     note = settings.home / "server.json"
 
     def tell() -> None:
         note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
-        print(
-            f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project.",
-            flush=True,
+        logs.notice(
+            f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project."
         )
 
     if settings.workers > 1:
         status = asyncio.run(supervise(settings, listener, tell))
-        note.unlink(missing_ok=True)
+        if status != START_FAILED:  # then the note is another server's, or there is none
+            note.unlink(missing_ok=True)
         raise typer.Exit(status)
     try:
         started = run(settings, create_app(settings, on_ready=tell), listener)
     except KeyboardInterrupt:
-        print("Baton has stopped; every record is kept.")
+        logs.notice("Baton has stopped; every record is kept.")
         started = True
     if not started:
         raise typer.Exit(1)
     note.unlink(missing_ok=True)
 
 
-def _settings() -> Settings:
-    settings = server_settings()
-    refusal = _refusal(settings)
-    if refusal:
-        print(f"baton: {refusal}", file=sys.stderr)
-        raise typer.Exit(2)
-    return settings
-
-
-def _refusal(settings: Settings) -> str:
-    """Say why the server must not run with these settings, and what mends it."""
+def _unsafe(settings: Settings) -> str:
+    """Return why the server must not run with these settings and what to do, "" if it may."""
     if settings.auth_on:
         return ""
     if not settings.on_loopback:
         return (
             f"`BATON_HOST` is `{settings.host}`, but with `BATON_AUTH=off` the server answers anybody who reaches it;"
-            " leave `BATON_AUTH` out (a first admin token is shown at the start, BATON_ALLOWED_HOSTS names the hosts"
+            " leave `BATON_AUTH` out (the first start writes an admin's token to a file, BATON_ALLOWED_HOSTS names the hosts"
             " that clients use), or bind to `127.0.0.1`, `::1` or `localhost`"
         )
     if settings.database_url:
@@ -83,17 +85,10 @@ def _refusal(settings: Settings) -> str:
 
 
 def _listen(settings: Settings) -> socket.socket:
+    """Listen on the port of the settings, before anything else is started. Raise OSError if it is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-    except OSError as error:
-        print(
-            f"baton: cannot listen on {settings.host}:{settings.port}: {(error.strerror or str(error)).lower()}."
-            " Set PORT to another one, or `baton status` shows whether a Baton runs there already.",
-            file=sys.stderr,
-        )
-        raise typer.Exit(1) from None
+    listener.bind((settings.host, settings.port))
     listener.listen(BACKLOG)
     return listener

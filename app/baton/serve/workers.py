@@ -153,6 +153,6 @@ async def supervise(settings: Settings, listener: socket.socket, on_ready: Calla
                     task.cancel()
                 await workers.stop()
     except MENDABLE as error:
-        print(f"Baton cannot start: {error}", file=sys.stderr)
+        log.error("Baton cannot start: %s", error)  # noqa: TRY400 - an operator can mend it: no stack
         return START_FAILED
     return status

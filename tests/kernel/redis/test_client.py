@@ -7,6 +7,7 @@ import pytest
 import uvloop
 
 from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable, Script
+from tests.support.server import free_port
 
 PATIENCE_S, STALL_S = 0.4, 0.5
 """The first is enough for a Redis that waits for a busy machine."""
@@ -216,3 +217,21 @@ async def test_a_password_and_a_database_are_used(valkey_url, redis):
     assert await redis.call(b"GET", b"where") is None
     assert b"user=tester" in await other.call(b"CLIENT", b"INFO")
     await other.close()
+
+
+async def test_a_redis_that_is_unreachable_at_the_start_is_told_once_and_so_is_its_return(caplog):
+    caplog.set_level("INFO", "baton.kernel.redis.client")
+    port = free_port()
+    redis = Redis(f"redis://127.0.0.1:{port}", timeout_s=5)
+    await redis.start()
+    assert not redis.up
+    stub = Stub()
+    server = await asyncio.start_server(stub._serve, "127.0.0.1", port)
+    await until(lambda: redis.up)
+    await redis.close()
+    server.close()
+    for writer in stub._writers:
+        writer.close()
+    told, back = [one.getMessage() for one in caplog.records]
+    assert told.startswith("redis cannot be reached, trying on: ")
+    assert back == "redis is back"

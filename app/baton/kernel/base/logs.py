@@ -16,6 +16,8 @@ from baton.engine.text.masking import mask
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 decision_id: ContextVar[str] = ContextVar("decision_id", default="")
 
+log = logging.getLogger("baton")
+_style: Literal["text", "json"] = "text"
 _IDS = {"request_id": request_id, "decision_id": decision_id}
 
 
@@ -29,8 +31,26 @@ def ended(status: int | None) -> str:
     return f"was killed by {name}" + (" (memory may be short: see the kernel's log)" if name == "SIGKILL" else "")
 
 
+def notice(text: str) -> None:
+    """Tell whoever started the server: a line on standard output, or a log line where machines read the log."""
+    if _style == "json":
+        log.info(text)
+    else:
+        print(text, flush=True)  # noqa: T201 - for a person at a terminal
+
+
+def problem(text: str) -> None:
+    """Tell whoever started the server what is wrong, as `notice` does, on standard error."""
+    if _style == "json":
+        log.error(text)
+    else:
+        print(f"baton: {text}", file=sys.stderr)  # noqa: T201 - for a person at a terminal
+
+
 def configure(level: str, style: Literal["text", "json"]) -> None:
     """Write this process's log to standard error, from `level` on; uvicorn's and alembic's from warnings on."""
+    global _style  # noqa: PLW0603 - a process has one log
+    _style = style
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,

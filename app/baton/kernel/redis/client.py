@@ -52,6 +52,7 @@ class Redis:
         self._connected_at = 0.0
         self._pause_s = 0.0
         self._closed = False
+        self._away = False
         self._sent: set[asyncio.Future[Any]] = set()
         self.errors = 0
         """Calls and connections that failed so far."""
@@ -71,6 +72,8 @@ class Redis:
     async def start(self) -> None:
         """Try to connect once; when that fails, go on trying in the background."""
         if not await self._attempt():
+            log.warning("redis cannot be reached, trying on: %s", self._reason)
+            self._away = True
             self._reconnect()
 
     async def close(self) -> None:
@@ -166,6 +169,7 @@ class Redis:
         self._reason = reason
         if not self._closed:
             log.warning("redis is away: %s", reason)
+            self._away = True
             self._reconnect()
 
     def _reconnect(self) -> None:
@@ -191,6 +195,7 @@ class Redis:
         self._wire = wire
         self._connected_at = asyncio.get_running_loop().time()
         self.connections += 1
-        if self.connections > 1:
+        if self._away:
             log.info("redis is back")
+            self._away = False
         return True

@@ -56,9 +56,13 @@ class Decisions:
         return record
 
     async def counts(self, principal: Principal) -> dict[str, int]:
-        """Count the decided calls that a principal may see, by effect; nothing while the database is away."""
+        """Count the decided calls that a principal may see, by effect.
+
+        Raises:
+            StoreUnavailable: If the database is away.
+        """
         wanted = DecisionFilter(scope=row_scope(principal, "decisions.read"), event="PreToolUse")
         try:
             return await store.counts(self._database, principal.organisation, wanted)
         except DatabaseUnavailable:
-            return {}
+            raise StoreUnavailable(_AWAY) from None

@@ -1,0 +1,54 @@
+"""`GET /docs`: the API's documentation as Swagger UI shows it, with every file from this server.
+
+The files of Swagger UI come from the package `fastapi-offline`. FastAPI's own page loads them from another host, which a
+server without a way out cannot reach, and has an inline script, which its Content-Security-Policy would have to allow.
+"""
+
+from importlib.resources import files
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path
+from fastapi.responses import FileResponse, HTMLResponse, Response
+
+router = APIRouter(include_in_schema=False)
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Baton - API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+_START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null});\n'
+# Swagger UI sets style attributes and draws its icons from data: URLs; it asks for nothing else.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+Asset = Literal["swagger-ui-bundle.js", "swagger-ui.css"]
+
+
+@router.get("/docs")
+async def docs() -> HTMLResponse:
+    """Show the page."""
+    return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+
+
+@router.get("/docs/start.js")
+async def start() -> Response:
+    """Serve the script that opens the document."""
+    return Response(_START, media_type="text/javascript")
+
+
+@router.get("/docs/{asset}")
+async def asset(asset: Annotated[Asset, Path()]) -> FileResponse:
+    """Serve a file of Swagger UI."""
+    return FileResponse(str(files("fastapi_offline") / "static" / asset))
