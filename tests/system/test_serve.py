@@ -70,8 +70,8 @@ def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
     found = serve(tmp_path, **env)
     assert found.returncode == 3
     assert found.stdout == ""
-    assert json.loads(found.stderr.splitlines()[0])["event"].startswith("Baton cannot start: unknown database `mysql`")
-    assert all(map(json.loads, found.stderr.splitlines()))
+    events = [json.loads(line)["event"] for line in found.stderr.splitlines()]
+    assert any(event.startswith("Baton cannot start: unknown database `mysql`") for event in events)
 
 
 def test_a_second_server_with_workers_leaves_the_note_of_the_first(tmp_path):
