@@ -20,6 +20,7 @@ from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
 from baton.modes.service import Modes
 from baton.operate.retention import Kept, Retention
+from baton.people.directory import Project
 from baton.people.users import Users
 from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
@@ -111,6 +112,29 @@ async def test_guardrails_are_lifted_by_admins_and_locked_rules_by_nobody(proces
     for who in (LEAD, ADMIN):
         with pytest.raises(Forbidden, match="locked"):
             await lifts(process, who, rule="orchestrator/test-or-build")
+
+
+async def test_who_may_write_a_rule_may_lift_it(process, database):
+    rule = """
+id: {id}
+description: Nobody deploys.
+match: {{shell: {{program: {program}}}}}
+decision: deny
+reason: no
+tests: {{match: ["{program} now"], not_match: ["ls"]}}
+"""
+    await process.users.put_project(ADMIN, Project(name="github.com/acme/shop", team="red"))
+    layers = PolicyLayers(database, process.policies, process.changes, process.users)
+    for where in (Where("organisation", "-"), Where("team", "red"), Where("user", "dora")):
+        files = {f"own/{where.tier}.yaml": rule.format(id=f"own/{where.tier}", program=where.tier)}
+        await layers.upload(ADMIN, where, files, reason="r", activate=True, if_match="*")
+    assert (await lifts(process, LEAD, rule="own/team")).rule == "own/team"
+    for of_others in ("own/organisation", "own/user"):
+        with pytest.raises(Forbidden, match="which you may not change"):
+            await lifts(process, LEAD, rule=of_others)
+        await lifts(process, ADMIN, rule=of_others)
+    with pytest.raises(Forbidden):
+        await lifts(process, DORA, rule="own/team")
 
 
 async def test_where_the_level_is_locked_the_whole_mode_is_lifted_by_admins_alone(process):

@@ -41,7 +41,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "modes.read": _READ,
     "modes.write": _WRITE,
     "overrides.read": _READ,
-    "overrides.write": _WRITE_BY_LEADS,
+    "overrides.write": _WRITE_BY_LEADS,  # of rules that they may write: `baton.policies.layer_rights`
     "policies.read": _READ_BY_ALL,
     "policies.replay": _READ_BY_LEADS,
     "policies.write": _WRITE,

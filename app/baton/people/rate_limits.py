@@ -1,6 +1,6 @@
-"""How often one caller may use the endpoints that administer, start work or cost much. It limits no hook's call.
+"""How often one user may call the endpoints that administer, start work or cost much. Hook calls are not limited.
 
-A route names its tier: `@router.get("/decisions", dependencies=[EXPENSIVE])`. Each worker counts in its own memory, so
+A route names its tiers: `@router.get("/decisions", dependencies=[EXPENSIVE])`. Each worker counts in its own memory, so
 that counting waits for nothing.
 """
 
@@ -9,79 +9,63 @@ import time
 from typing import cast
 
 from fastapi import Depends, Request
+from limits import RateLimitItemPerMinute
 from slowapi import Limiter
-from slowapi.errors import RateLimitExceeded
+from slowapi.util import get_remote_address
 
 from baton.kernel.base.errors import RateLimited
 from baton.kernel.base.settings import Settings
 from baton.people.callers import CallerOf
 
 
-def _who(request: Request) -> str:
-    return cast("str", request.state.limited)
-
-
 class Limits:
-    """The tiers of one application, by user."""
+    """The tiers of one application, by user.
+
+    slowapi's decorator counts a request once, for the route as a whole, and only after its body was read. Ours counts
+    each tier of a route, before the body is read: it asks the counters that slowapi's `Limiter` offers as `limiter`.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        limiter = Limiter(key_func=_who, storage_uri="memory://", strategy="moving-window")
-
-        async def admin(request: Request) -> None: ...
-
-        async def expensive(request: Request) -> None: ...
-
-        async def work(request: Request) -> None: ...
-
+        self._counters = Limiter(get_remote_address, storage_uri="memory://", strategy="moving-window").limiter
         most = {
-            admin: settings.admin_per_minute,
-            expensive: settings.expensive_per_minute,
-            work: settings.rate_per_minute,
+            "admin": settings.admin_per_minute,
+            "expensive": settings.expensive_per_minute,
+            "work": settings.rate_per_minute,
         }
-        self._limiter = limiter
-        self._checks = {
-            check.__name__: limiter.shared_limit(f"{number}/minute", scope=check.__name__)(check)
-            for check, number in most.items()
-            if number
-        }
+        self._tiers = {tier: RateLimitItemPerMinute(number) for tier, number in most.items() if number}
 
-    async def check(self, tier: str, request: Request, who: str) -> None:
-        """Count a request.
+    def check(self, tier: str, who: str) -> None:
+        """Count a request of a user; a tier whose setting is 0 has no limit.
 
         Raises:
-            RateLimited: the caller has used up the tier for now.
+            RateLimited: The user has used up the tier for now.
         """
-        if tier not in self._checks:
+        limit = self._tiers.get(tier)
+        if limit is None or self._counters.hit(limit, tier, who):
             return
-        request.state.limited = who
-        request.state._rate_limiting_complete = False  # noqa: SLF001 - another tier of this route came before
-        try:
-            await self._checks[tier](request)
-        except RateLimitExceeded:
-            limit, names = request.state.view_rate_limit
-            free_at, _ = self._limiter.limiter.get_window_stats(limit, *names)
-            wait = max(1, math.ceil(free_at - time.time()))
-            raise RateLimited(
-                f"{limit.amount} requests a minute are allowed here; try again in {wait} s", retry_after_s=wait
-            ) from None
+        free_at, _ = self._counters.get_window_stats(limit, tier, who)
+        wait = max(1, math.ceil(free_at - time.time()))
+        raise RateLimited(
+            f"{limit.amount} requests a minute are allowed here; try again in {wait} s", retry_after_s=wait
+        )
 
 
 async def _admin(request: Request, caller: CallerOf) -> None:
-    await _check("admin", request, caller)
+    _check("admin", request, caller)
 
 
 async def _expensive(request: Request, caller: CallerOf) -> None:
-    await _check("expensive", request, caller)
+    _check("expensive", request, caller)
 
 
 async def _work(request: Request, caller: CallerOf) -> None:
-    await _check("work", request, caller)
+    _check("work", request, caller)
 
 
-async def _check(tier: str, request: Request, caller: CallerOf) -> None:
+def _check(tier: str, request: Request, caller: CallerOf) -> None:
     principal = caller.principal
     limits = cast("Limits", request.app.state.limits)
-    await limits.check(tier, request, f"{principal.organisation}/{principal.user}")
+    limits.check(tier, f"{principal.organisation}/{principal.user}")
 
 
 ADMIN = Depends(_admin)

@@ -30,7 +30,7 @@ def make(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Lift a rule for a session."""
+    """Lift a rule for a session. Who may write a rule may lift it; nobody lifts a locked rule."""
     minutes, rest = divmod(span, MINUTE)
     if rest:
         raise UsageError("an override lasts whole minutes; give a span such as `30m`")

@@ -54,7 +54,11 @@ class OverridePage(BaseModel):
 
 @router.post("/overrides", operation_id="make_override", status_code=201, dependencies=[ADMIN])
 async def make_override(caller: CallerOf, overrides: OverridesOf, body: OverrideBody) -> OverrideModel:
-    """Lift a rule for a session: admins any that is not locked, leads those of the mode for their team."""
+    """Lift a rule for a session. Who may write a rule may lift it; nobody lifts a locked rule.
+
+    Admins lift any rule. For sessions of their team, leads lift the rules of their team's layer and of its projects'
+    layers, and those that the mode switches.
+    """
     made = await overrides.make(caller.principal, **body.model_dump())
     return OverrideModel.model_validate(made, from_attributes=True)
 

@@ -17,6 +17,7 @@ from baton.people.permissions import covers, require
 from baton.people.row_scope import row_scope
 from baton.people.users import Users
 from baton.policies.in_force import Policies
+from baton.policies.layer_rights import may_write, place_of
 from baton.records.review.delegation_share_store import Group, Wanted, delegation
 from baton.sessions.overrides import store
 from baton.sessions.overrides.store import Override
@@ -87,7 +88,7 @@ class Overrides:
         """Lift a rule for a session; without `user` it is whoever's calls of that session are recorded.
 
         Raises:
-            Forbidden: the role may not, or not for this rule.
+            Forbidden: the role may lift no rules, or not this one.
             Invalid: there is no such rule, or the user must be named.
             NotFound: the session is nobody's whom the principal may do this for.
             StoreUnavailable: the database is away; nothing was changed.
@@ -136,7 +137,11 @@ class Overrides:
                 change.unchanged()
 
     async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
-        """Refuse a rule that is none in the session's set, and one that this principal may not lift there."""
+        """Refuse a rule that is not in force in the session, and one that this principal may not lift.
+
+        Who may write a rule may lift it; rules that the mode switches may also be lifted by the team's lead. Nobody
+        lifts a locked rule.
+        """
         if rule == EVERY:
             if self._modes.locked and principal.role != "admin":
                 raise Forbidden(f"the organisation locked the mode's level; only an `admin` may lift `{EVERY}`")
@@ -151,8 +156,16 @@ class Overrides:
             raise Invalid("rule", f"is `{rule}`, which no rule of `{user}` is called{hint}")
         if rule in active.config.locked:
             raise Forbidden(f"rule `{rule}` is locked by the organisation; no override lifts it")
-        if not found.modes and principal.role != "admin":
-            raise Forbidden(f"rule `{rule}` is a guardrail, which only an `admin` may lift")
+        if found.modes:  # leads switch the mode of their team as a whole, too
+            return
+        tier, name = place_of(found.source)
+        team = self._users.project_team(name) if tier == "project" else ""
+        if not may_write(principal, tier, name, team_of_project=team):
+            layer = f"layer `{tier}/{name}`" if tier in {"team", "project", "user"} else "the organisation's policies"
+            raise Forbidden(
+                f"rule `{rule}` is a guardrail of {layer}, which you may not change, so you may not lift it; "
+                "an `admin` may"
+            )
 
     async def _seen(self, principal: Principal, session_id: str) -> list[Group]:
         """Give what is recorded of a session that the principal may see, by user."""
