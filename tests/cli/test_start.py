@@ -20,6 +20,35 @@ def test_the_table_says_of_each_command_what_its_own_help_says():
         assert " ".join(first.split()) == command.help, name
 
 
+def commands(group, *words):
+    """Yield every command below a group that prints something: the words that name it, and its options."""
+    for name, one in getattr(group, "commands", {}).items():
+        yield from commands(one, *words, name)
+    if not hasattr(group, "commands") or group.invoke_without_command:
+        yield words, {option for parameter in group.params for option in parameter.opts}
+
+
+def test_each_command_that_prints_data_prints_json_too():
+    without = {
+        " ".join(words)
+        for name, command in COMMANDS.items()
+        for words, options in commands(load(name, command), name)
+        if "--json" not in options
+    }
+    assert without == {"serve", "mcp", "model-agent", "runner run", "runner init", "policy schema"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("baton mo", ["mode", "model-agent"]), ("baton mode en", ["enable"]), ("baton mode enable --lev", ["--level"])],
+)
+def test_the_shell_completes_commands_and_options(typed, offered):
+    last = str(len(typed.split()) - 1)
+    env = {"_BATON_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": last}
+    done = CliRunner().invoke(app, [], env=env, prog_name="baton")
+    assert done.output.split() == offered
+
+
 @pytest.mark.parametrize(
     "words", [["--help"], ["--version"], ["status", "--help"], ["mode", "status", "--help"], ["explain", "--help"]]
 )

@@ -22,6 +22,17 @@ class Group(TyperGroup):
             ctx.fail(f"unknown command `{args[0]}`" + (f"; did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the commands with the first paragraph of their help, below the titles of their panels."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            text = (command.short_help or command.help or "").split("\n\n")[0]
+            panel = getattr(command, "rich_help_panel", None) or "Commands"
+            panels.setdefault(str(panel), []).append((name, " ".join(text.split())))
+        for panel, commands in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(commands)
+
     def suggestions(self, ctx: Any, name: str) -> list[str]:
         """Return what a misspelt command may have meant, in backticks."""
         return [f"`{near}`" for near in get_close_matches(name, self.list_commands(ctx), n=1)]
@@ -36,7 +47,7 @@ class LazyGroup(Group):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         for name, command in COMMANDS.items():
-            self.add_command(TyperCommand(name, help=command.help, rich_help_panel=command.panel), name)
+            self.add_command(TyperCommand(name, short_help=command.help, rich_help_panel=command.panel), name)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Import a command, None for an unknown one.
@@ -53,14 +64,6 @@ class LazyGroup(Group):
             return near
         groups = {one: load(one, command) for one, command in COMMANDS.items() if not command.extra}
         return [f"`{one} {name}`" for one, group in groups.items() if name in getattr(group, "commands", {})]
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the commands below the titles of their panels."""
-        for panel in dict.fromkeys(command.panel for command in COMMANDS.values()):
-            with formatter.section(panel):
-                formatter.write_dl(
-                    [(name, command.help) for name, command in COMMANDS.items() if command.panel == panel]
-                )
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Complete from the stand-ins; a plain group does it from the commands, which would import them all."""

@@ -1,4 +1,4 @@
-"""`baton serve`: the server in the foreground, until Ctrl-C."""
+"""`baton serve`: run the server in the foreground, until Ctrl-C."""
 
 import asyncio
 import json

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from baton.engine.policy.load import PolicySet, Problem
 
 app = group("Test, compare, upload and replay policies.")
-layers.add_to(app)
-policy_replay.add_to(app)
 
 Folder = Annotated[
     str,
@@ -188,6 +186,10 @@ def schema(
             (write / f"{name}.json").write_text(file_text(schemas[name]), encoding="utf-8")
         return
     print(file_text(schemas[kind] if kind else schemas), end="")
+
+
+layers.add_to(app)
+policy_replay.add_to(app)
 
 
 def _home() -> Path:
