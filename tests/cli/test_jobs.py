@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import os
+import signal
 
 from baton.cli.jobs.follow import follow
 from baton.cli.jobs.job_card import Card
@@ -84,6 +86,28 @@ def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):
     assert follow(Ended(), "job_1") == 0
     shown = capsys.readouterr()
     assert (shown.out, "not cancelled: it is `completed` already" in shown.err) == ("completed\n", True)
+
+
+def test_ctrl_c_cancels_where_a_shell_had_it_ignored():
+    cancelled = []
+
+    class Running:
+        def events(self, *_):
+            if not cancelled:
+                os.kill(os.getpid(), signal.SIGINT)
+                yield from ()
+            yield 1, "job.state", {"state": "cancelled" if cancelled else "completed"}
+
+        def request(self, *asked):
+            cancelled.append(asked)
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert follow(Running(), "job_1") == 130
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert cancelled == [("POST", "/jobs/job_1/cancel")]
 
 
 def chunk(text, source="delegated_agent", **update):
