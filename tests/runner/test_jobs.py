@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from baton.runner import worktrees
 from tests.runner.conftest import ended, happens
 from tests.support.processes import children, is_gone
 
@@ -166,6 +167,18 @@ async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(serve
     assert finish["state"] == "completed"
 
 
+@pytest.mark.parametrize("kind", ["read", "edit", "delete", "move"])
+async def test_a_request_is_refused_if_only_one_of_its_locations_lies_outside(server, running, kind):
+    server.policy = lambda _request: {"answer": "allow"}
+    inside, outside = {"path": "a.txt"}, {"path": "../outside.txt"}
+    refused = json.dumps({"kind": kind, "title": "w", "locations": [inside, outside]})
+    allowed = json.dumps({"kind": kind, "title": "w", "locations": [inside]})
+    job = server.give(f"ask {refused}\nask {allowed}")
+    async with running():
+        await ended(server, job)
+    assert server.texts(job) == ["reject_once", "allow_once"]
+
+
 async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_changed(server, running, repository):
     job = server.give("read a.txt\nwrite a.txt\nwrite b.txt\nread ../../a.txt", isolation="worktree")
     async with running():
@@ -180,6 +193,15 @@ async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_
     assert "b.txt" in told["diff"]
     assert not told["truncated"]
     assert finish["state"] == "completed"
+
+
+async def test_a_difference_that_was_cut_says_so(server, running, repository, monkeypatch):
+    monkeypatch.setattr(worktrees, "LARGEST_DIFF", 20)
+    job = server.give("write a.txt", isolation="worktree")
+    async with running():
+        await ended(server, job)
+    (told,) = [one["body"] for one in server.events[job].values() if one["type"] == "workspace.diff"]
+    assert (len(told["diff"]), told["truncated"]) == (20, True)
 
 
 async def test_a_workspace_without_a_commit_has_no_worktree(server, running):

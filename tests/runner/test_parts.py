@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import sys
 import time
 
 import pytest
@@ -10,11 +11,12 @@ import pytest
 from baton.delegate.core.protocol import PROVIDERS
 from baton.runner import config, files, template
 from baton.runner.agents import updates
+from baton.runner.agents.process import Tree
 from baton.runner.job import Job
 from baton.runner.permissions import Permissions
 from baton.runner.progress import Progress
-from baton.runner.wire import Answered, Lease, Link, Server
-from baton.runner.worktrees import NoWorktree, Worktrees
+from baton.runner.wire import Answered, Lease, LeaseLost, Link, Refused, Server
+from baton.runner.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from tests.runner.conftest import git
 
 
@@ -51,6 +53,50 @@ def test_a_link_put_in_the_way_after_the_look_is_refused(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="folder"):
         files.write(root, "folder/x", "y")
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("link", ["root", "root/folder", "root/folder/x"], ids=["top", "folder", "file"])
+@pytest.mark.parametrize(
+    "use", [lambda root: files.write(root, "folder/x", "y"), lambda root: files.read(root, "folder/x")]
+)
+def test_no_part_of_a_path_is_followed_if_it_has_become_a_link(tmp_path, monkeypatch, link, use):
+    real = tmp_path / "elsewhere" / link
+    real.mkdir(parents=True) if link != "root/folder/x" else real.parent.mkdir(parents=True)
+    secret = tmp_path / "elsewhere" / "root/folder/x"
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    secret.write_text("secret")
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(real)
+    monkeypatch.setattr(files.Path, "resolve", lambda path: path)  # what was resolved before the link was put there
+    with pytest.raises((files.Outside, OSError)):
+        use(tmp_path / "root")
+    assert secret.read_text() == "secret"
+
+
+async def test_an_agent_inherits_no_descriptor_of_the_runner(tmp_path):
+    inheritable = [os.open(tmp_path, os.O_RDONLY) for _ in range(300)]
+    listing = "import os\nfor fd in range(3, 1024):\n try: os.fstat(fd); print(fd)\n except OSError: pass\nprint('all')"
+    try:
+        for one in inheritable:
+            os.set_inheritable(one, True)
+        tree = await Tree.start([sys.executable, "-I", "-S", "-c", listing], cwd=tmp_path, env=dict(os.environ))
+        assert await tree.stdout.read() == b"all\n"
+        await tree.end()
+    finally:
+        for one in inheritable:
+            os.close(one)
+
+
+@pytest.mark.parametrize("size", [1_000, 100_001])
+async def test_a_long_difference_is_cut_between_characters_and_says_so(repository, tmp_path, size):
+    trees = Worktrees(tmp_path / "trees", keep=5, days=1)
+    tree = await trees.make(repository, "job.1")
+    (tree.folder / "new.txt").write_text("ä" * (size // 2))
+    diff, short = await trees.difference(tree)
+    assert short == (size > LARGEST_DIFF)
+    assert len(diff.encode()) <= LARGEST_DIFF
+    assert (diff.count("ä") == size // 2) == (not short)
+    assert "\ufffd" not in diff
 
 
 @pytest.mark.parametrize(
@@ -154,6 +200,19 @@ async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_o
 
     permissions = Permissions(tmp_path, ask)
     assert await permissions.allowed({"tool_input": {}})
+
+
+@pytest.mark.parametrize("error", [Refused("no"), LeaseLost("another's")])
+async def test_a_request_that_the_server_does_not_answer_is_denied(tmp_path, error):
+    class Server:
+        async def ask(self, *_):
+            raise error
+
+    lease = Lease(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    worktrees = Worktrees(tmp_path, keep=1, days=1)
+    job = Job(lease, config.RunnerConfig(), Server(), worktrees, tmp_path, {})
+    permissions = Permissions(tmp_path, job._ask)
+    assert not await permissions.allowed({"title": "run make", "tool_input": {}})
 
 
 class Terminal(io.StringIO):

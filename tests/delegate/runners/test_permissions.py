@@ -33,6 +33,7 @@ async def words(world, job):
         ("allow", "allow", "running"),
         ("ask", "pending", "awaiting_permission"),
         ("rewrite", "pending", "awaiting_permission"),
+        ("guidance", "pending", "awaiting_permission"),
         ("abstain", "pending", "awaiting_permission"),
     ],
 )

@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 
 from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
@@ -115,6 +116,33 @@ async def test_a_poll_that_comes_late_takes_nothing_back_that_was_leased_since(w
     assert await world.state(job) == "leased"
     await report(world, lease, [1], finish="completed")
     assert await world.state(job) == "completed"
+
+
+@pytest.mark.parametrize("kept_url", ["postgres"], indirect=True)  # SQLite has one writer at a time
+async def test_a_job_that_one_transaction_changes_is_read_by_the_next_one_after_it(world):
+    job, states = await world.delegate(), world.sweeper._states
+
+    async def read():
+        async with states.transaction() as transaction:
+            return (await states.lock(transaction, job.id)).state
+
+    async with states.transaction() as transaction:
+        locked = await states.lock(transaction, job.id)
+        reading = asyncio.create_task(read())
+        async with asyncio.timeout(60):
+            while not reading.done() and not await someone_waits(world.database):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await states.end(transaction, locked, "cancelled")
+    assert await reading == "cancelled"
+
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+async def someone_waits(database):
+    """Return whether a transaction waits for a lock that another one holds."""
+    async with database.transaction() as connection:
+        return (await connection.execute(text(WAITING))).scalar() > 0
 
 
 async def test_a_new_boot_loses_what_it_does_not_list_and_keeps_the_rest(world):

@@ -23,6 +23,7 @@ _SUBREAPER = 36
 def main() -> int:
     """Run the program to its end, or to the runner's; gives its exit status."""
     life, command = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(life, False)  # noqa: FBT003 - passed to this process; the agent must not hold it
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     woken, wake = os.pipe()
@@ -54,7 +55,6 @@ def _start(command: list[str]) -> int:
     for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.closerange(3, 256)
         os.execvp(command[0], command)  # noqa: S606 - no shell is meant
     except OSError as error:
         os.write(2, f"cannot start `{command[0]}`: {error.strerror}\n".encode())
