@@ -12,8 +12,8 @@ from tests.support.records import record
 
 
 @pytest.fixture
-def server(sqlite, redis):
-    return Server(sqlite, redis)
+def server(database, redis):
+    return Server(database, redis)
 
 
 @pytest.mark.parametrize(
@@ -28,17 +28,17 @@ def server(sqlite, redis):
     ],
 )
 async def test_people_who_disagree_hold_a_model_back_for_as_long_as_it_counts(
-    sqlite, server, tier, right, wrong, days, allows
+    database, server, tier, right, wrong, days, allows
 ):
-    await feedback(sqlite, tier, right, wrong, datetime.now(UTC) - timedelta(days=days))
+    await feedback(database, tier, right, wrong, datetime.now(UTC) - timedelta(days=days))
     await server.breakers.count_agreement(server.breaker)
     assert server.breaker.allows == allows
     seen = server.breaker.status().agreement
     assert (seen.judged, seen.right) == ((right + wrong, right) if tier == "model" and not days else (0, 0))
 
 
-async def test_a_reset_gives_a_model_that_was_held_back_another_chance(sqlite, server):
-    await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
+async def test_a_reset_gives_a_model_that_was_held_back_another_chance(database, server):
+    await feedback(database, "model", 0, 20, datetime.now(UTC))
     await server.breakers.count_agreement(server.breaker)
     assert not server.breaker.allows
     await server.breakers.set(ADMIN, "model", "reset", "it is a new model")
@@ -46,8 +46,8 @@ async def test_a_reset_gives_a_model_that_was_held_back_another_chance(sqlite, s
     assert server.breaker.allows
 
 
-async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_it_closed(sqlite, server):
-    await feedback(sqlite, "model", 0, 20, datetime.now(UTC))
+async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_it_closed(database, server):
+    await feedback(database, "model", 0, 20, datetime.now(UTC))
     await server.breakers.count_agreement(server.breaker)
     await server.breakers.set(ADMIN, "model", "close", "")
     assert server.breaker.allows
