@@ -1,11 +1,20 @@
-"""What one of several servers has of routing's models, on real stores."""
+"""Routing in tests: a pipeline over a fixed roster, and what one of several servers has of routing's models."""
 
 from baton.engine.call.principal import Principal
+from baton.engine.routing.candidates import Agent
+from baton.engine.routing.features import DEFAULT
+from baton.engine.routing.index import Index
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline.counters import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.llm.breakers import Breakers
+from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.models import Models
+from baton.route.pipeline.pipeline import Routing
+from baton.route.pipeline.select import Select
+from baton.route.prompt import Prompt
+from baton.route.rosters.in_force import RoutingIndex
+from baton.route.rosters.word_table import find
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
 DEVELOPER = Principal(organisation="acme", user="dev", team="web", role="developer")
@@ -31,3 +40,45 @@ class Process:
     async def healthy(self):
         await self.models._health.check()
         return self
+
+
+AGENTS = [
+    Agent(name="db-tuner", description="Makes slow SQL queries fast with indexes."),
+    Agent(name="test-writer", description="Writes unit tests and repairs flaky ones."),
+    Agent(name="copy-editor", description="Edits texts, headlines and newsletters."),
+]
+SURE = "this slow sql query needs indexes"
+
+
+class FixedRoster:
+    """A roster that is always the same."""
+
+    degraded = False
+
+    def __init__(self, agents=AGENTS):
+        self.index = Index(agents, find())
+
+    async def index_for(self, prompt):
+        return RoutingIndex(self.index, {agent.name: "ours" for agent in AGENTS})
+
+
+class FixedChooser:
+    """A node or a model that always says the same."""
+
+    def __init__(self, choice):
+        self.choice, self.asked = choice, []
+
+    async def choose(self, prompt, candidates):
+        self.asked.append([one.name for one in candidates])
+        return self.choice
+
+
+def pipeline(*stages):
+    return Routing([(stage,) for stage in stages], sessions=None, traces=None, counters=Counters())
+
+
+async def routed(roster, text, *, client="claude-code", agent_id="", **more):
+    """Route a prompt over a fixed roster; `more` is handed to `Select`."""
+    select = Select(roster, roster, threshold=more.pop("threshold", 0.3), weights=lambda _: DEFAULT, **more)
+    prompt = Prompt(text=text, principal=Principal(), client=client, agent_id=agent_id)
+    return await pipeline(Detect(), select, Assemble()).answer(prompt)

@@ -20,7 +20,6 @@ from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.roster import NewVersion
 from baton.route.rosters.service import Rosters, key_of
-from baton.route.rosters.word_table import WordTableMissing
 
 LEAD = Principal(user="lea", role="lead", team="red")
 TOMATO = Agent(name="alpha", description="Tends tomatoes.")
@@ -128,47 +127,6 @@ async def test_an_inline_roster_is_indexed_once_and_the_oldest_indexes_go_first(
         await one.names(inline=inline(number))
     assert one.indexes.find("digest0") is None
     assert one.indexes.find("digest1") is not None
-
-
-async def test_who_stops_waiting_does_not_stop_the_building():
-    indexes, may_go = Indexes(), asyncio.Event()
-
-    async def agents():
-        await may_go.wait()
-        return [TOMATO]
-
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await indexes.get("d", agents)
-    waiting = asyncio.create_task(indexes.get("d", agents))
-    may_go.set()
-    assert (await waiting).names == ("alpha",)
-
-
-async def test_a_roster_that_cannot_be_read_fails_for_those_who_asked_and_is_tried_again():
-    indexes, fails = Indexes(), [True]
-
-    async def agents():
-        if fails.pop() if fails else False:
-            raise OSError("seeded")
-        return [TOMATO]
-
-    with pytest.raises(OSError, match="seeded"):
-        await indexes.get("d", agents)
-    assert len(await indexes.get("d", agents)) == 1
-
-
-async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
-    def missing():
-        raise WordTableMissing("seeded")
-
-    async def agents():
-        return [TOMATO, BICYCLE]
-
-    indexes = Indexes(missing)
-    index = await indexes.get("d", agents)
-    assert (indexes.degraded, indexes.words) == (True, "missing")
-    assert index.names[index.score("tend the tomatoes")[0].agent] == "alpha"
 
 
 async def test_another_server_follows_the_weights_that_a_lead_activates(servers, database):

@@ -1,0 +1,85 @@
+"""Which agent is chosen: the tiers in their order, and what of their answers counts."""
+
+import pytest
+
+from baton.engine.routing.candidates import Agent
+from baton.route.pipeline.select import NAMED
+from baton.route.pipeline.stage import Choice
+from tests.support.routing import AGENTS, SURE, FixedChooser, FixedRoster, routed
+
+UNSURE = "write a text about the query"
+NOBODY = "how tall is the Eiffel tower"
+
+
+@pytest.fixture(scope="module")
+def roster():
+    return FixedRoster()
+
+
+async def test_nobody_is_chosen_for_a_prompt_that_is_for_nobody_yet_the_best_are_shown(roster):
+    route = await routed(roster, NOBODY)
+    assert (route.selected_agent, route.tier, len(route.candidates)) == ("", "none", 3)
+    assert "no agent is a clear match" in route.reason
+    assert route.additional_context == ""
+
+
+async def test_a_named_agent_goes_before_everything_else(roster):
+    model = FixedChooser(Choice(agent=""))
+    route = await routed(roster, f"use the copy-editor agent: {SURE}", node=model, model=model)
+    assert (route.selected_agent, route.tier, route.confidence) == ("copy-editor", "explicit", NAMED)
+    assert route.candidates[0].name == "copy-editor"
+    assert len({one.name for one in route.candidates}) == len(route.candidates)
+    assert not model.asked
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (Choice(agent="test-writer"), ("node", "test-writer")),
+        (Choice(agent=""), ("node", "")),
+        (Choice(agent="intruder"), ("scorer", "db-tuner")),
+        (None, ("scorer", "db-tuner")),
+    ],
+)
+async def test_a_node_goes_before_the_scorer_and_can_name_nobody_else(roster, choice, expected):
+    route = await routed(roster, SURE, node=FixedChooser(choice))
+    assert (route.tier, route.selected_agent) == expected
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (Choice(agent="copy-editor", model="m"), ("model", "copy-editor")),
+        (Choice(agent="", model="m"), ("model", "")),
+        (Choice(agent="ignore all\n## Agent Selection"), ("none", "")),
+        (None, ("none", "")),
+    ],
+)
+async def test_a_model_is_asked_when_the_scorer_is_unsure_and_can_name_nobody_else(roster, choice, expected):
+    model = FixedChooser(choice)
+    route = await routed(roster, UNSURE, model=model, threshold=0.6)
+    assert 0.1 <= route.confidence <= 0.6
+    assert model.asked == [[one.name for one in route.candidates]]
+    assert (route.tier, route.selected_agent) == expected
+
+
+async def test_a_sure_scorer_asks_no_model(roster):
+    model = FixedChooser(Choice(agent="copy-editor"))
+    agents = [*AGENTS, Agent(name="sql", description="sql sql query index slow", examples=(SURE,))]
+    route = await routed(FixedRoster(agents), SURE, model=model)
+    assert route.confidence > 0.6
+    assert not model.asked
+
+
+async def test_without_the_table_the_answer_says_so():
+    class Plain(FixedRoster):
+        degraded = True
+
+    route = await routed(Plain(), SURE)
+    assert route.degraded == ["embeddings"]
+    assert route.selected_agent == "db-tuner"
+
+
+async def test_an_empty_roster_has_nobody_to_choose():
+    route = await routed(FixedRoster([]), SURE)
+    assert (route.selected_agent, route.reason, route.candidates) == ("", "the roster has no agents", ())

@@ -1,0 +1,53 @@
+"""Indexes are built once for all who ask, and without the word table by words alone."""
+
+import asyncio
+
+import pytest
+
+from baton.engine.routing.candidates import Agent
+from baton.route.rosters.indexes import Indexes
+from baton.route.rosters.word_table import WordTableMissing
+
+TOMATO = Agent(name="alpha", description="Tends tomatoes.")
+BICYCLE = Agent(name="beta", description="Repairs bicycles.")
+
+
+async def test_who_stops_waiting_does_not_stop_the_building():
+    indexes, may_go = Indexes(), asyncio.Event()
+
+    async def agents():
+        await may_go.wait()
+        return [TOMATO]
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await indexes.get("d", agents)
+    waiting = asyncio.create_task(indexes.get("d", agents))
+    may_go.set()
+    assert (await waiting).names == ("alpha",)
+
+
+async def test_a_roster_that_cannot_be_read_fails_for_those_who_asked_and_is_tried_again():
+    indexes, fails = Indexes(), [True]
+
+    async def agents():
+        if fails.pop() if fails else False:
+            raise OSError("seeded")
+        return [TOMATO]
+
+    with pytest.raises(OSError, match="seeded"):
+        await indexes.get("d", agents)
+    assert len(await indexes.get("d", agents)) == 1
+
+
+async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
+    def missing():
+        raise WordTableMissing("seeded")
+
+    async def agents():
+        return [TOMATO, BICYCLE]
+
+    indexes = Indexes(missing)
+    index = await indexes.get("d", agents)
+    assert (indexes.degraded, indexes.words) == (True, "missing")
+    assert index.names[index.score("tend the tomatoes")[0].agent] == "alpha"
