@@ -1,4 +1,4 @@
-"""Fitting a team's weights as the server does it, on a real database; over HTTP it is tried in `tests/api`."""
+"""Fitting a team's weights as the server does it, on a real database."""
 
 import asyncio
 import threading

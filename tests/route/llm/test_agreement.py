@@ -53,14 +53,21 @@ async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_i
     assert server.breaker.allows
 
 
-async def feedback(database, tier, right, wrong, at):
+@pytest.mark.parametrize(("decided_in", "said_in"), [("acme", "other"), ("other", "acme")])
+async def test_what_another_organisation_decided_or_said_does_not_count(sqlite, server, decided_in, said_in):
+    await feedback(sqlite, "model", 0, 20, datetime.now(UTC), decided_in=decided_in, said_in=said_in)
+    await server.breakers.count_agreement(server.breaker)
+    assert server.breaker.status().agreement.judged == 0
+
+
+async def feedback(database, tier, right, wrong, at, *, decided_in="acme", said_in="acme"):
     """Store routes that a tier decided, and what people said of them."""
     for number in range(right + wrong):
-        decided = record(organisation="acme", routed_by=tier, routed_to="a")
+        decided = record(organisation=decided_in, routed_by=tier, routed_to="a")
         await decisions.add(database, [decided])
         await route_feedback.put(
             database,
-            "acme",
+            said_in,
             Feedback(
                 route_id=decided.id,
                 user="ann",

@@ -57,6 +57,24 @@ async def test_nobody_waits_for_the_store(new):
     assert server.breaker.status().calls == 1
 
 
+@pytest.mark.parametrize(
+    ("took_ms", "marks", "slow", "failed"),
+    [
+        (80, {}, 0, 0),
+        (80.1, {}, 1, 0),
+        (1, {"failed": True}, 0, 1),
+        (1, {"timed_out": True}, 1, 1),
+    ],
+)
+async def test_what_counts_as_slow_and_what_as_failed(new, took_ms, marks, slow, failed):
+    server = new()
+    server.breaker.count(took_ms, "outcome", **marks)
+    await server.breaker.settle()
+    status = server.breaker.status()
+    assert (status.calls, status.slow, status.failed) == (1, slow, failed)
+    assert server.counters.model_calls["model", "outcome"] == 1
+
+
 async def test_after_its_time_one_server_probes_and_three_good_ones_close_it(new, redis):
     servers = [new(), new(), new()]
     await servers[0].calls(*[200] * 10)
