@@ -1,7 +1,7 @@
-"""The pipelines of a block in the order of the text, whatever nesting the parser gave them. It does not read words.
+"""Split a block into its pipelines, in the order of the text.
 
-tree-sitter nests `a | b && c` and what follows a heredoc wrongly, but in the right order; so the tree is flattened
-and put together again by the operators.
+tree-sitter nests `a | b && c`, and what follows a heredoc, wrongly but in the right order. So the tree is flattened and
+put together again by its operators.
 """
 
 import re
@@ -54,7 +54,7 @@ _DELIMITER = re.compile(rb"(?:'([\w.!@%+-]+)'|\"([\w.!@%+-]+)\"|\\([\w.!@%+-]+)|
 
 
 class Heredoc:
-    """A heredoc: its body is `src[start:end]`, `nodes` are the expansions in it; `literal` when the delimiter is quoted."""
+    """A heredoc. Its body is `src[start:end]`, `nodes` are the expansions in it; `literal` if the delimiter is quoted."""
 
     __slots__ = ("delimiter", "end", "literal", "nodes", "start", "strips")
 
@@ -72,7 +72,7 @@ class Heredoc:
         self.end = -1
 
     def begin(self, src: bytes, at: int) -> None:
-        """Find where the body begins, `at` being the end of what stands on the line of the redirection."""
+        """Set where the body begins; `at` is the end of what stands on the redirection's line."""
         line_end = src.find(b"\n", at)
         if line_end < 0 or src[at:line_end].strip(b" \t"):
             raise UnreadableError("a heredoc whose body the parser may have cut wrongly")
@@ -97,7 +97,7 @@ class Heredoc:
 
 
 class Element:
-    """One command of a pipeline, with the redirections and words that follow it; `node` is None for redirections alone."""
+    """One command of a pipeline with the redirections and words that follow it; `node` is None for redirections alone."""
 
     __slots__ = ("extra", "heredoc", "node", "redirects")
 
@@ -109,7 +109,7 @@ class Element:
 
 
 class Pipeline:
-    """Commands joined by `|`. `after` is the operator ahead of it: `&&`, `||` or ""."""
+    """Commands joined by `|`. `after` is the operator in front of it: `&&`, `||` or ""."""
 
     __slots__ = ("after", "background", "elements")
 
@@ -125,6 +125,13 @@ def _escaped(src: bytes, node: Node) -> bool:
 
 
 class _Flattener:
+    """Takes the leaves of a block in order and puts pipelines together.
+
+    `at` is the end of the last leaf: each next one is checked against the text in between, since the parser drops what
+    it does not understand. `separated` is True after an operator, `piped` after `|`; `after` is the last `&&` or `||`.
+    `pending` is a heredoc whose body is still to come: it follows at the end of the line, after other commands.
+    """
+
     def __init__(self, src: bytes, start: int) -> None:
         self.src = src
         self.at = start
@@ -155,6 +162,7 @@ class _Flattener:
         elif kind in {"heredoc_body", "heredoc_end"} and self.pending:
             self.heredoc(self.pending, node, kind)
         elif kind in _WORDS and self.element is not None and not self.separated:
+            # Words after a heredoc's `<<E` are nodes of their own here; to bash they are arguments of the command.
             dollar = self.element.extra and self.element.extra[-1].type == "$"
             (misreadings.within if dollar else misreadings.apart)(self.src, self.at, start)
             self.element.extra.append(node)
@@ -187,7 +195,7 @@ class _Flattener:
             if self.element is None:
                 raise UnreadableError("a pipe from nothing")
             self.piped = True
-        elif kind == "&":
+        elif kind == "&":  # the whole list `a && b &` goes into the background
             for pipeline in reversed(self.found):
                 pipeline.background = True
                 if not pipeline.after:
@@ -218,7 +226,12 @@ class _Flattener:
 
 
 def pipelines(nodes: list[Node], src: bytes, start: int, end: int) -> list[Pipeline]:
-    """List the pipelines of a block that spans `src[start:end]`. Raises UnreadableError or MendError."""
+    """Return the pipelines of the block `src[start:end]`.
+
+    Raises:
+        UnreadableError: If the parser may have read the block wrongly.
+        MendError: If it did, and the text can be mended.
+    """
     flat = _Flattener(src, start)
     todo = nodes[::-1]
     while todo:

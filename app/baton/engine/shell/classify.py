@@ -1,7 +1,4 @@
-"""What one program is, by the tables: its flags, operands, subcommand, categories and written paths.
-
-It does not look at what a program runs; `unwrap` does.
-"""
+"""Look one program up in the shell tables: its flags, operands, subcommand, categories and written paths."""
 
 from baton.engine.shell.model import Category
 from baton.engine.shell.tables import Clause, Entry, ShellTables, Way
@@ -30,7 +27,7 @@ class Invocation:
     """One program with its arguments, looked up in the tables.
 
     `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
-    (option, value) pairs. `keeps` tells that the categories hold even where the program wraps another.
+    (option, value) pairs. `keeps` is True if the categories stay even where the program wraps another.
     """
 
     __slots__ = (
@@ -55,7 +52,7 @@ class Invocation:
 
 
 def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Invocation:
-    """Look a program up. Without an entry, or with an expansion for a name or subcommand, it is unknown."""
+    """Look a program up. It is unknown if the tables lack it, or if its name or subcommand is an expansion."""
     found = Invocation(words, assigns)
     first = words[0]
     entry: Entry | None = None
@@ -67,11 +64,11 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
         if entry is not None:
             found.name = entry.name if entry.name and "*" not in entry.name else found.name
     found.entry = entry
-    told = _arguments(found)
+    known = _arguments(found)
     if found.entry is not None:
-        if told and _only_tells(found):
+        if known and _only_prints(found):
             found.categories = _READ_ONLY
-        elif told:
+        elif known:
             _decide(found, found.entry)
         else:
             found.runs = found.entry.runs
@@ -79,26 +76,27 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
 
 
 def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
-    """Find the entry of a program: `./test` is no builtin, and `jest@29` is `jest`."""
+    """Find the entry of a program. `./test` is not the builtin; `jest@29` (as `npx` takes it) is `jest`."""
     if name in _BUILTINS and "/" in path and not path.startswith("/"):
         return None
     bare = name[:1] + name[1:].partition("@")[0]
     return tables.find(name) or (tables.find(bare) if bare != name else None)
 
 
-def _only_tells(found: Invocation) -> bool:
-    """Tell whether the program only prints its help or its version."""
+def _only_prints(found: Invocation) -> bool:
+    """Return whether the program only prints its help or version."""
     if "--help" in found.raw_flags:
         return True
     if found.operands or found.values:
         return False
+    # `-h` is help for most programs, but `rm -h` or `shutdown -h` is not: those must not pass as harmless.
     return found.raw_flags in _ASKS_VERSION or (
         found.raw_flags == ["-h"] and found.entry is not None and "destructive" not in found.entry.categories
     )
 
 
 def targets(found: Invocation) -> list[str]:
-    """The paths that the program writes, as its entry says."""
+    """Return the paths that the program writes, as its entry says."""
     paths: list[str] = []
     words = found.words
     operands = [words[index].text for index in found.operands]
@@ -119,12 +117,12 @@ def targets(found: Invocation) -> list[str]:
 
 
 def harmless(path: str) -> bool:
-    """Tell whether writing to a path changes nothing."""
+    """Return whether writing to a path changes no file."""
     return path in _HARMLESS or path.startswith("/dev/fd/")
 
 
 def _arguments(found: Invocation) -> bool:
-    """Sort the arguments; False where the subcommand cannot be told."""
+    """Sort the arguments into options, subcommand and operands; return False if the subcommand is an expansion."""
     entry = found.entry
     takes = entry.takes_value if entry else frozenset()
     words, operands = found.words, found.operands
@@ -150,16 +148,18 @@ def _arguments(found: Invocation) -> bool:
                 found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
         else:
             operands.append(index)
+        # In `sudo -u x rm -rf y`, what follows `rm` belongs to `rm`: the wrapper has one operand of its own.
         options = options and len(operands) <= own
         index += 1
     return told
 
 
 def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> int:
-    """Take an option in; returns the index of the last argument that belongs to it."""
+    """Record an option; return the index of the last argument that belongs to it."""
     found.raw_flags.append(text)
     flags = found.flags
     name, equals, value = text.partition("=")
+    # A long option. `-name=value` (Go, Java) is one too; `-f=x` is the short `-f`.
     if text[1] == "-" or (equals and len(name) > 2):  # noqa: PLR2004 (a dash and one letter)
         flags.add(name)
         if equals:
@@ -170,6 +170,7 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
     if text in takes:
         flags.add(text)
         return _value(found, text, index)
+    # Short options in one word: `-xzf a` is `-x -z -f a`, `-ofile` is `-o file`.
     for at in range(1, len(text)):
         letter = "-" + text[at]
         flags.add(letter)

@@ -1,4 +1,4 @@
-"""Simple commands: their words, assignments and redirections. What they mean is for `programs` to say."""
+"""Read simple commands: their words, assignments and redirections. `programs` lists what they run."""
 
 from abc import abstractmethod
 
@@ -20,7 +20,7 @@ _DECLARATION_WORDS = frozenset(
 
 
 class _Parts:
-    """The children of a command, by what they are."""
+    """The children of a command, sorted by kind; the text between them is checked on the way."""
 
     def __init__(self, node: Node, src: bytes) -> None:
         self.name: Node | None = None
@@ -55,7 +55,12 @@ class _Parts:
             at = child.end_byte
 
     def check(self, args: list[Node], src: bytes) -> Node:
-        """Give the name; raises UnreadableError or MendError where that is no program's."""
+        """Return the node of the program's name.
+
+        Raises:
+            UnreadableError: If it cannot be a program's name.
+            MendError: If it is a prefix (`time`, `coproc`) of a compound command.
+        """
         name = self.name
         if name is None:
             raise UnreadableError("a command without a name")
@@ -69,7 +74,7 @@ class _Parts:
 
 
 def _literal(value: Node, word: Word, src: bytes) -> str | list[Word]:
-    """A value, or the words of an array; nothing where an expansion is in it."""
+    """Return a value, or the words of an array; empty if an expansion makes it unknown."""
     if value.type != "array":
         return "" if word.dynamic else word.text
     try:
@@ -88,10 +93,10 @@ class Commands(Programs):
 
     @abstractmethod
     def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
-        """Walk substitutions; `source` is what a `>(…)` reads."""
+        """Walk substitutions; `source` is the input of a `>(…)`."""
 
     def command(self, node: Node, extra: list[Node], place: Position, found: Redirects) -> list[Word] | None:
-        """Walk a simple command; returns what it prints, where that is known."""
+        """Walk a simple command; return what it prints, if that is known."""
         text = place.text
         parts = _Parts(node, text.src)
         inner = redirects.NONE
@@ -123,7 +128,7 @@ class Commands(Programs):
         return None if inner.output else self.printed(use, place)
 
     def args(self, nodes: list[Node], text: ScriptText) -> list[Word]:
-        """Read arguments; `$"…"` stands as two nodes side by side."""
+        """Read arguments. The parser makes two touching nodes of `$"…"`; other touching nodes are one word cut in two."""
         found: list[Word] = []
         for index, node in enumerate(nodes):
             following = nodes[index + 1] if index + 1 < len(nodes) else None
@@ -135,17 +140,18 @@ class Commands(Programs):
         return found
 
     def word(self, node: Node, text: ScriptText) -> Word:
-        """Read a word and tell it which programs' output is in it."""
+        """Read a word and note in it which programs' output it contains."""
         word = words.read(node, text.src)
         return text.bind(word) if word.dynamic or text.pattern is not None else word
 
     def assignment(self, node: Node, text: ScriptText, *, keep: bool = False) -> Word:
-        """Read `NAME=value` as one word; `keep` tells that later commands see the variable."""
+        """Read `NAME=value` as one word; with `keep`, later commands see the variable."""
         src = text.src
         value = node.child_by_field_name("value")
         if value is None:
             return Word(src[node.start_byte : node.end_byte].decode())
         name = src[node.start_byte : value.start_byte]
+        # `A= cmd`: the parser takes the next word for the value. To bash the value is empty, and `cmd` is run.
         if name[-1:] != b"=":
             end = src.rindex(b"=", node.start_byte, value.start_byte) + 1
             gap = src[end : value.start_byte]
@@ -167,7 +173,7 @@ class Commands(Programs):
         return word
 
     def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
-        """Walk assignments that stand alone, or ahead of a command that the parser took for words."""
+        """Walk assignments that stand alone, or in front of a command that the parser took for words."""
         nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
         prefix: list[Word] = []
         at = node.start_byte if node is not None else 0
@@ -212,12 +218,13 @@ class Commands(Programs):
         self.word_substitutions(argv, place)
 
     def test(self, node: Node, place: Position, found: Redirects) -> None:
-        """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is none."""
+        """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is syntax and may only hold substitutions."""
         src = place.text.src
         if node.children[0].type != "[":
             self.note_writes(found, place, -1)
             self.substitutions(words.find(node, src, quotes=True), place)
             return
+        # The parser makes an expression tree of `[ … ]`; to bash it is a list of words, so the leaves are put in order.
         argv: list[Word] = []
         at = node.start_byte
         todo = [node]
@@ -236,7 +243,7 @@ class Commands(Programs):
                 if raw in (b"<", b">", b"&&", b"||", b"(", b")"):
                     raise UnreadableError("an operator within `[`")
                 word = Word(raw.decode().replace("\\", ""))
-            if touches:
+            if touches:  # `[ $x = ~/a ]`: one word, two leaves
                 argv[-1].text += word.text
                 argv[-1].subs += word.subs
                 argv[-1].dynamic = argv[-1].dynamic or word.dynamic
@@ -248,7 +255,7 @@ class Commands(Programs):
         self.word_substitutions(argv, place)
 
     def span_from(self, first: int) -> Span:
-        """The programs listed since there were `first` of them."""
+        """Return the span of the programs that were listed since there were `first` of them."""
         span = Span()
         span.first, span.last = first, len(self.programs)
         return span

@@ -1,8 +1,8 @@
-"""Functions that start themselves without end. It knows calls only, not what else a function does."""
+"""Find functions that start themselves without end, by who calls whom."""
 
 
 class Calls:
-    """Who calls whom, of calls that nothing makes conditional; a call forks in a pipeline, `&` or subshell."""
+    """The unconditional calls between functions. A call forks in a pipeline, after `&` or in a subshell."""
 
     def __init__(self) -> None:
         self.calls: dict[str, dict[str, bool]] = {}
@@ -13,7 +13,7 @@ class Calls:
         below[called] = below.get(called, False) or forks
 
     def endless(self) -> bool:
-        """Tell whether a function reaches itself by calls of which one forks."""
+        """Return whether a function calls itself, directly or through others, with a fork on the way."""
         return any(self._returns(caller) for caller in list(self.calls)[:100])
 
     def _returns(self, start: str) -> bool:

@@ -1,13 +1,16 @@
-"""What tree-sitter-bash reads wrongly without saying so, and texts that we do not read at all.
+"""Guards against what tree-sitter-bash reads wrongly without an error, and the limits on what is read at all.
 
-It does not walk: `blocks`, `words` and `walk` call these checks on what they are about to take as read. A check either
-passes, or names the reason (UnreadableError), or mends the text where bash's own rule is certain (MendError).
+`blocks`, `words` and `walk` call these checks on each part of the tree before they believe it. A check passes, refuses
+the line (UnreadableError), or rewrites the text into one that means the same to bash and that the parser reads rightly
+(MendError). Most compare the tree with the text: whatever lies between two nodes must be white space, since the parser
+drops text that it does not understand.
 """
 
 import re
 
 from tree_sitter import Node
 
+# Limits, so that no line takes longer than a few milliseconds or fills the memory.
 MAX_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 256 * 1024
 MAX_NODES = 15_000
@@ -66,11 +69,11 @@ _ODD_BYTES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class UnreadableError(Exception):
-    """The text cannot be read safely; the message says why, without the text."""
+    """The text cannot be read safely; the message says why, without quoting the text."""
 
 
 class MendError(Exception):
-    """The text `src` means the same to bash as `mended`, which tree-sitter reads rightly."""
+    """The text `src` means the same to bash as `mended`, which the parser reads rightly."""
 
     def __init__(self, src: bytes, start: int, end: int, instead: bytes) -> None:
         super().__init__()
@@ -79,10 +82,15 @@ class MendError(Exception):
 
 
 def prepare(text: str) -> str:
-    """Bring the text into the form that is parsed: no byte-order mark, line feeds only. Raises UnreadableError."""
+    """Return the text in the form that is parsed: without a byte-order mark, with line feeds only.
+
+    Raises:
+        UnreadableError: If it is too long, or has carriage returns or control characters that bash would see.
+    """
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_BYTES:
         raise UnreadableError("over 64 KiB")
+    # Bash takes a lone carriage return for a letter, a terminal shows it as a new line: such a text hides commands.
     if "\r" in text:
         if "\\\r" in text or text.count("\r\n") != text.count("\r") or re.search(r"(?<!\r)\n", text):
             raise UnreadableError("carriage returns")
@@ -94,10 +102,10 @@ def prepare(text: str) -> str:
 
 
 def tree(root: Node, src: bytes) -> None:
-    """Refuse what the parser itself could not read.
+    """Check a tree that the parser itself marked as wrong: mend what is valid bash, refuse the rest.
 
-    What bash reads is mended: `==` as a word, `<>` (it writes like `>>`), a here-string after a redirection, a lone
-    `/` or `~` after a test's operator, and `for x do`.
+    Valid bash that the grammar lacks: `==` as a word, `<>`, a here-string after a redirection, a lone `/` or `~` after
+    the operator of a test, and `for x do`.
     """
     if not root.has_error:
         return
@@ -105,8 +113,10 @@ def tree(root: Node, src: bytes) -> None:
     while todo:
         node = todo.pop()
         at = node.start_byte
+        # `test a == b` outside of `[[`: an escaped `\==` is the same word.
         if node.type == "==" and node.parent is not None and node.parent.is_error:
             raise MendError(src, at, at, b"\\")
+        # `cat > f <<< x`: the grammar knows the here-string only ahead of other redirections.
         if node.type == "<<":
             found = _LATE_HERESTRING.search(src, max(0, at - 200))
             if found and found.start(2) == at:
@@ -114,9 +124,11 @@ def tree(root: Node, src: bytes) -> None:
         if node.type == ">" and node.parent is not None and node.parent.is_error and src[at - 1 : at] == b"<":
             # Without a number `<>` is standard input, not output: descriptor 3 stands for any that is neither.
             raise MendError(src, at - 1, at + 1, b">>" if _DESCRIPTOR.search(src, 0, at - 1) else b" 3>>")
+        # `for x do` without `in` loops over the arguments; the grammar wants a `;` before `do`.
         found = _FOR_DO.match(src, at) if node.is_error else None
         if found:
             raise MendError(src, found.end(), found.end(), b";")
+        # `[ -d / ]`: the grammar takes a lone `/`, `~`, `*` or `%` for an operator.
         if node.type in _LONE and _TESTS.search(src, max(0, at - 8), at):
             raise MendError(src, at, at, b"\\")
         if node.has_error or node.type.endswith("_expression"):
@@ -125,11 +137,12 @@ def tree(root: Node, src: bytes) -> None:
 
 
 def within(src: bytes, end: int, start: int) -> None:
-    """Only blanks, at least one, may stand between two words of a command."""
+    """Check that only blanks stand between two words of a command."""
     gap = src[end:start]
     if gap == b" ":
         return
     if not _BLANK.match(gap):
+        # A line end within one command: the parser has joined two commands. Separate them.
         at = gap.find(b"\n")
         if at >= 0 and not gap[:at].strip(b" \t"):
             raise MendError(src, end + at, end + at + 1, b";")
@@ -139,18 +152,19 @@ def within(src: bytes, end: int, start: int) -> None:
 
 
 def backticks(src: bytes, start: int) -> None:
-    """Backticks that are part of a word get lost; as `$(…)` they do not."""
+    """Mend backticks inside a word: the parser drops them there, and keeps `$(…)`."""
     found = _BACKTICKS.match(src, start)
     if found:
         raise MendError(src, found.start(), found.end(), b"$(" + found[1] + b")")
 
 
 def apart(src: bytes, end: int, start: int) -> None:
-    """At least one blank stands between two words."""
+    """Check that two words are apart; where they touch, the parser has cut one word in two."""
     if src[start : start + 1] == b"\n" and src[start - 1 : start] != b"\\":
         raise MendError(src, start, start + 1, b";")
     if end == start:
         backticks(src, start)
+        # `$1x`: the parser takes the digit for the next word.
         if src[end - 1 : end] == b"$" and src[start : start + 1].isdigit():
             raise MendError(src, start, start + 1, b"{" + src[start : start + 1] + b"}")
         raise UnreadableError("a word that the parser may have cut wrongly")
@@ -158,9 +172,10 @@ def apart(src: bytes, end: int, start: int) -> None:
 
 
 def redirection(src: bytes, end: int, start: int) -> None:
-    """A number that touches a redirection is its file descriptor, even after a continued line.
+    """Check the text before a redirection.
 
-    A lone `-` ahead of a heredoc gets lost.
+    A number that touches it is its file descriptor, also after a continued line. A lone `-` ahead of a heredoc
+    (`cat - <<E`) is dropped by the parser, so it is escaped.
     """
     gap = src[end:start]
     if gap.strip(b" \t") == b"-" and gap[:1] != b"-" and gap[-1:] != b"-":
@@ -175,7 +190,7 @@ def redirection(src: bytes, end: int, start: int) -> None:
 
 
 def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
-    """Only white space may stand between two parts of a block; a line end must, where no operator does."""
+    """Check that only white space stands between two parts of a block, with a line end where no operator separates them."""
     gap = src[end:start]
     if separated and gap in _PLAIN_GAPS:
         return
@@ -188,7 +203,7 @@ def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
 
 
 def comment(src: bytes, start: int, end: int) -> None:
-    """A comment starts a word and ends with its line."""
+    """Check that a comment starts where a word could and ends with its line: in `a#b` bash sees no comment."""
     before = src[start - 1 : start]
     starts = before in b" \t\n;&|()`" and src[start - 2 : start] != b"\\\n"
     if (
@@ -201,38 +216,38 @@ def comment(src: bytes, start: int, end: int) -> None:
 
 
 def no_comment(src: bytes, node: Node) -> None:
-    """A comment ends a command: its line does not go on."""
+    """Mend a comment inside a command: to bash the command ends there, the parser goes on with the next line."""
     if node.type == "comment":
         comment(src, node.start_byte, node.end_byte)
         raise MendError(src, node.start_byte, node.end_byte, b";")
 
 
 def plain(raw: bytes) -> bool:
-    """Tell whether a word has nothing that the shell would touch."""
+    """Return whether a word holds nothing that the shell would change."""
     return _PLAIN.match(raw) is not None
 
 
 def word(raw: bytes) -> None:
-    """An unquoted piece of a word holds no character that would end it."""
+    """Check that an unquoted piece of a word has no character that would end it."""
     if not _WORD.match(raw) or raw[:1] == b"#":
         raise UnreadableError("a word that the parser may have cut wrongly")
 
 
 def quoted(raw: bytes) -> None:
-    """A piece of text within double quotes holds no quote and no substitution."""
+    """Check that literal text within double quotes hides no quote and no substitution."""
     bare = _ESCAPED.sub(b"", raw)
     if b'"' in bare or _COMMANDS_QUOTED.search(bare):
         raise UnreadableError("a substitution within quotes that the parser missed")
 
 
 def expansion(raw: bytes) -> None:
-    """`${ cmd; }` and `${x@P}` run commands."""
+    """Refuse expansions that run commands: `${ cmd; }` and `${x@P}`."""
     if _ODD_EXPANSION.search(raw):
         raise UnreadableError("an expansion that runs commands")
 
 
 def uncovered(src: bytes, start: int, end: int) -> None:
-    """A leaf of an expansion, array or test holds no substitution."""
+    """Check that a leaf of an expansion, array or test hides no substitution."""
     raw = src[start:end]
     if b"`" in raw:
         backticks(src, src.index(b"`", start))
@@ -241,10 +256,11 @@ def uncovered(src: bytes, start: int, end: int) -> None:
 
 
 def name(src: bytes, before: int, start: int, end: int) -> None:
-    """A reserved word or an assignment is no program: what stands around it was read wrongly."""
+    """Check the name of a program: a reserved word or an assignment there means that the parser misread the line."""
     name = src[start:end]
     found = _BARE_ASSIGNMENT.match(name)
     if found:
+        # `A= cmd`: the parser takes the empty assignment for the program. `A=''` is the same and is read rightly.
         if found.end() == len(name):
             raise MendError(src, end, end, b"''")
         if b"\n" in src[before:start]:
@@ -255,7 +271,7 @@ def name(src: bytes, before: int, start: int, end: int) -> None:
 
 
 def prefix(src: bytes, name: Node, args: list[Node]) -> None:
-    """`time` and `coproc` take whole compound commands; blank the word out so that those are read."""
+    """Mend `time` and `coproc` ahead of a compound command: the grammar takes that for words. Cut the prefix off."""
     texts = [src[arg.start_byte : arg.end_byte] for arg in args[:2]]
     at = 1 if texts and (texts[0] in _TIME_OPTIONS or src[name.start_byte : name.end_byte] == b"coproc") else 0
     for index in {0, at}:

@@ -1,4 +1,4 @@
-"""What reading a shell line yields: facts for rules and for people. It holds no text of the line as a whole."""
+"""The result of reading a shell line: facts for rules and for people."""
 
 from typing import Literal
 
@@ -24,8 +24,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     `aka` resolved (`gsed` → `sed`); "" where the program's name is an expansion. `subcommand` holds the matched
     subcommand words (`push`, `pr merge`). `flags` are the options: as written without their values, and `-rf` also as
     `-r` and `-f`. `operands` are the other arguments after the subcommand. `assigns` are the `NAME=value` words
-    ahead of the program or given to `env`. `wraps` tells that it runs another program that stands next in the list.
-    `depth` is 0 for what stands in the line itself and grows with each wrapper, substitution or nested script.
+    in front of the program or given to `env`. `wraps` is True if it runs another program, which is next in the list.
+    `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script.
     """
 
     argv: tuple[str, ...]
@@ -47,8 +47,8 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """A path that the line would create, change or remove.
 
     `target` is as written, quotes removed. `base` is the folder that a relative target starts from: "" for the
-    session's own folder, a path after a literal `cd`, None where it cannot be told. `by` is the index of the program
-    in `Shell.programs`, or -1 for a redirection that belongs to none.
+    session's own folder, a path after a literal `cd`, None if it is not known. `by` is the index of the program in
+    `Shell.programs`, or -1 for a redirection without a program.
     """
 
     target: str
@@ -62,8 +62,8 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     `programs` are outermost first: a wrapper, then what it runs; a program, then what its substitutions run.
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
     (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). `exports` are `NAME=value` words that stand alone or follow
-    `export`. `fork_bomb` tells of a function that starts itself without end. `unparsed` is "" for a line that was
-    read whole, otherwise why it was not; the rest is then what could be told, never all.
+    `export`. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line that was read
+    whole, otherwise the reason why not; the other fields are then empty or incomplete.
     """
 
     programs: tuple[Program, ...] = ()

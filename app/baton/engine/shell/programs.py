@@ -1,4 +1,4 @@
-"""Lists programs with what they run, write and interpret. It reads no syntax; `commands` and `walk` do."""
+"""List programs with what they run, write and interpret. `commands` and `walk` read the syntax and call this."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from baton.engine.shell import classify, fork_bombs, misreadings, unwrap
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Program, Write
 from baton.engine.shell.redirects import Redirects
-from baton.engine.shell.scripts import Position, ScriptText, StdinSource, told
+from baton.engine.shell.scripts import Position, ScriptText, StdinSource, has_literal_text
 from baton.engine.shell.tables import ShellTables
 from baton.engine.shell.words import SUBSTITUTION, Span, Word
 
@@ -22,7 +22,11 @@ _MOVES = frozenset(["cd", "pushd", "popd"])
 
 
 class Programs(ABC):
-    """Collects what one line holds. `parse` gives the root node of a nested script's bytes, within the caps."""
+    """Collects the programs and writes of one line. `parse` parses a nested script, within the limits.
+
+    `sinks` are pairs of a program's index and the input that it interprets as a script. `moving` are functions that
+    change the folder, `in_functions` the writes in function bodies; `moved` is True after any `cd`.
+    """
 
     def __init__(self, tables: ShellTables, parse: Callable[[bytes], tuple[Node, bytes]]) -> None:
         self.tables = tables
@@ -42,7 +46,7 @@ class Programs(ABC):
 
     @abstractmethod
     def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
-        """Walk a text of its own."""
+        """Walk a nested script."""
 
     def emit(
         self,
@@ -56,14 +60,14 @@ class Programs(ABC):
     ) -> classify.Invocation:
         """List a program, then what it runs.
 
-        `piped` tells that arguments come from standard input; `appended` are those that follow what stands here.
+        `piped` is True if it gets arguments from standard input (`xargs`); `appended` are these arguments.
         """
         self.count += len(argv)
         if self.count > misreadings.MAX_WORDS:
             raise UnreadableError(f"over {misreadings.MAX_WORDS} words")
         use = classify.use(self.tables, argv, assigns)
         index = len(self.programs)
-        self.programs.append(None)
+        self.programs.append(None)  # keep the place: what the program runs is listed after it
         runs = unwrap.NOTHING
         scripts: list[list[Word]] = []
         hidden = False
@@ -103,7 +107,7 @@ class Programs(ABC):
         return use
 
     def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Position) -> None:
-        """Note that what makes the program's name is run, and list what it is, where that is known."""
+        """For a name such as `$x` or `$(cmd)`: note that this output is run, and list the program if it is known."""
         if argv[0].spans:
             self.feed_name(index, argv[0], place.text)
         meant = place.text.meant(argv)
@@ -113,9 +117,9 @@ class Programs(ABC):
     def scripts(
         self, use: classify.Invocation, runs: unwrap.RunTargets, index: int, place: Position, *, piped: bool
     ) -> tuple[list[list[Word]], bool]:
-        """The scripts that a program interprets, and whether it interprets any that cannot be told."""
-        scripts = [script for script in runs.scripts if told(script)]
-        unseen = [script for script in runs.scripts if not told(script)]
+        """Return the scripts that a program interprets, and whether there are others whose text is not known."""
+        scripts = [script for script in runs.scripts if has_literal_text(script)]
+        unseen = [script for script in runs.scripts if not has_literal_text(script)]
         scripts += [known for script in unseen if (known := place.text.meant(script))]
         if runs.file is not None:
             unseen.append([runs.file])
@@ -125,12 +129,13 @@ class Programs(ABC):
         source = place.input
         if source is None:
             return scripts, hidden
-        if runs.stdin == "script" and source.script is not None and told(source.script):
+        if runs.stdin == "script" and source.script is not None and has_literal_text(source.script):
             scripts.append(source.script)
         elif runs.stdin:
             hidden = hidden or runs.stdin == "script"
             self.sinks.append((index, source))
             self.feed_words(index, source.script or [])
+        # `… | xargs sh -c`: the input becomes the script, or `{}` puts it into one.
         elif piped and any(way.script == "-c" for way in use.runs):
             replaced = any("{}" in word.text for script in runs.scripts for word in script)
             if replaced or not runs.scripts:
@@ -157,7 +162,7 @@ class Programs(ABC):
             self.script(script, index, here)
 
     def printed(self, use: classify.Invocation, place: Position) -> list[Word] | None:
-        """What a command prints, where that stands in the line."""
+        """Return what a command prints, if the text stands in the line: `echo`, `printf`, or a `cat` of known input."""
         if use.name in {"echo", "printf"}:
             return [_newlines(use.words[index]) for index in use.operands]
         passes = use.name == "tee" or (use.name == "cat" and all(use.words[at].text == "-" for at in use.operands))
@@ -166,7 +171,7 @@ class Programs(ABC):
     # nested texts
 
     def script(self, script: list[Word], owner: int, place: Position) -> None:
-        """Read words as shell text; substitutions that the outer shell makes are stood in for."""
+        """Read words as a shell script; a variable stands in for each substitution that the outer shell makes."""
         outer: dict[str, tuple[str, list[Span]]] = {}
         pieces: list[str] = []
         for word in script:
@@ -190,13 +195,13 @@ class Programs(ABC):
         self.nested(joined, outer, owner, place)
 
     def feed_words(self, index: int, script: list[Word]) -> None:
-        """Note that a program interprets the output of what makes these words."""
+        """Note that a program interprets the output of the substitutions in these words."""
         spans = [span for word in script for span in word.spans]
         if spans:
             self.sinks.append((index, StdinSource(spans)))
 
     def feed_name(self, index: int, name: Word, text: ScriptText) -> None:
-        """A program's name that a substitution makes: its output is run."""
+        """Note that the output of the substitution in a program's name is run."""
         owner = text.owner if name.outer and text.owner >= 0 else index
         self.sinks.append((owner, StdinSource(name.spans)))
 
@@ -208,7 +213,7 @@ class Programs(ABC):
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
-    """A wrapper has no category of its own, unless its clause keeps one; what it runs unseen is unknown."""
+    """Return the categories: a wrapper has none of its own, unless its table says so; a script out of sight is `unknown`."""
     kept = () if wraps and not use.keeps else use.categories
     if not hidden or "unknown" in kept:
         return kept
@@ -216,17 +221,17 @@ def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple
 
 
 def _appends(use: classify.Invocation, place: Position) -> tuple[str, ...]:
-    """The arguments that `xargs` reads and adds, where what it is fed stands in the line."""
+    """Return the arguments that `xargs` adds, if its input stands in the line; otherwise `SOMEWHERE`."""
     if not use.flags.isdisjoint(_REPLACES):
         return ()
     fed = place.input.script if place.input is not None and use.flags.isdisjoint(_FROM_FILE) else None
     if fed is None or any(word.dynamic for word in fed):
         return (SOMEWHERE,)
-    return tuple([path for word in fed for path in word.text.split() if "%" not in path])
+    return tuple([path for word in fed for path in word.text.split() if "%" not in path])  # `%` is of a printf format
 
 
 def _newlines(word: Word) -> Word:
-    r"""Read `\\n` in a printed word as the line end that it becomes."""
+    r"""Turn `\\n` in a printed word into the line end that it becomes."""
     if "\\n" not in word.text:
         return word
     printed = Word(word.text.replace("\\n", "\n"))

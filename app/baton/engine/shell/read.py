@@ -1,4 +1,8 @@
-"""The one way in: a command text in, `model.Shell` out. It keeps nothing between calls."""
+"""The entry point: read a command text into a `model.Shell`, within limits on time and size.
+
+The tree comes from tree-sitter-bash, which recovers from errors and sometimes reads a valid line wrongly. A line is
+therefore checked while it is walked (`misreadings`): what may have been read wrongly is refused, or mended and read anew.
+"""
 
 from collections.abc import Callable
 
@@ -16,16 +20,20 @@ _LANGUAGE = Language(tree_sitter_bash.language())
 _PARSER = Parser(_LANGUAGE)
 _MAX_MENDS = 20
 _SHORT = 1500
+"""Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
 _CHUNK = 512
 _MAX_STEPS = 1_000
+"""Calls of the parser's progress callback after which a text is given up."""
 _ASCII = bytes(range(128)) + b"x" * 128
-"""For `bytes.translate`: the grammar's scanner looks letters up in a table of 384, so a character beyond it reads foreign
-memory and may kill the process (tree-sitter-bash 0.25.1, its issue 337). To bash all of them are letters of a word."""
+"""For `bytes.translate`: every byte that is not ASCII becomes a letter, as bash sees it in a word.
+
+The scanner of tree-sitter-bash 0.25.1 looks characters up in a table of 384 and reads past its end for others, which
+may kill the process (issue 337 of tree-sitter-bash)."""
 _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
 
 
 def read(tables: ShellTables, text: str) -> Shell:
-    """Read a command text. Never raises: what cannot be read whole has `unparsed`."""
+    """Read a command text. Never raises: a text that cannot be read whole has `unparsed`."""
     try:
         src = misreadings.prepare(text).encode()
         return _Reading(tables).line(src)
@@ -40,7 +48,7 @@ def _unread(reason: str) -> Shell:
 
 
 def _parse(src: bytes) -> Node:
-    """Parse within a number of steps and of looks at the text: recovery from errors reads the rest over and over."""
+    """Parse a text, or give up: on invalid text the parser's error recovery reads the rest again and again."""
     src = src.translate(_ASCII)
     if len(src) <= _SHORT:
         return _PARSER.parse(src).root_node
@@ -50,7 +58,7 @@ def _parse(src: bytes) -> Node:
     def chunk(offset: int, _point: object) -> bytes:
         nonlocal looks
         looks += 1
-        return src[offset : offset + _CHUNK] if looks <= most else b""
+        return src[offset : offset + _CHUNK] if looks <= most else b""  # an early end: the result is refused below
 
     def stop(_offset: int, has_error: bool) -> bool:  # noqa: FBT001 (the parser calls it so)
         nonlocal steps
@@ -68,7 +76,7 @@ def _parse(src: bytes) -> Node:
 
 
 class _Reading:
-    """One reading, with what is left of its caps."""
+    """One reading of a line, with its limits and the mended texts so far."""
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
@@ -84,7 +92,7 @@ class _Reading:
         return self.attempt(go)
 
     def attempt(self, go: Callable[[Walk], None]) -> Shell:
-        """Walk; on what a mended text would read rightly, mend it and walk anew."""
+        """Walk the line; when a text must be mended, remember how and walk from the start."""
         for _ in range(_MAX_MENDS):
             walk = Walk(self.tables, self.parse)
             self.nodes = 0
@@ -97,7 +105,11 @@ class _Reading:
         raise UnreadableError("too much that the parser reads wrongly")
 
     def parse(self, src: bytes) -> tuple[Node, bytes]:
-        """Parse a text, mended as far as is known. Raises UnreadableError."""
+        """Parse a text, mended as far as is known; return its root and the text itself.
+
+        Raises:
+            UnreadableError: If it is not valid, too long or too deep.
+        """
         while src in self.mended:
             src = self.mended[src]
         if len(src) > misreadings.MAX_BYTES:
@@ -133,6 +145,7 @@ def _shell(walk: Walk) -> Shell:
 
 
 def _writes(walk: Walk) -> tuple[Write, ...]:
+    # A function runs where it is called, not where it is defined: after any `cd` its folder is unknown.
     if walk.moved and walk.in_functions:
         return tuple(
             Write(target=write.target, base=None, by=write.by) if index in walk.in_functions else write

@@ -1,4 +1,4 @@
-"""The redirections of one command: what they write, and where its input comes from. It does not walk substitutions."""
+"""Read the redirections of one command: what they write, and where its input comes from."""
 
 import re
 from typing import Protocol
@@ -15,7 +15,7 @@ _WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&"])
 
 
 class Words(Protocol):
-    """What reading a redirection asks of the walk, which stands above this file."""
+    """What reading a redirection needs of the walk, which this module must not import."""
 
     network: bool
 
@@ -25,10 +25,10 @@ class Words(Protocol):
 
 
 class Redirects:
-    """What the redirections of a command say. `words` are arguments that the parser took for redirections.
+    """The redirections of a command. `words` are arguments that the parser took for a part of them.
 
-    `input` is where standard input comes from, `subs` and `ticks` the substitutions in them, `output` tells that standard output
-    goes elsewhere than on.
+    `input` is where standard input comes from, `subs` and `ticks` are the substitutions in the targets. `output` is
+    True if standard output does not go on to the next command of the pipeline.
     """
 
     __slots__ = ("input", "output", "subs", "targets", "ticks", "words")
@@ -46,7 +46,11 @@ NONE = Redirects()
 
 
 def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
-    """Read the redirections of a command. Raises UnreadableError."""
+    """Read the redirections of a command.
+
+    Raises:
+        UnreadableError: If the parser may have cut one wrongly.
+    """
     found = Redirects(place.input)
     for node in element.redirects:
         if node.type == "herestring_redirect":
@@ -61,7 +65,7 @@ def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
 
 
 def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Word:
-    """Read the word after the operator; further words are the command's arguments."""
+    """Return the word after the operator. Further words (`> f b c`) are the command's arguments."""
     src = place.text.src
     children = node.children
     at = 1 if children[0].type == "file_descriptor" else 0
@@ -74,12 +78,13 @@ def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Wor
         free = index == 0 or rest[index - 1].type == "$"
         (misreadings.within if free else misreadings.apart)(src, end, child.start_byte)
         end = child.end_byte
-    if children[at].type.endswith("&-"):
+    if children[at].type.endswith("&-"):  # `2>&-` closes a descriptor and takes no target
         found.words += rest
         return Word("")
     if not rest:
         raise UnreadableError("a redirection without a target")
     target = 0
+    # `> $"text"`: the parser makes two nodes of a translated string.
     if rest[0].type == "$" and len(rest) > 1 and rest[1].start_byte == rest[0].end_byte:
         target = 1
     found.words += rest[target + 1 :]
@@ -94,7 +99,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     word = _operands(node, walk, place, found)
     found.subs += word.subs
     spans = word.spans
-    if word.text.startswith(("/dev/tcp/", "/dev/udp/")):
+    if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection, no file
         walk.network = True
         found.output = True
         return
@@ -102,6 +107,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         found.input = StdinSource(spans)
     if operator not in _WRITING:
         return
+    # `>&2` copies a descriptor; `>& file` writes a file.
     if operator == ">&" and (fd or _FD.match(word.text)):
         return
     if fd in (b"", b"1"):

@@ -1,7 +1,4 @@
-"""What a walk passes down: the text that is read, the folder that it runs in, and where its input comes from.
-
-It does not decide what any of it means; `walk` does.
-"""
+"""The state that a walk passes down: the text being read, the current folder, and the source of standard input."""
 
 import posixpath
 import re
@@ -16,7 +13,10 @@ _ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|e
 
 
 class StdinSource:
-    """Where standard input comes from: programs (`spans`, and what feeds them), and its text where that is known."""
+    """Where standard input comes from: the programs in `spans`, and those that feed them (`parent`).
+
+    `script` is its text if that stands in the line (`echo 'rm x' | sh`, a heredoc), None if it is not known.
+    """
 
     __slots__ = ("parent", "script", "spans")
 
@@ -28,7 +28,7 @@ class StdinSource:
         self.script = script
 
     def programs(self, cap: int) -> list[int]:
-        """The programs that feed it, at most `cap` and one more."""
+        """Return the programs that feed it; at most one more than `cap`, so that the caller sees it was exceeded."""
         found: list[int] = []
         here: StdinSource | None = self
         while here is not None and len(found) <= cap:
@@ -39,7 +39,7 @@ class StdinSource:
 
 
 class Folder:
-    """The current folder: "" is the session's own, None cannot be told."""
+    """The current folder: "" is the session's own, None is unknown."""
 
     __slots__ = ("base", "past")
 
@@ -68,9 +68,11 @@ class Folder:
 
 
 class ScriptText:
-    """A text that is being read, with the stand-ins for what the shell around it puts in.
+    """A text that is being read: the line itself, or a script inside it.
 
-    `variables` are those whose value a substitution made, `literals` those whose value stands there. `owner` is the index of the program that interprets it, -1 for the line itself.
+    In a nested script, what the outer shell substitutes is replaced by stand-in variables (`outer`). `variables` are
+    those set from a substitution, `literals` those set to a known value. `owner` is the index of the program that
+    interprets the text, -1 for the line itself.
     """
 
     __slots__ = ("functions", "literals", "outer", "owner", "pattern", "spans", "src", "variables")
@@ -86,16 +88,16 @@ class ScriptText:
         self.pattern: re.Pattern[str] | None = None
 
     def stand_in(self, outer: dict[str, tuple[str, list[Span]]]) -> None:
-        """Set the stand-ins: variable name → what is written there, and the programs that make it."""
+        """Set the stand-ins: variable name → the text that it replaces, and the programs that produce its value."""
         self.outer = outer
         self.pattern = re.compile(r"\$(" + "|".join(outer) + r")(?!\w)") if outer else None
 
     def span(self, start: int) -> Span:
-        """The programs of the substitution that starts at a byte."""
+        """Return the programs of the substitution that starts at a byte."""
         return self.spans.setdefault(start, Span())
 
     def bind(self, word: Word) -> Word:
-        """Put back into a word what its stand-ins stand for, and tell it which programs' output is in it."""
+        """Put the original text back in place of stand-ins, and note in the word which programs' output it contains."""
         word.spans = [self.span(node.start_byte) for node in word.subs]
         if self.variables:
             for text, kind in word.parts:
@@ -118,7 +120,7 @@ class ScriptText:
         return word
 
     def meant(self, words: list[Word]) -> list[Word] | None:
-        """Put in what is known of variables and of `$(which x)`; None where the first word is neither."""
+        """Return the command with known variables and `$(which x)` filled in; None if its first word is neither."""
         first = self._value(words[0])
         if not first:
             return None
@@ -137,7 +139,11 @@ class ScriptText:
 
 
 class Position:
-    """Where in the line the walk stands; passed down, copied where a part of the line has its own."""
+    """Where in the line the walk is. `below` copies it for a part of the line that has its own folder, input or depth.
+
+    `certain` is False where a command may not run (after `&&`, in `if`); `forks` is True in a pipeline or subshell;
+    `function` is the name of the function whose body is walked.
+    """
 
     __slots__ = ("certain", "depth", "folder", "forks", "function", "input", "level", "text")
 
@@ -152,7 +158,11 @@ class Position:
         self.certain = True
 
     def below(self, *, deeper: int = 0, subshell: bool = False) -> "Position":
-        """Copy for a part of this place; raises UnreadableError when that is too deep."""
+        """Return a copy for a part of this position.
+
+        Raises:
+            UnreadableError: If it is nested too deeply.
+        """
         if self.level >= misreadings.MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {misreadings.MAX_DEPTH} levels")
         place = Position(self.text, Folder(self.folder.base) if subshell else self.folder)
@@ -165,6 +175,6 @@ class Position:
         return place
 
 
-def told(script: list[Word]) -> bool:
-    """Tell whether a script has any text of its own, not only expansions."""
+def has_literal_text(script: list[Word]) -> bool:
+    """Return whether a script has literal text, not only expansions."""
     return any(not word.parts or any(k == LITERAL and text.strip() for text, k in word.parts) for word in script)

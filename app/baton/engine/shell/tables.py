@@ -1,6 +1,6 @@
-"""What programs are and what they wrap: the types of the shell tables, built from the texts of policies/shell/*.yaml.
+"""The shell tables: what programs are, what they write and what they run, built from policies/shell/*.yaml.
 
-It does not apply them: `unwrap` and `classify` do.
+The `Raw…` types and `Way` are the format of a file; `Entry` and `Clause` are what `classify` and `unwrap` work with.
 """
 
 import fnmatch
@@ -33,7 +33,7 @@ _WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
 
 
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way in which a program runs another; exactly one of the first seven is set."""
+    """One way in which a program runs something; exactly one of the first seven fields is set."""
 
     command: int | None = None
     after: str | None = None
@@ -91,7 +91,7 @@ class Globs:
         return name in self._exact or (self._match is not None and self._match(name) is not None)
 
     def any_of(self, names: Collection[str]) -> bool:
-        """Tell whether one of the names is in the set."""
+        """Return whether one of the names is in the set."""
         if not self._exact.isdisjoint(names):
             return True
         match = self._match
@@ -99,7 +99,7 @@ class Globs:
 
 
 class Clause(msgspec.Struct, frozen=True, eq=False):
-    """Conditions that must all hold, and what then replaces the entry's own; None asks or replaces nothing."""
+    """Conditions that must all hold, and what then replaces the entry's own values; None means: no condition, no change."""
 
     flags: Globs | None
     values: tuple[tuple[str, Globs], ...]
@@ -113,9 +113,9 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """What the tables say of one program or subcommand; `name` is the program's, and says nothing in a subcommand's.
+    """One program or subcommand. `name` is the program's; it means nothing for a subcommand.
 
-    After `own_operands` operands the rest is of the command or script that it runs.
+    After `own_operands` operands, the rest belongs to the command or script that the program runs.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class ShellTables(msgspec.Struct, frozen=True, eq=False):
-    """All entries, by program name; `globs` are the names that hold a `*`."""
+    """All entries by program name; `globs` are those whose name is a pattern."""
 
     entries: dict[str, Entry] = {}
     globs: tuple[tuple[re.Pattern[str], Entry], ...] = ()
@@ -155,9 +155,10 @@ class ShellTables(msgspec.Struct, frozen=True, eq=False):
 
 
 def build(texts: Mapping[str, str]) -> ShellTables | tuple[Problem, ...]:
-    """Build the tables from file texts by path, in the mapping's order: a later entry of a name replaces the earlier.
+    """Build the tables from file texts by path; a later entry of the same name replaces an earlier one.
 
-    Returns the problems, in order of file and line, if there is any.
+    Returns:
+        The tables, or the problems sorted by file and line if there are any.
     """
     return _built(tuple(texts.items()))
 
@@ -188,14 +189,14 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
 
 
 class _Defaults(msgspec.Struct, frozen=True):
-    """What a subcommand takes over from the entry above it."""
+    """What a subcommand inherits from the entry that it belongs to."""
 
     takes_value: frozenset[str] = frozenset()
     clauses: tuple[Clause, ...] = ()
 
 
 class _Reader:
-    """Turns one file's data into entries and collects the problems."""
+    """Turns the data of one file into entries, and collects the problems."""
 
     def __init__(self, path: str, lines: Lines, problems: list[Problem]) -> None:
         self.path = path
@@ -219,7 +220,7 @@ class _Reader:
 
     def check_name(self, at: Path, name: str) -> None:
         if not _NAME.fullmatch(name):
-            self.report(at, f"`{name}` is no name: one word without `/` is")
+            self.report(at, f"`{name}` is not a name: use one word without `/`")
 
     def entry(self, at: Path, value: Any, name: str, above: "_Defaults") -> Entry:
         if isinstance(value, str | list):
@@ -234,9 +235,9 @@ class _Reader:
         overall = above.clauses + overall
         for index, option in enumerate(raw.takes_value):
             if not option.startswith(("-", "+")):
-                self.report((*at, "takes_value", index), f"`{option}` is no option: it must start with `-`")
+                self.report((*at, "takes_value", index), f"`{option}` is not an option: it must start with `-`")
         if raw.aka and len(at) > 1:
-            self.report((*at, "aka"), "only a program has `aka`; join a subcommand's names by `|`")
+            self.report((*at, "aka"), "only a program has `aka`; join the names of a subcommand by `|`")
         subcommands: dict[str, Entry] = {}
         globs: list[tuple[re.Pattern[str], Entry]] = []
         for key, below in raw.subcommands.items():
@@ -247,7 +248,7 @@ class _Reader:
                 if _is_glob(word):
                     globs.append((glob(word), entry))
                 elif word in subcommands:
-                    self.report(place, f"the subcommand `{word}` stands here twice")
+                    self.report(place, f"the subcommand `{word}` is defined twice")
                 else:
                     subcommands[word] = entry
         return Entry(
@@ -265,16 +266,16 @@ class _Reader:
     def clause(self, at: Path, raw: RawClause) -> Clause:
         conditions = (raw.flags, raw.values, raw.operands, raw.first, raw.count, raw.assigns)
         if all(condition in ([], {}, None) for condition in conditions):
-            self.report(at, "a clause without a condition always holds; put its effect into the entry itself")
+            self.report(at, "this clause has no condition, so it always holds; put its effect into the entry itself")
         if raw.is_ is None and raw.writes is None and raw.runs is None:
-            self.report(at, "a clause without an effect; give it `is`, `writes` or `runs`")
+            self.report(at, "this clause has no effect; add `is`, `writes` or `runs`")
         count = re.fullmatch(r"([0-9])(\+?)", "" if raw.count is None else str(raw.count))
         if raw.count is not None and not count:
-            self.report((*at, "count"), f"`{raw.count}` is no count; allowed: `0`, `1`, `2+` and the like")
+            self.report((*at, "count"), f"`{raw.count}` is not a count; write `0`, `1`, `2+` …")
         flags = [str(flag) for flag in raw.flags]
         for option in (*flags, *raw.values):
             if not option.startswith(("-", "+", "*")):
-                self.report((*at, "flags"), f"`{option}` is no option: it must start with `-`")
+                self.report((*at, "flags"), f"`{option}` is not an option: it must start with `-`")
         low = int(count[1]) if count else 0
         return Clause(
             flags=Globs(flags) if flags else None,
@@ -306,7 +307,9 @@ class _Reader:
         for index, way in enumerate(ways):
             given = [name for name in _WAYS if getattr(way, name) is not None]
             if len(given) != 1:
-                self.report((*at, index), f"a way to run has exactly one of {', '.join(f'`{name}`' for name in _WAYS)}")
+                self.report(
+                    (*at, index), f"a way to run needs exactly one of {', '.join(f'`{name}`' for name in _WAYS)}"
+                )
             if way.script is not None and way.script not in _SCRIPTS and not way.script.startswith("-"):
                 text = f"unknown place of a script `{way.script}`" + did_you_mean(way.script, [*_SCRIPTS, "-c"])
                 self.report((*at, index, "script"), text)

@@ -1,4 +1,4 @@
-"""What a program runs, by the tables' `runs`. It does not parse scripts; `walk` does."""
+"""Find what a program runs (a command, a script, its input), by the `runs` of the shell tables."""
 
 import re
 from collections.abc import Callable
@@ -15,10 +15,10 @@ _STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
 
 
 class RunTargets(msgspec.Struct, frozen=True):
-    """What a program was found to run: commands (words and assignments), scripts (words that are joined), or its input.
+    """What a program runs: commands (words and assignments), scripts (words to be joined), a script file, or its input.
 
-    `stdin` is what the program does with its standard input: "script" (shell text), "other" (a script of another
-    language), "" (nothing of the kind). `file` is the script file that it runs.
+    `stdin` says how it takes its standard input: "script" (as shell text), "other" (as a script in another language),
+    "" (as data).
     """
 
     commands: tuple[tuple[list[Word], tuple[str, ...]], ...] = ()
@@ -31,7 +31,7 @@ NOTHING = RunTargets()
 
 
 def find(use: Invocation) -> RunTargets:
-    """Try the ways of a program in order; the first that applies counts."""
+    """Try the program's ways to run something in order; the first that applies counts."""
     for way in use.runs:
         for name, apply in _APPLY.items():
             if getattr(way, name) is not None:
@@ -52,11 +52,13 @@ def _command(way: Way, use: Invocation) -> RunTargets | None:
         while at < len(use.words) and _ASSIGNMENT.match(use.words[at].text):
             assigns.append(use.words[at].text)
             at += 1
+        # `env A=1 -- cmd`
         while at < len(use.words) and assigns and use.words[at].text == "--":
             at += 1
     if at >= len(use.words):
         return None
     commands = [(use.words[at:], tuple(assigns))]
+    # `env $vars cmd`: the expansion may be assignments or empty, so what follows may be the command instead.
     if way.assignments == "expanded" and _expansion(use.words[at]):
         while at < len(use.words) and (_expansion(use.words[at]) or _ASSIGNMENT.match(use.words[at].text)):
             at += 1
@@ -70,6 +72,7 @@ def _expansion(word: Word) -> bool:
 
 
 def _after(way: Way, use: Invocation) -> RunTargets | None:
+    # Only ahead of the program's command: in `xargs env -- x`, the `--` belongs to `env`.
     first = min(
         (use.operands[other.command or 0] for other in use.runs if _reaches(other, use)), default=len(use.words)
     )
@@ -86,6 +89,7 @@ def _reaches(way: Way, use: Invocation) -> bool:
 def _script(way: Way, use: Invocation) -> RunTargets | None:
     operands, words = use.operands, use.words
     place = way.script or ""
+    # The value has a prefix to cut off: `git -c alias.x='!rm -rf y' x` runs what follows the `!`.
     if way.strip:
         cut = re.compile(glob(way.strip).pattern.removesuffix(r"\Z").replace(".*", ".*?"))
         found = [cut.match(value) for option, value in use.values if option == place]
@@ -106,7 +110,7 @@ def _script(way: Way, use: Invocation) -> RunTargets | None:
 def _option_script(option: str, use: Invocation) -> Word | None:
     words = use.words
     letter = option[1:] if len(option) == 2 else ""  # noqa: PLR2004 (a dash and one letter)
-    stops = any(way.file for way in use.runs)
+    stops = any(way.file for way in use.runs)  # a script file ends an interpreter's own options
     for index in range(1, len(words)):
         text = words[index].text
         if text == "--" or (stops and use.operands[:1] == [index] and text[:1] != "+"):
@@ -115,6 +119,7 @@ def _option_script(option: str, use: Invocation) -> Word | None:
             return Word(text[len(option) + 1 :])
         if text == option or (letter and letter in text and _BUNDLE.match(text)):
             at = index + 1
+            # `bash -c -e 'text'`: the script is the first word that is no option.
             while at < len(words) and words[at].text[:1] in {"-", "+"} and len(words[at].text) > 1:
                 at += 2 if words[at].text in {"-o", "-O", "+o", "+O"} else 1
             return words[at] if at < len(words) else None

@@ -1,4 +1,4 @@
-"""The walk over a parsed line: its blocks, compound commands and substitutions. It decides no category; the tables do."""
+"""Walk a parsed line: its blocks, compound commands and substitutions."""
 
 import re
 
@@ -26,6 +26,7 @@ class Walk(Commands):
             if pipeline.after != "||":
                 base = place.folder.base
             self.pipeline(pipeline, place)
+            # `cd x || cd y`: only one of the two runs, so afterwards the folder is unknown.
             if pipeline.after == "||" and place.folder.base != base:
                 place.folder.base = None
 
@@ -49,7 +50,7 @@ class Walk(Commands):
         place.certain = certain
 
     def element(self, element: blocks.Element, place: Position) -> list[Word] | None:
-        """Walk one command with its redirections; returns what it prints, where that is known."""
+        """Walk one command with its redirections; return what it prints, if that is known."""
         node = element.node
         found = redirects.NONE
         outer = place
@@ -100,7 +101,7 @@ class Walk(Commands):
             self.uncertain(children, node.start_byte, node.end_byte, place)
 
     def uncertain(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
-        """Walk a block that may not run: after it, the folder may be either."""
+        """Walk a block that may not run. If it changes the folder, that is unknown afterwards."""
         base = place.folder.base
         here = place.below()
         here.certain = False
@@ -132,7 +133,7 @@ class Walk(Commands):
                 self.substitutions(words.find(child, src, quotes=True), place)
 
     def function(self, node: Node, place: Position) -> None:
-        """Walk a function's body."""
+        """Walk a function's body where it is defined: its programs count whether or not it is called."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             raise UnreadableError("a function without a name or body")
@@ -152,7 +153,7 @@ class Walk(Commands):
             self.moving.add(name)
 
     def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
-        """Walk a text of its own, with stand-ins for what the shell around it makes."""
+        """Walk a nested script; `outer` are the stand-ins for what the shell around it substitutes."""
         root, src = self.parse(misreadings.prepare(text).encode())
         here = place.below()
         here.text = ScriptText(src, owner)
@@ -160,7 +161,7 @@ class Walk(Commands):
         self.block(root.children, 0, len(src), here)
 
     def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
-        """Walk substitutions; `source` is what a `>(…)` reads."""
+        """Walk substitutions; `source` is the input of a `>(…)`."""
         for node in nodes:
             span = place.text.span(node.start_byte)
             span.first = len(self.programs)
@@ -179,7 +180,7 @@ class Walk(Commands):
             span.last = len(self.programs)
 
     def backticks(self, node: Node, start: int, place: Position) -> None:
-        """Walk what stands in backticks, whose escapes the shell undoes first."""
+        """Walk the text in backticks. The shell removes one level of escapes from it before reading it."""
         src = place.text.src
         text = src[start : node.end_byte - 1].decode()
         if src[node.end_byte - 1 : node.end_byte] != b"`" or "`" in re.sub(r"\\.", "", text, flags=re.DOTALL):

@@ -1,4 +1,4 @@
-"""Words of a shell line: quotes removed, expansions as written. It lists the substitutions in a word but does not read them."""
+"""Read the words of a shell line: quotes removed, expansions as written, substitutions listed for the walk to read."""
 
 import re
 
@@ -33,7 +33,7 @@ LITERAL, EXPANSION, SUBSTITUTION = 0, 1, 2
 
 
 class Span:
-    """A run of programs that the walk lists: first to last, the last excluded."""
+    """A run of programs in the walk's list: from `first` up to `last`, which is excluded."""
 
     __slots__ = ("first", "last")
 
@@ -43,11 +43,11 @@ class Span:
 
 
 class Word:
-    """A word. `dynamic` tells that an expansion is in it, `globs` that an unquoted glob or brace is.
+    """A word. `dynamic` is True if it contains an expansion, `globs` if it contains an unquoted glob or brace.
 
     `subs` are the outermost substitutions, `parts` the pieces of the text with their kind (none for a plain word).
-    `ticks` are the texts within backticks of a heredoc, where the parser makes no node of them. `outer`
-    tells that the shell around a nested script makes a part of it, `spans` are the programs whose output is in it.
+    `ticks` are the texts within backticks of a heredoc, for which the parser makes no nodes. `outer` is True if the
+    shell around a nested script produces a part of it, `spans` are the programs whose output is in it.
     """
 
     __slots__ = ("dynamic", "globs", "outer", "parts", "spans", "subs", "text", "ticks")
@@ -64,7 +64,11 @@ class Word:
 
 
 def read(node: Node, src: bytes) -> Word:
-    """Read a word. Raises UnreadableError where the parser cannot be trusted."""
+    """Read a word.
+
+    Raises:
+        UnreadableError: If the parser may have cut it wrongly.
+    """
     raw = src[node.start_byte : node.end_byte]
     if misreadings.plain(raw):
         return Word(raw.decode())
@@ -78,7 +82,7 @@ def read(node: Node, src: bytes) -> Word:
 
 
 def heredoc(nodes: list[Node], src: bytes, start: int, end: int) -> Word:
-    """Read the body of a heredoc whose delimiter is not quoted."""
+    """Read the body of a heredoc whose delimiter is not quoted, so that expansions in it count."""
     word = Word("")
     _quoted(nodes, src, start, end, word, _UNESCAPE_HEREDOC)
     word.text = "".join([text for text, _ in word.parts])
@@ -192,7 +196,10 @@ def _expansion(node: Node, kind: str, raw: bytes, src: bytes, word: Word) -> Non
 
 
 def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
-    """List the outermost substitutions below a node; `quotes` tells that single quotes hide what is in them."""
+    """Return the outermost substitutions below a node; with `quotes`, single quotes hide what is in them.
+
+    Not in `"${x:-'$(cmd)'}"`: within double quotes a single quote is a letter, and bash runs the command.
+    """
     found: list[Node] = []
     todo = [node]
     while todo:
