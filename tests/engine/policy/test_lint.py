@@ -24,7 +24,7 @@ def test_what_can_never_apply_is_found(shipped_files):
         "agents/mine.yaml: `Explore` never applies: the roster `claude-code` comes first and has it too",
         "agents/mine.yaml: the alias `Plan` stands for `gone`, which is not an agent of this roster",
         "agents/spare.yaml: `rosters` in config.yaml does not name this roster",
-        "config.yaml: `orchestrator/direct-edit` is on here, and off because an active rule replaces it",
+        "config.yaml: `orchestrator/direct-edit` is switched on here, but an active rule replaces it",
         "config.yaml: the alias `a` stands for `nobody`, which is in no active roster",
         "config.yaml: the list `unused` is used by no rule",
         *(
