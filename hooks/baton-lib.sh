@@ -1,10 +1,11 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The parts of baton-hook.sh: who asks, from where, what is sent, what comes back. Starts no program that can be spared.
+# The functions of baton-hook.sh: settings, project, request, answer. It runs before every tool call, so it starts as few
+# processes as it can: text is taken apart by the shell's own expansions, not by sed or git.
 LC_ALL=C
 line_end='
 '
 
-read_settings() { # EVENT [block]: from the environment, else the config file, else the defaults
+read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
@@ -26,7 +27,7 @@ find_project() { # sets root and project; app/baton/local/project.py does the sa
   root=$PWD
   until [ -z "$root" ] || [ -e "$root/.git" ]; do root=${root%/*}; done
   git=$root/.git section='' remote=''
-  if [ -f "$git" ]; then # of a worktree or a submodule
+  if [ -f "$git" ]; then # a worktree or a submodule: the file names the real folder
     IFS= read -r line <"$git" && line=${line#gitdir: }
     case $line in /*) git=$line ;; *) git=$root/$line ;; esac
     if [ -f "$git/commondir" ]; then
@@ -55,7 +56,7 @@ plain_remote() { # https://user:secret@host/team/repo.git and git@host:team/repo
   remote=${remote%/} && remote=${remote%.git}
 }
 
-count_work_items() { # sets work_items, "" where nothing is known of any
+count_work_items() { # sets work_items; "" if unknown
   work_items=''
   if [ "${BATON_WORK_ITEMS_COMMAND-}" ]; then
     work_items=$(cd "$root" && eval "$BATON_WORK_ITEMS_COMMAND" </dev/null) && work_items=${work_items##*[!0-9]} || work_items=''
@@ -76,7 +77,7 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
   request="$request$1 = \"$text$rest\"$line_end"
 }
 
-write_request() { # CLIENT EVENT: sets request, which curl reads from a descriptor, so that no secret is on a command line
+write_request() { # CLIENT EVENT: sets request. curl reads it from a descriptor: anyone can see a command line
   request=''
   option url "${BATON_URL%/}/hooks/$1?event=$2"
   [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
@@ -101,7 +102,7 @@ print_answer() { # only a 2xx with a JSON object is an answer
     sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2
 }
 
-fail() { # WHAT: lets the client go on, or refuses; a refused Stop would keep the agent running for ever
+fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
   [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
   case $on_failure/$event in block/Stop | block/SubagentStop) exit 0 ;; block/*) ;; *) exit 0 ;; esac
   printf 'baton: %s refused, because the server at %s could not be asked: %s. ' "$event" "${BATON_URL##*@}" "$1" >&2

@@ -47,7 +47,7 @@ def test_a_roster_that_is_hidden_is_a_problem_of_the_whole_file(shipped_files):
         "config.yaml": "rosters: [claude-code, mine]",
         "agents/mine.yaml": "id: mine\ndescription: x\nagents: {Explore: {}}",
     }
-    (hidden,) = [one for one in lint(load(layered(shipped_files, mine))) if "can never apply" in one.text]
+    (hidden,) = [one for one in lint(load(layered(shipped_files, mine))) if "never applies" in one.text]
     assert (hidden.file, hidden.line) == ("agents/mine.yaml", 0)
 
 
