@@ -131,28 +131,46 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(baton):
     assert "error" in {finding["verdict"] for finding in json.loads(broken.stdout)}
 
 
-def test_a_server_that_lacks_the_word_vectors_is_told_of(server, baton):
+@pytest.fixture
+def answering_status(server):
+    """Serve the server's own status with changes; None takes a field away."""
     with server.client() as http:
-        status = json.dumps(http.get("/status").json() | {"word_table": "missing"}).encode()
+        status = http.get("/status").json()
+    changes = {}
 
-    class Lacking(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
+            content = {name: value for name, value in (status | changes).items() if value is not None}
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.end_headers()
-            self.wfile.write(status)
+            self.wfile.write(json.dumps(content).encode())
 
         def log_message(self, *_):
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Lacking) as lacking:
-        threading.Thread(target=lacking.serve_forever, daemon=True).start()
-        shown = [
-            baton(word, BATON_URL=f"http://127.0.0.1:{lacking.server_port}").stdout for word in ("status", "doctor")
-        ]
+    with HTTPServer(("127.0.0.1", 0), Handler) as lacking:
+        thread = threading.Thread(target=lacking.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{lacking.server_port}", changes
         lacking.shutdown()
-    assert all("the table of word vectors is missing" in text for text in shown), shown
-    assert "word vectors" not in baton("status").stdout + baton("doctor").stdout
+        thread.join()
+
+
+def test_a_server_that_lacks_the_word_vectors_is_told_of(answering_status, baton):
+    url, changes = answering_status
+    assert "word vectors" not in baton("status", BATON_URL=url).stdout + baton("doctor", BATON_URL=url).stdout
+    changes["word_table"] = "missing"
+    for word in ("status", "doctor"):
+        assert "the table of word vectors is missing" in baton(word, BATON_URL=url).stdout
+
+
+def test_decisions_that_cannot_be_counted_are_not_none(answering_status, baton):
+    url, changes = answering_status
+    changes |= {"decisions": {}}
+    assert "  decisions: none yet\n" in baton("status", BATON_URL=url).stdout
+    changes |= {"decisions": None, "database": "down"}
+    assert "  decisions: unknown, the database is away\n" in baton("status", BATON_URL=url).stdout
 
 
 @pytest.mark.parametrize(

@@ -72,3 +72,14 @@ def test_the_mode_of_one_session_ends_by_itself(baton):
     assert "is on (level: strict)" in baton("dora", "mode", "status", "--session", "s1")
     assert "is not used with scope `user_project`" in baton("dora", "mode", "enable", "--id", "x", refused=True)
     assert "`soon` is not a time span" in baton("dora", "mode", "enable", "--expires", "soon", refused=True)
+
+
+def test_tokens_are_listed_with_their_teams(baton):
+    rows = [line.split() for line in baton("admin", "token", "list").splitlines()]
+    assert rows[0] == ["ID", "USER", "TEAM", "ROLE", "STATE", "LAST", "USED"]
+    assert {(user, team, role) for _, user, team, role, *_ in rows[1:]} >= {
+        ("lea", "web", "lead"), ("dora", "web", "developer"), ("leo", "data", "lead"),
+    }  # fmt: skip
+    said = baton("admin", "token", "create", "--user", "new", "--team", "wbe", refused=True)
+    assert "did you mean `web`?" in said
+    assert "team: - → web" in baton("admin", "audit", "--kind", "token")

@@ -1,4 +1,4 @@
-"""The folders of the repository that ship with the package: policies, hooks, migrations. It reads none of them."""
+"""The folders of the repository that ship with the package: policies, hooks, migrations."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reads policy folders from disk. It does not judge what they hold: `baton.engine.policy` does."""
+"""Reads policy folders from disk; `baton.engine.policy` loads what they hold."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ def shipped() -> Path:
 
 
 def read(folder: Path) -> dict[str, str]:
-    """The text of every `*.yaml` below a folder, by relative path; nothing for a folder that does not exist.
+    """Return the text of every `*.yaml` below a folder by relative path, {} for a folder that does not exist.
 
-    Hidden files and folders are left out. Text that is no UTF-8 is kept with its bad bytes replaced, so that it
-    is refused by name and line. Raises OSError.
+    Hidden files and folders are left out. In text that is not UTF-8 the bad bytes are replaced, so that loading it
+    names the file and the line. Raises OSError.
     """
     files: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):

@@ -30,9 +30,8 @@ def audit(
     if not entries:
         print("No changes.")
     for entry in entries:
-        who = ", ".join(filter(None, (entry["role"], entry.get("team", ""))))
         why = f"  ({entry['reason']})" if entry["reason"] else ""
-        print(plain(f"{entry['at']}  {entry['actor']} ({who})  {entry['action']}  {entry['object']}{why}"))
+        print(plain(f"{entry['at']}  {entry['actor']} ({entry['role']})  {entry['action']}  {entry['object']}{why}"))
         for line in _differences(entry["before"], entry["after"]):
             print(plain(f"    {line}"))
 
