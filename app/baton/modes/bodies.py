@@ -14,7 +14,22 @@ Level = Literal["strict", "guidance"]
 class ModeBody(BaseModel):
     """A mode to set at a scope."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=1_024)
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_024,
+        json_schema_extra={
+            "examples": [
+                {
+                    "scope": "project",
+                    "id": "github.com/acme/shop",
+                    "enabled": True,
+                    "level": "strict",
+                    "reason": "release week",
+                    "expires_at": "2100-01-05T09:30:00Z",
+                }
+            ]
+        },
+    )
 
     scope: Scope
     id: str = Field("", description="The team, project, user or session; organisation has none.")

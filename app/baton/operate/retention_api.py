@@ -32,7 +32,20 @@ class RetentionModel(BaseModel):
 class RetentionBody(BaseModel):
     """Days to keep rows for, and why; audit entries are kept for a year at least."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "decisions_days": 90,
+                    "reports_days": 365,
+                    "jobs_days": 30,
+                    "audit_days": 730,
+                    "reason": "agreed with the works council",
+                }
+            ]
+        },
+    )
 
     decisions_days: int = Field(ge=1, le=LONGEST_DAYS)
     reports_days: int = Field(ge=1, le=LONGEST_DAYS)

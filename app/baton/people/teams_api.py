@@ -20,7 +20,9 @@ UsersOf = Annotated[Users, Depends(of(Users))]
 class TeamBody(BaseModel):
     """A team to add."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+    model_config = ConfigDict(
+        extra="forbid", str_max_length=1_000, json_schema_extra={"examples": [{"reason": "a new team"}]}
+    )
 
     reason: str = ""
 
@@ -28,7 +30,11 @@ class TeamBody(BaseModel):
 class TeamSettingsBody(BaseModel):
     """What a team wants for itself."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_000,
+        json_schema_extra={"examples": [{"keep_prompts": True, "reason": "agreed with the works council"}]},
+    )
 
     keep_prompts: bool = Field(
         description="Keep what the team's people and agents ask for with the decisions, secrets masked."
@@ -52,7 +58,13 @@ class TeamsModel(BaseModel):
 class ProjectBody(BaseModel):
     """A project, and the team that answers for it."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_000,
+        json_schema_extra={
+            "examples": [{"name": "github.com/acme/shop", "team": "shop", "reason": "moved from GitLab"}]
+        },
+    )
 
     name: str = Field(min_length=1)
     team: str = Field(min_length=1, max_length=200)

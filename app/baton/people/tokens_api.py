@@ -23,7 +23,21 @@ Text = Annotated[str, Query(max_length=1_000)]
 class TokenBody(BaseModel):
     """A token to make."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=200)
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=200,
+        json_schema_extra={
+            "examples": [
+                {
+                    "user": "ada",
+                    "role": "developer",
+                    "team": "shop",
+                    "expires_at": "2100-01-05T09:30:00Z",
+                    "reason": "a new laptop",
+                }
+            ]
+        },
+    )
 
     user: str = Field(min_length=1, description="Whom it speaks for; entered in the directory where unknown.")
     role: Role = "developer"

@@ -37,7 +37,11 @@ class UserModel(BaseModel):
 class UserBody(BaseModel):
     """What holds for a user."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=1_000)
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_000,
+        json_schema_extra={"examples": [{"team": "shop", "reason": "joined the team"}]},
+    )
 
     team: str = Field(
         "",

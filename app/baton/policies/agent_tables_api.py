@@ -47,7 +47,7 @@ class AgentTableRowsModel(AgentTableModel):
 class AgentOverrideBody(BaseModel):
     """The keys of a row that a layer overrides; the others stay as they are."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"model": "haiku"}]})
 
     model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | None = None
     tier: Text | None = None

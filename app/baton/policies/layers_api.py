@@ -60,7 +60,12 @@ LayerChangeOf = Annotated[LayerChange, Depends(_change)]
 class LayerBody(BaseModel):
     """A layer's files by path, and why it is uploaded."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}, "reason": "a hung test runner"}]
+        },
+    )
 
     files: dict[FilePath, str] = Field(max_length=500)
     reason: str = Field("", max_length=1_000)
@@ -69,7 +74,12 @@ class LayerBody(BaseModel):
 class ValidateBody(BaseModel):
     """A layer that is only checked."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"tier": "organisation", "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"}}]
+        },
+    )
 
     tier: Tier = "organisation"
     name: str = Field("", max_length=500)

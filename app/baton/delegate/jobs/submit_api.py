@@ -42,7 +42,20 @@ def _or_first(provider: str | None) -> str:
 class DelegateBody(BaseModel):
     """The task. Without a session it gets one of its own; without a workspace it runs in the runner's first one."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "user_prompt": "Find every caller of `parse` and list the files",
+                    "provider": "claude_code",
+                    "description": "callers of parse",
+                    "session_id": "5b1f0c9e",
+                    "timeout_s": 300,
+                }
+            ]
+        },
+    )
 
     user_prompt: str = Field(
         min_length=1, max_length=LONGEST_PROMPT, description="The exact instruction to pass to the delegated agent."

@@ -66,7 +66,22 @@ class LeaseClaimBody(BaseModel):
 class PollBody(BaseModel):
     """What a runner says of itself; `boot_id` is new each time it starts, `slots` are free now."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "boot_id": "019b8d5e-3f00-7000-8000-000000000002",
+                    "name": "ada's laptop",
+                    "version": "0.1.0",
+                    "slots": 2,
+                    "wait_s": 0,
+                    "providers": ["claude_code"],
+                    "workspaces": ["shop"],
+                }
+            ]
+        },
+    )
 
     boot_id: str = Field(min_length=1, max_length=200)
     name: Name = ""
@@ -123,7 +138,29 @@ class FinishBody(BaseModel):
 class EventsBody(BaseModel):
     """Events, and with the last of them the end of the attempt."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "attempt": 1,
+                    "token": "8d3f0c5e",
+                    "events": [
+                        {
+                            "seq": 1,
+                            "type": "session.update",
+                            "body": {
+                                "update": {
+                                    "sessionUpdate": "agent_message_chunk",
+                                    "content": {"type": "text", "text": "3 files call `parse`"},
+                                }
+                            },
+                        }
+                    ],
+                }
+            ]
+        },
+    )
 
     attempt: int = Field(ge=0, le=2**31 - 1)
     token: Name
@@ -153,7 +190,23 @@ class PermissionRequestBody(BaseModel):
 class JobPermissionBody(BaseModel):
     """A permission request of an agent, with the token of the lease."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "attempt": 1,
+                    "token": "8d3f0c5e",
+                    "request": {
+                        "tool_name": "Bash",
+                        "tool_input": {"command": "rm -r build"},
+                        "title": "rm -r build",
+                        "kind": "execute",
+                    },
+                }
+            ]
+        },
+    )
 
     attempt: int = Field(ge=0, le=2**31 - 1)
     token: Name

@@ -51,7 +51,10 @@ class JobPermissionsModel(BaseModel):
 class PermissionAnswerBody(BaseModel):
     """A person's answer."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"answer": "allow", "reason": "the folder is a scratch folder"}]},
+    )
 
     answer: Literal["allow", "deny"]
     reason: str = Field("", max_length=1_000)

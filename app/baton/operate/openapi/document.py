@@ -66,25 +66,20 @@ _SESSION = {
 }
 
 
-def _body(*required: str, **more: dict[str, Any]) -> dict[str, Any]:
+def _body(*required: str, example: dict[str, Any], **more: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "description": "A client's payload as it is. Unknown keys are accepted, and camelCase beside snake_case.",
         "properties": _SESSION | more,
         "required": list(required),
         "additionalProperties": True,
-        "examples": [_EXAMPLE],
+        "examples": [example],
     }
 
 
-_EXAMPLE = {
-    "session_id": "5b1f0c9e",
-    "cwd": "/home/dev/shop",
-    "hook_event_name": "PreToolUse",
-    "tool_name": "Bash",
-    "tool_input": {"command": "git status"},
-    "tool_use_id": "toolu_01",
-}
+_IN_A_SESSION = {"session_id": "5b1f0c9e", "cwd": "/home/ada/shop"}
+_CALL = {"tool_name": "Bash", "tool_input": {"command": "git status"}, "tool_use_id": "toolu_01"}
+_BEFORE_A_CALL = _IN_A_SESSION | {"hook_event_name": "PreToolUse"} | _CALL
 
 OPERATIONS = (
     HotOperation(
@@ -93,7 +88,7 @@ OPERATIONS = (
         summary="Decide one tool call",
         description="Answers with the typed decision. The call is recorded, and counts as a look-up if it is one.",
         tag="decisions",
-        body=_body("tool_name"),
+        body=_body("tool_name", example=_BEFORE_A_CALL),
         answer=PreToolUseAnswer,
     ),
     HotOperation(
@@ -104,6 +99,7 @@ OPERATIONS = (
         tag="policies",
         body=_body(
             "tool_name",
+            example=_BEFORE_A_CALL | {"level": "strict"},
             level={"enum": ["off", "guidance", "strict"], "description": "Stands in for the mode in force."},
             history={"type": "array", "items": {"type": "string"}, "description": "Tools called before, oldest first."},
         ),
@@ -117,6 +113,7 @@ OPERATIONS = (
         tag="sessions",
         body=_body(
             "session_id",
+            example=_IN_A_SESSION | {"hook_event_name": "SessionStart", "source": "startup", "work_items": 3},
             work_items={"type": "integer", "minimum": 0, "description": "Open work items; absent when not known."},
             source={"enum": ["startup", "resume", "clear", "compact", "fork"], "description": "Why it starts."},
         ),
@@ -128,7 +125,11 @@ OPERATIONS = (
         summary="End a session",
         description="Forgets the session's look-ups; its decisions stay.",
         tag="sessions",
-        body=_body("session_id", reason=_text("Why it ends.")),
+        body=_body(
+            "session_id",
+            example=_IN_A_SESSION | {"hook_event_name": "SessionEnd", "reason": "logout"},
+            reason=_text("Why it ends."),
+        ),
         answer=Acknowledged,
     ),
     HotOperation(
@@ -137,7 +138,14 @@ OPERATIONS = (
         summary="Note what a tool call did",
         description="Notes edited files and background tasks, for rules about them.",
         tag="sessions",
-        body=_body("session_id", "tool_name", tool_response={"description": "The tool's response, of any type."}),
+        body=_body(
+            "session_id",
+            "tool_name",
+            example=_IN_A_SESSION
+            | {"hook_event_name": "PostToolUse", "tool_response": {"stdout": "", "exit": 0}}
+            | _CALL,
+            tool_response={"description": "The tool's response, of any type."},
+        ),
         answer=Acknowledged,
     ),
     HotOperation(
@@ -170,7 +178,12 @@ OPERATIONS = (
             " that the header `Baton-On-Failure` (or the server's setting) asks for."
         ),
         tag="hooks",
-        body={"type": "object", "description": "The client's payload as it is.", "additionalProperties": True},
+        body={
+            "type": "object",
+            "description": "The client's payload as it is.",
+            "additionalProperties": True,
+            "examples": [_BEFORE_A_CALL],
+        },
         errors=(Forbidden, MethodNotAllowed),
     ),
 )

@@ -1,4 +1,7 @@
-"""Builds an example of any body from its schema, with values such as a team would see. It reads no request."""
+"""Builds an example of an answer from its schema, with values such as a team would see.
+
+Examples of requests stand beside their models.
+"""
 
 from typing import Any
 
@@ -39,6 +42,8 @@ _BY_FORMAT = {
     "uri": "https://example.org/",
     "duration": "P90D",
 }
+_ONE_OF = {"capabilities": "capability", "examples": "example", "paths": "file", "projects": "project", "rules": "rule"}
+"""The name of one item of a list."""
 _DEEPEST = 8
 """Levels of nesting that an example shows; a schema that contains itself ends there."""
 
@@ -62,7 +67,7 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", 
         return _object(schema, schemas, depth)
     if kind == "array":
         items = schema.get("items")
-        return [example_of(items, schemas, name.removesuffix("s"), depth + 1)] if items and depth < _DEEPEST else []
+        return [example_of(items, schemas, _ONE_OF.get(name, name), depth + 1)] if items and depth < _DEEPEST else []
     return _scalar(schema, kind, name)
 
 
@@ -92,7 +97,8 @@ def _scalar(schema: dict[str, Any], kind: str | None, name: str) -> Any:
         return True
     if kind in {"integer", "number"}:
         least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
-        return max(least, 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
+        value = max(least, 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
+        return int(value) if kind == "integer" else value
     if kind == "null" or kind is None:
         return {} if kind is None else None
     if schema.get("format") in _BY_FORMAT:

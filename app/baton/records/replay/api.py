@@ -33,7 +33,18 @@ RuleCountsOf = Annotated[RuleCounts, Depends(of(RuleCounts))]
 class ReplayBody(BaseModel):
     """Which calls, and against what: files for a layer, a stored version of it, or a revision that was active."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "since": "2026-01-05T09:30:00Z",
+                    "tier": "organisation",
+                    "files": {"config.yaml": "rules:\n  options/pkill: 'off'\n"},
+                }
+            ]
+        },
+    )
 
     since: Moment | None = Field(None, description="From when; seven days ago without it.")
     until: Moment | None = Field(None, description="Until when; now without it.")

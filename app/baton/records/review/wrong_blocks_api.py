@@ -21,7 +21,14 @@ State = Literal["open", "accepted", "declined"]
 class ReportBody(BaseModel):
     """A decision that was wrong, and why."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"decision_id": "019b8d5e-3f00-7000-8000-000000000001", "comment": "the folder is a scratch folder"}
+            ]
+        },
+    )
 
     decision_id: str = Field(max_length=200)
     comment: str = Field("", max_length=4_000)
@@ -30,7 +37,12 @@ class ReportBody(BaseModel):
 class AnswerBody(BaseModel):
     """A lead's answer to a report."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"state": "accepted", "answer": "the rule allows scratch folders from now on"}]
+        },
+    )
 
     state: State
     answer: str = Field("", max_length=4_000)

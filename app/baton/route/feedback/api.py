@@ -22,7 +22,7 @@ RouteId = Annotated[str, Path(min_length=1, max_length=100)]
 class RouteFeedbackBody(BaseModel):
     """What would have been right: an agent, or "" or null for none of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"agent": "test-fixer"}]})
 
     agent: str | None = Field(max_length=200)
 
@@ -80,7 +80,9 @@ class RouteFitList(BaseModel):
 class ActivateFitBody(BaseModel):
     """Why a fit is put in force; it is kept in the audit log."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "right more often on last week's prompts"}]}
+    )
 
     reason: str = Field("", max_length=1_000)
 

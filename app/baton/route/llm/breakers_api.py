@@ -72,7 +72,9 @@ class BreakersModel(BaseModel):
 class BreakerBody(BaseModel):
     """Why, for the audit log."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "the model is down for maintenance"}]}
+    )
 
     reason: str = Field("", max_length=1_000)
 

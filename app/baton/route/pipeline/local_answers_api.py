@@ -13,15 +13,17 @@ router = APIRouter(prefix="/delegation", tags=["delegation"])
 ModelsOf = Annotated[Models, Depends(of(Models))]
 
 _ANSWER = "def test_parse_reads_a_number():\n    assert parse('1') == 1\n    assert parse('0') == 0\n    assert parse('') is None\n"
-_Prompt = Field(max_length=1_000_000, examples=["Write docstrings for the functions in app/parse.py"])
 
 
 class ClassifyBody(BaseModel):
     """A prompt."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"prompt": "Write docstrings for the functions in app/parse.py"}]},
+    )
 
-    prompt: str = _Prompt
+    prompt: str = Field(max_length=1_000_000)
 
 
 class ClassificationModel(BaseModel):
@@ -36,10 +38,10 @@ class ClassificationModel(BaseModel):
 class QualityBody(BaseModel):
     """A local model's answer to a prompt of this intent."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"intent": "test", "answer": _ANSWER}]})
 
-    intent: Literal["document", "test", "research"] = Field(examples=["test"])
-    answer: str = Field(max_length=1_000_000, examples=[_ANSWER])
+    intent: Literal["document", "test", "research"]
+    answer: str = Field(max_length=1_000_000)
 
 
 class QualityModel(BaseModel):

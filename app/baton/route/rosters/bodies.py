@@ -42,7 +42,26 @@ class AgentBody(BaseModel):
 class RosterBody(BaseModel):
     """A roster: its agents, or the texts of agents' files by path as they are."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "description": "the agents of the shop",
+                    "agents": [
+                        {
+                            "name": "test-fixer",
+                            "description": "Finds out why a test fails, and repairs it",
+                            "triggers": ["failing test", "/flaky/"],
+                            "capabilities": ["debugging"],
+                            "examples": ["The login test fails since yesterday"],
+                        }
+                    ],
+                    "reason": "first version",
+                }
+            ]
+        },
+    )
 
     description: str = Field("", max_length=4_000)
     agents: list[AgentBody] = Field(default=[], max_length=MOST_AGENTS)

@@ -19,7 +19,20 @@ OverridesOf = Annotated[Overrides, Depends(of(Overrides))]
 class OverrideBody(BaseModel):
     """A rule to lift for a session."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "session_id": "5b1f0c9e",
+                    "user": "ada",
+                    "rule": "options/pkill",
+                    "reason": "a hung test runner",
+                    "minutes": 60,
+                }
+            ]
+        },
+    )
 
     session_id: str = Field(min_length=1, max_length=1_024)
     user: str = Field(

@@ -1,0 +1,143 @@
+"""Every example request of the document, sent to a real server, which must accept it."""
+
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import serving, until
+
+OPENAPI = json.loads((Path(__file__).parents[3] / "openapi/openapi.json").read_text())
+COMPONENTS = OPENAPI["components"]["schemas"]
+REQUESTS = {
+    operation["operationId"]: (method.upper(), path, content)
+    for path, operations in OPENAPI["paths"].items()
+    for method, operation in operations.items()
+    for content in [operation.get("requestBody", {}).get("content", {}).get("application/json")]
+    if content
+}
+
+
+_numbers = count(100)
+
+
+def examples(operation):
+    """Return the examples that stand beside the model; those that the document builds from a schema do not count."""
+    schema = REQUESTS[operation][2]["schema"]
+    if "$ref" in schema:
+        schema = COMPONENTS[schema["$ref"].rpartition("/")[2]]
+    return schema.get("examples", [])
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory):
+    with (
+        serving(
+            tmp_path_factory.mktemp("examples") / "home",
+            BATON_MODEL_URL="http://127.0.0.1:9/v1",
+            BATON_MODEL_NAME="small",
+            USE_LLM_ROUTING="true",
+            ENABLE_LOCAL_INFERENCE_PIPELINE="true",
+        ) as server,
+        server.client(**{"Baton-Project": "github.com/acme/shop"}) as client,
+    ):
+        yield client
+
+
+class Objects:
+    """Makes what an example speaks of: gives what its path names, and the ids that only the server can give."""
+
+    def __init__(self, http):
+        self.http = http
+
+    def sent(self, operation, path=None, body=None):
+        """Send the first example of another operation."""
+        method, template, _ = REQUESTS[operation]
+        answer = self.http.request(method, path or template, json=examples(operation)[0] | (body or {}))
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    def team(self):
+        self.sent("put_team", "/teams/shop")
+        return {"name": "shop"}, {}
+
+    def decision(self):
+        made = self.sent("pre_tool_use", body={"tool_use_id": f"toolu_{next(_numbers)}"})["decision_id"]
+        until(lambda: self.http.get(f"/decisions/{made}").status_code == 200)
+        return made
+
+    def report(self):
+        return self.sent("make_report", body={"decision_id": self.decision()})["id"]
+
+    def route(self):
+        self.sent("put_roster", "/rosters/shop")
+        return self.sent("route_prompt")["id"]
+
+    def graph(self):
+        return self.sent("make_graph")["id"]
+
+    def lease(self):
+        self.sent("poll_runner", "/runners/ada-laptop/poll")
+        job = self.sent("delegate")["job"]["id"]
+
+        def leased():
+            found = self.sent("poll_runner", "/runners/ada-laptop/poll")["jobs"]
+            return next((one for one in found if one["job"] == job), None)
+
+        lease = until(leased)
+        return {"runner_id": "ada-laptop", "job_id": job}, {"attempt": lease["attempt"], "token": lease["token"]}
+
+    def permission(self):
+        places, body = self.lease()
+        self.sent("ask_job_permission", "/runners/{runner_id}/jobs/{job_id}/permissions".format(**places), body)
+        (asked,) = self.http.get(f"/jobs/{places['job_id']}/permissions").json()["items"]
+        return {"job_id": places["job_id"], "permission_id": asked["id"]}
+
+
+RUNNER = {"runner_id": "ada-laptop"}
+PREPARED = {
+    "activate_route_fit": lambda _: ({"version": 0}, {}),  # the weights that are shipped
+    "answer_job_permission": lambda make: (make.permission(), {}),
+    "answer_report": lambda make: ({"report_id": make.report()}, {}),
+    "ask_job_permission": Objects.lease,
+    "client_hook": lambda _: ({"client": "claude-code"}, {}),
+    "close_breaker": lambda _: ({"name": "model"}, {}),
+    "create_token": Objects.team,
+    "give_route_feedback": lambda make: ({"route_id": make.route()}, {}),
+    "make_report": lambda make: ({}, {"decision_id": make.decision()}),
+    "open_breaker": lambda _: ({"name": "model"}, {}),
+    "poll_runner": lambda _: (RUNNER, {}),
+    "post_job_events": Objects.lease,
+    "put_agent_override": lambda _: ({"tier": "organisation", "table": "stravinsky", "agent": "explore"}, {}),
+    "put_policy_layer": lambda _: ({"tier": "organisation"}, {}),
+    "put_project": Objects.team,
+    "put_roster": lambda _: ({"name": "shop"}, {}),
+    "put_team": lambda _: ({"name": "web"}, {}),
+    "put_team_settings": Objects.team,
+    "put_user": lambda make: ({"name": "ada"}, make.team()[1]),
+    "reset_breaker": lambda _: ({"name": "model"}, {}),
+    "spawn_task": lambda make: ({"graph_id": make.graph()}, {}),
+    "spawn_tasks": lambda make: ({"graph_id": make.graph()}, {}),
+}
+"""Makes what an operation speaks of; gives the parameters of its path, and the fields that only the server knows."""
+
+
+@pytest.mark.parametrize("operation", REQUESTS)
+def test_each_request_body_has_an_example_beside_its_model(operation):
+    assert examples(operation)
+    documented = REQUESTS[operation][2]
+    assert documented.get("example") in examples(operation)
+
+
+@pytest.mark.parametrize("operation", sorted(REQUESTS))
+def test_each_example_is_accepted(http, operation):
+    method, template, _ = REQUESTS[operation]
+    places, ids = PREPARED.get(operation, lambda _: ({}, {}))(Objects(http))
+    for example in examples(operation):
+        answer = http.request(
+            method, template.format(**places), json=example | ids, headers={"If-Match": "*"} if method == "PUT" else {}
+        )
+        assert 200 <= answer.status_code < 300, f"{answer.status_code} {answer.text}"
+        if operation == "replay_policies":
+            assert "problem" not in answer.text
