@@ -1,0 +1,75 @@
+"""Where a replay's numbers begin and end, and what it says while the database is away."""
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from pydantic import ValidationError
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import RuleHit
+from baton.kernel.base.errors import StoreUnavailable
+from baton.people.row_scope import RowScope
+from baton.policies.combinations import Combinations, InForce
+from baton.records.pipeline import store as decisions
+from baton.records.replay import rule_hits
+from baton.records.replay.api import ReplayBody
+from baton.records.replay.rule_hits import Period
+from baton.records.replay.service import Replay, Summary
+from tests.support.records import record
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("field", "least", "most"), [("version", 1, 2**31 - 1), ("limit", 1, 1_000_000)], ids=["version", "limit"]
+)
+def test_a_number_is_taken_up_to_its_bounds(field, least, most):
+    for number in (least, most):
+        assert getattr(ReplayBody(**{field: number}), field) == number
+    for number in (least - 1, most + 1):
+        with pytest.raises(ValidationError, match=field):
+            ReplayBody(**{field: number})
+
+
+def test_a_replay_begins_at_nought():
+    empty = Summary()
+    assert (empty.read, empty.replayed, empty.changed, empty.by_tool_alone, empty.truncated) == (0, 0, 0, 0, False)
+
+
+async def test_a_replay_without_the_database_says_so(no_database):
+    active = SimpleNamespace(revision="r")
+    policies = SimpleNamespace(active=active, lower={})
+    replay = Replay(no_database, policies)
+    admin = Principal(user="root", role="admin")
+    with pytest.raises(StoreUnavailable):
+        async for _ in replay.run(admin, Combinations(InForce(active), {}), Period(since=NOON, until=NOON + DAY), 10):
+            pass
+
+
+def at(moment, **fields):
+    return msgspec.structs.replace(record(**fields), at=moment)
+
+
+async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
+    made = [
+        at(NOON, user="ann", rules=(RuleHit("a/b", "deny"),)),
+        at(NOON + DAY, user="bob", rules=(RuleHit("a/b", "deny"), RuleHit("a/c", "ask"))),
+        at(NOON + 2 * DAY, user="bob", rules=(RuleHit("a/b", "deny"),)),
+        at(NOON, organisation="another", rules=(RuleHit("a/b", "deny"),)),
+    ]
+    await decisions.add(database, made)
+    period, everybody = Period(since=NOON, until=NOON + 2 * DAY), RowScope()
+    found = await rule_hits.hits(database, "default", everybody, period)
+    assert [(one.rule, one.effect, one.count, one.last) for one in found] == [
+        ("a/b", "deny", 2, NOON + DAY),
+        ("a/c", "ask", 1, NOON + DAY),
+    ]
+    assert await rule_hits.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
+    assert await rule_hits.count_calls(database, "default", everybody, period) == 2
+    assert await rule_hits.count_calls(database, "default", RowScope(user="ann"), period) == 1
+    first = await rule_hits.calls(database, "default", everybody, period, after="", limit=1)
+    assert first == made[:1]
+    assert await rule_hits.calls(database, "default", everybody, period, after=first[0].id, limit=5) == made[1:2]
