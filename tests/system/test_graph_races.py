@@ -93,3 +93,5 @@ def test_the_other_server_starts_what_is_left_when_the_first_is_killed(two):
     first.process.wait(60)
     until(lambda: two.look(graph)["tasks"]["b"]["state"] == "running")
     assert two.look(graph)["tasks"]["b"]["auto_spawned"]
+    first.start()
+    two.http[0].base_url = first.url

@@ -124,11 +124,11 @@ def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_pat
         assert server.stop(signal.SIGTERM) == -signal.SIGTERM, "told again, it leaves at once"
 
 
-def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(server):
-    """The last: nobody starts the server again."""
-    made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}
-    left = descendants(server.process.pid)
-    assert server.stop(signal.SIGTERM) == 0
+def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(tmp_path):
+    with serving(tmp_path / "home", BATON_WORKERS="2") as server:
+        made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}
+        left = descendants(server.process.pid)
+        assert server.stop(signal.SIGTERM) == 0
     until(lambda: all(map(is_gone, left)))
     with closing(sqlite3.connect(server.home / "baton.db")) as database:
         kept = {row[0] for row in database.execute("SELECT id FROM decisions WHERE session_id = 'last'")}
