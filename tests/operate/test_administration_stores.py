@@ -9,7 +9,7 @@ from uuid_utils import uuid7
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
-from baton.kernel.changes import audit_store, leases, organisation_settings
+from baton.kernel.changes import audit_store, leadership, organisation_settings
 from baton.operate import retention_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
@@ -95,12 +95,12 @@ async def test_a_setting_has_its_last_value_and_version(database):
     assert await organisation_settings.get(database, "another", "k") == ({}, 0)
 
 
-async def test_one_of_many_takes_a_lease_until_it_ends(database):
+async def test_one_of_many_leads_until_its_time_ends(database):
     hour = timedelta(hours=1)
-    assert await leases.take(database, "default", "purge", NOON, hour)
-    assert not await leases.take(database, "default", "purge", NOON + hour / 2, hour)
-    assert await leases.take(database, "another", "purge", NOON, hour)
-    assert await leases.take(database, "default", "purge", NOON + hour, hour)
+    assert await leadership.take(database, "default", "purge", NOON, hour)
+    assert not await leadership.take(database, "default", "purge", NOON + hour / 2, hour)
+    assert await leadership.take(database, "another", "purge", NOON, hour)
+    assert await leadership.take(database, "default", "purge", NOON + hour, hour)
 
 
 def record(**fields):

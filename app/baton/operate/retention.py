@@ -17,7 +17,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
-from baton.kernel.changes import leases, organisation_settings
+from baton.kernel.changes import leadership, organisation_settings
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.etags import check_if_match
 from baton.operate import retention_store as store
@@ -100,7 +100,7 @@ class Retention:
         """Purge once an hour, whichever process gets to it, until told to stop."""
         while not stop.is_set():
             with contextlib.suppress(DatabaseUnavailable):
-                if await leases.take(self._database, self._organisation, KEY, self._now(), PERIOD):
+                if await leadership.take(self._database, self._organisation, KEY, self._now(), PERIOD):
                     await self.purge(stop)
             await pause(stop, LOOK_S)
 

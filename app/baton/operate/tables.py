@@ -12,7 +12,7 @@ from baton.delegate.core.tables import (
     SessionDelegationRow,
 )
 from baton.kernel.changes.audit_store import AuditRow
-from baton.kernel.changes.leases import LeaseRow
+from baton.kernel.changes.leadership import LeadershipRow
 from baton.kernel.changes.numbers import ChangeRow
 from baton.kernel.changes.organisation_settings import OrganisationSettingRow
 from baton.modes.store import ModeSettingRow
@@ -42,7 +42,7 @@ ALL: tuple[Table, ...] = (
             GraphViolationRow,
             JobEventRow,
             JobPermissionRow,
-            LeaseRow,
+            LeadershipRow,
             ModeSettingRow,
             OrganisationSettingRow,
             OverrideRow,

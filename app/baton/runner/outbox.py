@@ -4,7 +4,6 @@ The server takes an event once by its number, so what is sent twice counts once.
 """
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 
 from baton.runner.spool import Kept, Spool
 from baton.runner.wire import Ended, Event, LeaseLost, NotLetIn, Refused, Server, ServerAway
+from baton.shared.backoff import Backoff
 
 BATCH = 200
 BATCH_BYTES = 256 * 1024
@@ -21,11 +21,10 @@ LONGEST_S = 15.0
 
 async def waits() -> AsyncIterator[None]:
     """Wait longer from step to step, up to LONGEST_S, and never in step with other runners."""
-    pause = 0.25
+    backoff = Backoff(0.25, LONGEST_S)
     while True:
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+        await asyncio.sleep(backoff.next_s())
         yield
-        pause = min(pause * 2, LONGEST_S)
 
 
 class Outbox:

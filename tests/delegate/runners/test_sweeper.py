@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from baton.delegate.runners.sweeper import LEADERSHIP, PERIOD
-from baton.kernel.changes import leases
+from baton.kernel.changes import leadership
 from tests.support.delegating import Runner, report, running
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -60,4 +60,4 @@ async def test_a_server_without_open_jobs_writes_nothing(world):
     await world.delegate()  # that one is queued is nothing to look after
     await world.sweeper.take_turn(datetime.now(UTC))
     async with world.database.transaction() as connection:
-        assert await leases.until(connection, "default", LEADERSHIP) is None
+        assert await leadership.until(connection, "default", LEADERSHIP) is None

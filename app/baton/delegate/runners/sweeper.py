@@ -16,7 +16,7 @@ from baton.delegate.runners.service import LEASE
 from baton.kernel.base import clock
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.kernel.changes import leases
+from baton.kernel.changes import leadership
 
 log = logging.getLogger(__name__)
 
@@ -54,10 +54,10 @@ class JobSweeper:
         async with self._database.transaction() as connection:
             if not await jobs.has_unfinished(connection, self._organisation):
                 return PERIOD
-            last = await leases.until(connection, self._organisation, LEADERSHIP)
+            last = await leadership.until(connection, self._organisation, LEADERSHIP)
         if last is not None and last > now:
             return min(last - now, PERIOD)
-        if not await leases.take(self._database, self._organisation, LEADERSHIP, now, PERIOD):
+        if not await leadership.take(self._database, self._organisation, LEADERSHIP, now, PERIOD):
             return PERIOD
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:

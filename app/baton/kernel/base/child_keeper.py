@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from baton.kernel.base.logs import ended
+from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -127,15 +128,14 @@ class ChildKeeper:
         return in_time
 
     async def _watch(self) -> None:
-        pause = FIRST_PAUSE_S
+        backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             status = await self.wait()
             if time.monotonic() - self._started_at > SETTLED_S:
-                pause = FIRST_PAUSE_S
+                backoff.reset()
             log.error("%s %s; starting it again.%s", self._name, ended(status), self._last_words())
             self._forget()
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
+            await asyncio.sleep(backoff.next_s())
             self.restarts += 1
             try:
                 self.start()

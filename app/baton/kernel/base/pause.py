@@ -1,11 +1,11 @@
-"""Waiting that ends when the server does. It starts no work."""
+"""Waiting that ends early when the server stops."""
 
 import asyncio
 import contextlib
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Wait so long, or until told to stop."""
+    """Wait for some seconds, or until `stop` is set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stop.wait()

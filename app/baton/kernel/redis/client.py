@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import msgspec
 
 from baton.kernel.redis.connection import RedisUnavailable
 from baton.kernel.redis.wire import Argument, RedisRefused, Wire, connect
+from baton.shared.backoff import Backoff
 
 __all__ = ["Redis", "RedisRefused", "RedisUnavailable", "Script"]
 
@@ -50,7 +50,7 @@ class Redis:
         self._reason = "not connected yet"
         self._connecting: asyncio.Task[None] | None = None
         self._connected_at = 0.0
-        self._pause_s = 0.0
+        self._backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         self._closed = False
         self._away = False
         self._sent: set[asyncio.Future[Any]] = set()
@@ -173,15 +173,19 @@ class Redis:
             self._reconnect()
 
     def _reconnect(self) -> None:
-        if asyncio.get_running_loop().time() - self._connected_at > LONGEST_PAUSE_S:
-            self._pause_s = 0.0
-        self._connecting = asyncio.get_running_loop().create_task(self._connect_again())
+        loop = asyncio.get_running_loop()
+        # A connection that breaks soon after it was made is likely to break again: its pauses go on growing.
+        held = loop.time() - self._connected_at > LONGEST_PAUSE_S
+        if held:
+            self._backoff.reset()
+        self._connecting = loop.create_task(self._connect_again(at_once=held))
 
-    async def _connect_again(self) -> None:
-        """Try until it works; at once after a connection that held, with a pause after one that broke soon."""
+    async def _connect_again(self, *, at_once: bool) -> None:
+        """Try until it works."""
+        if at_once and await self._attempt():
+            return
         while True:
-            await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
-            self._pause_s = min(max(self._pause_s * 2, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+            await asyncio.sleep(self._backoff.next_s())
             if await self._attempt():
                 return
 

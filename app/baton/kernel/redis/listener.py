@@ -7,6 +7,7 @@ from collections.abc import Callable
 from redis.asyncio.connection import AbstractConnection
 
 from baton.kernel.redis.connection import CONNECT_S, RedisUnavailable, opened
+from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -26,14 +27,14 @@ async def listen(
 
     It goes on for ever, whatever happens to Redis; cancel it to end it.
     """
-    pause = FIRST_PAUSE_S
+    backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
     while True:
         try:
             connection = await opened(url)
             try:
                 await _subscribe(connection, channel)
                 told(b"")
-                pause = FIRST_PAUSE_S
+                backoff.reset()
                 await _follow(connection, told)
             finally:
                 lost()
@@ -42,8 +43,7 @@ async def listen(
             log.debug("changes are not told, they are looked for: %s", error)
         except Exception as error:  # noqa: BLE001 - redis-py raises many kinds; each of them ends the connection only
             log.info("the connection that tells of changes is lost: %s", error)
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, LONGEST_PAUSE_S)
+        await asyncio.sleep(backoff.next_s())
 
 
 async def _subscribe(connection: AbstractConnection, channel: str) -> None:

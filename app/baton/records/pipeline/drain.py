@@ -13,6 +13,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.stream import BATCH, Entry, Outbox
+from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Drain:
     async def run(self) -> None:
         """Store batches until told to finish."""
         loop = asyncio.get_running_loop()
-        pause, looked_back = FIRST_PAUSE_S, loop.time()
+        backoff, looked_back = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S), loop.time()
         self._outbox.look_back(idle_ms=0)
         while True:
             entries: list[Entry] = []
@@ -56,7 +57,7 @@ class Drain:
                 entries = await self._outbox.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
                 if entries:
                     await self._settle(entries)
-                pause = FIRST_PAUSE_S
+                backoff.reset()
             except Exception as error:
                 # Whatever it was, records must go on being stored; what was taken is taken again.
                 if not isinstance(error, RedisUnavailable | DatabaseUnavailable):
@@ -64,8 +65,7 @@ class Drain:
                 if self._stopping.is_set():
                     return
                 self._outbox.look_back(idle_ms=0)
-                await self._rest(pause)
-                pause = min(pause * 2, LONGEST_PAUSE_S)
+                await self._rest(backoff.next_s())
                 continue
             if self._stopping.is_set() and not entries:
                 return
@@ -96,7 +96,7 @@ class Drain:
 
     async def _add(self, records: list[Record]) -> bool:
         """Store records; waits while the database is away, and tells False when a record itself is at fault."""
-        pause = FIRST_PAUSE_S
+        backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             try:
                 await decisions.add(self._database, records)
@@ -104,8 +104,7 @@ class Drain:
                 if self._stopping.is_set():
                     raise
                 log.warning("records wait in the stream, the database is away: %s", error)
-                await self._rest(pause)
-                pause = min(pause * 2, LONGEST_PAUSE_S)
+                await self._rest(backoff.next_s())
             except TooLongToFind:
                 return False
             except StatementError as error:

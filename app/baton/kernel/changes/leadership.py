@@ -1,4 +1,4 @@
-"""The table of work that one process of many does at a time. It does not do the work."""
+"""Leadership between servers: the table of work that one server of many does at a time."""
 
 from datetime import datetime, timedelta
 from typing import ClassVar
@@ -10,8 +10,8 @@ from sqlmodel import Field, SQLModel
 from baton.kernel.base.sql import Database, UTCDateTime, insert_into
 
 
-class LeaseRow(SQLModel, table=True):
-    """One piece of work, and until when it is taken."""
+class LeadershipRow(SQLModel, table=True):
+    """One piece of work, and until when a server leads it. The table's name is older: leases are runners' holds on jobs."""
 
     __tablename__ = "leases"
     __table__: ClassVar[Table]
@@ -21,21 +21,21 @@ class LeaseRow(SQLModel, table=True):
     until: datetime = Field(sa_type=UTCDateTime)
 
 
-_leases = LeaseRow.__table__
+_leadership = LeadershipRow.__table__
 
 
 async def take(database: Database, organisation: str, work: str, now: datetime, period: timedelta) -> bool:
-    """Take a piece of work for a period; False if somebody has it."""
-    insert = insert_into(database.dialect, _leases).values(organisation=organisation, work=work, until=now + period)
+    """Lead a piece of work for a period; return False if another server does."""
+    insert = insert_into(database.dialect, _leadership).values(organisation=organisation, work=work, until=now + period)
     taken = insert.on_conflict_do_update(
-        index_elements=["organisation", "work"], set_={"until": now + period}, where=_leases.c.until <= now
+        index_elements=["organisation", "work"], set_={"until": now + period}, where=_leadership.c.until <= now
     )
     async with database.transaction() as connection:
         return bool((await connection.execute(taken)).rowcount == 1)
 
 
 async def until(connection: AsyncConnection, organisation: str, work: str) -> datetime | None:
-    """Tell until when a piece of work is, or was last, taken; None if it never was."""
-    query = select(_leases.c.until).where(_leases.c.organisation == organisation, _leases.c.work == work)
+    """Return until when a piece of work is, or last was, led; None if it never was."""
+    query = select(_leadership.c.until).where(_leadership.c.organisation == organisation, _leadership.c.work == work)
     found: datetime | None = (await connection.execute(query)).scalar()
     return found
