@@ -2,7 +2,9 @@
 
 import pytest
 
+from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.states import state_after
+from tests.support.delegating import ADA, Runner
 
 AFTER = [
     ("it waits for none", [], {}, ("queued", "")),
@@ -22,3 +24,27 @@ AFTER = [
 )
 def test_a_job_is_queued_blocked_or_skipped_by_what_it_depends_on(depends_on, states, expected):
     assert state_after(depends_on, states) == expected
+
+
+async def test_what_hears_of_an_end_reads_the_job_as_ended(world):
+    read, runner = [], Runner(world)
+
+    async def hook(connection, job):
+        read.append((await jobs.states(connection, "default", [job.id]))[job.id])
+
+    world.jobs.on_end(hook)
+    await world.delegate()
+    await runner.tell(await runner.lease(), finish="completed")
+    assert read == ["completed"]
+
+
+async def test_a_session_has_the_mode_of_what_was_queued_last_though_it_was_made_first(world):
+    first = await world.delegate(provider="gemini", approval="ask")
+    runner = Runner(world)
+    await world.delegate(provider="codex")
+    lease = await runner.lease()
+    await world.delegate(provider="claude_code")
+    await world.control.approve(ADA, first.id)
+    assert await world.mode() == "gemini"
+    await runner.tell(lease, finish="completed")
+    assert await world.mode() == "gemini"
