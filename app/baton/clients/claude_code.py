@@ -1,4 +1,4 @@
-"""Claude Code's dialect. It does not decide: it reads events and renders answers that the client honours.
+"""Claude Code's dialect: read its hook events, render answers that it honours.
 
 A `null` in a known field, a wrong `hookEventName`, or a decision word that the client does not know makes it drop the
 whole answer and run the tool; so nothing is sent that was not asked for.
@@ -17,12 +17,12 @@ _WITH_CONTEXT = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"
 
 
 def read(payload: dict[str, Any], event: str) -> HookEvent:
-    """Read any event of the client; one that has no meaning here is named `other`."""
+    """Read any event of the client; one that Baton does not use gets the name `other`."""
     return read_as(name, payload, event)
 
 
 def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
-    """Read a payload of Claude Code's shape for a client of that name."""
+    """Read a payload of Claude Code's shape, for the client of that name."""
     native = text(payload, "hook_event_name", "hookEventName") or event
     return HookEvent(
         client=client,
@@ -44,7 +44,7 @@ def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
 
 
 def render(event: str, answer: HookAnswer) -> dict[str, Any]:
-    """Render an answer; a rewrite goes without a decision, so that the person's own prompt stays."""
+    """Render an answer. A rewrite carries no decision, so that Claude Code still asks the person where it would."""
     out: dict[str, Any] = {}
     if answer.system_message:
         out["systemMessage"] = answer.system_message

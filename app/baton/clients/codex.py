@@ -1,4 +1,4 @@
-"""Codex CLI's dialect. It does not share Claude Code's: an unknown key beside a deny makes Codex run the tool."""
+"""Codex CLI's dialect. It differs from Claude Code's: an unknown key beside a deny makes Codex run the tool."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The one form in which services see any client's hook events. It knows no client: each has its own file here."""
+"""Hook events and answers in one form for all clients; each client has its own module here."""
 
 from typing import Any, Literal, Protocol
 
@@ -44,7 +44,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hook event is answered with, before any client's dialect. Empty fields are not sent.
+    """The answer to a hook event, before it is put into a client's dialect. Empty fields are not sent.
 
     `effect` is `none` for no opinion. `updated_input` is the full tool input. `context` goes to the model,
     `system_message` to the person.

@@ -1,4 +1,4 @@
-"""Builds what knows when each agent client was last heard of."""
+"""Build the clients feature: when each agent client was last heard of."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(kernel: Kernel, users: Users) -> ClientsFeature:
-    """Build it; what it hears is stored in the background."""
+    """Build the feature; contacts are written to SQL in the background."""
     seen = ClientActivity(kernel.database, users, kernel.organisation)
     kernel.run(seen.run)
     return ClientsFeature(seen=seen)

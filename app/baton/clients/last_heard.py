@@ -1,4 +1,4 @@
-"""Which clients talk to this server, and when each was last heard of. A dead hook shows as silence."""
+"""When each client was last heard of. A hook that no longer works shows as silence."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ FORGOTTEN_AFTER = timedelta(days=7)
 
 
 class ClientActivity:
-    """Notes in memory, flushes to SQL; a process that is killed loses at most the last seconds."""
+    """Collects contacts in memory and writes them to SQL every few seconds; a killed process loses the last ones."""
 
     def __init__(self, database: Database, users: Users, organisation: str) -> None:
         self._users = users
@@ -47,7 +47,7 @@ class ClientActivity:
         return [one for one in seen if self._users.covers(principal, "clients.read", one.user)]
 
     async def flush(self) -> None:
-        """Bring what was heard to SQL; while the database is away it stays."""
+        """Write the contacts to SQL; while the database is away they stay in memory."""
         heard, self._heard = self._heard, {}
         seen = [
             LastContact(user=user, client=client, last_seen=datetime.fromtimestamp(at, UTC), protocol=protocol)
@@ -66,7 +66,7 @@ class ClientActivity:
 
 
 def silent(seen: Sequence[LastContact], used: Mapping[str, datetime], now: datetime) -> set[tuple[str, str]]:
-    """Name the clients, as (user, client), that should be talking: their hook may be dead.
+    """Return the clients, as (user, client), whose hook may no longer work.
 
     Such a client was heard of in the last seven days but not in the last one, while its user was at work in that last
     day: another of their clients was heard of, or a token of theirs was used (`used` gives the latest use by user).

@@ -1,4 +1,4 @@
-"""The table of clients and when each was last heard of. A client that fell silent is how a dead hook shows."""
+"""The table of clients and when each was last heard of."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ _seen = ClientRow.__table__
 
 
 class LastContact(msgspec.Struct, frozen=True, kw_only=True):
-    """A client, whose it is, and the protocol version that its hook spoke ("" for none)."""
+    """When a user's client was last heard of, and the protocol version of its hook ("" if it sent none)."""
 
     user: str
     client: str

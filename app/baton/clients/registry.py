@@ -1,4 +1,4 @@
-"""The clients that Baton speaks to natively. A new one is a file here and a line in `CLIENTS`."""
+"""The clients whose hooks Baton understands. A new client needs a module here and an entry in `CLIENTS`."""
 
 from baton.clients import claude_code, codex
 from baton.clients.event import Client

@@ -1,4 +1,4 @@
-"""Reads an agent call of a client as a spawn, with what it says of its purpose. It judges nothing: `spawn` does.
+"""Read a client's agent call as a spawn, with the purpose that it states.
 
 No client's agent tool has fields for a purpose. So it may stand in the prompt, each on a line of its own
 (`Expected outcome: a list of files`), or in the input under the names of `/spawn`.
@@ -19,7 +19,7 @@ _SAID = re.compile(
 
 
 def spawn_of(call: AgentCall, tool_input: dict[str, Any], spawning_agent: str) -> Spawn:
-    """Read an agent call that an agent (of this type, "" for none) makes."""
+    """Read an agent call; `spawning_agent` is the type of the calling agent, "" for none."""
     said: dict[str, Any] = {}
     for name, text in _SAID.findall(call.prompt[:_LOOKED_AT]):
         said.setdefault(name.lower().replace(" ", "_"), text.strip())

@@ -1,4 +1,4 @@
-"""Tells how well a graph's waves were started in parallel. It judges no start: `graph_spawn` does."""
+"""Report how well the waves of a graph were started in parallel."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ class WaveReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaveViolation(msgspec.Struct, frozen=True, kw_only=True):
-    """A violation as the report counts it: its kind, and its wave from 0."""
+    """A violation of the rules of waves: its kind, and its wave from 0."""
 
     kind: str
     wave: int
@@ -58,13 +58,13 @@ def report(graph: Graph, broken: Iterable[WaveViolation]) -> list[WaveReport]:
 
 
 def spread_ms(tasks: Iterable[Task]) -> float | None:
-    """Give the time between the first and the last start that was asked for, in ms; None before the first."""
+    """Return the time between the first and the last requested start, in ms; None before the first."""
     moments = [task.spawned_at for task in tasks if task.spawned_at is not None and not task.auto]
     return (max(moments) - min(moments)) / timedelta(milliseconds=1) if moments else None
 
 
 def totals(waves: Iterable[WaveReport]) -> Mapping[str, int]:
-    """Sum violations up by kind."""
+    """Return the number of violations by kind."""
     total: Counter[str] = Counter()
     for wave in waves:
         total.update(wave.violations)

@@ -1,6 +1,6 @@
-"""Judges whether an agent may be started: metadata, tools, hierarchy, in this order. It starts nothing.
+"""Judge whether an agent may be started: metadata, tools, hierarchy, in this order.
 
-The tables are the rosters' rows. Which task may start when is judged by `task_graph`, how it starts is planned here.
+The tables are the rows of the rosters. `waves` judges when a task of a graph may start.
 """
 
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from baton.engine.text.globs import any_of
 from baton.engine.text.yaml_lines import did_you_mean
 
 METADATA = ("delegation_reason", "expected_outcome", "required_tools")
-"""What an orchestrator must say of every agent that it starts."""
+"""What an orchestrator must state for every agent that it starts."""
 ORCHESTRATOR = "orchestrator"
 WORKER = "worker"
 
@@ -54,7 +54,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
-    """Judge a start by the rosters that are asked, and plan it if it is allowed."""
+    """Return the plan of a start, or the refusal, by the rosters given."""
     found = target(rosters, spawn.agent_type)
     if isinstance(found, Refusal):
         return found
@@ -73,7 +73,7 @@ def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
 
 
 def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
-    """Tell what speaks against the start of an agent that is known; None if nothing does."""
+    """Return why a known agent may not be started; None if it may."""
     spawner = _resolved(rosters, spawn.spawning_agent)
     role = spawner.row.role if spawner else ""
     return (
@@ -84,7 +84,7 @@ def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
 
 
 def target(rosters: Rosters, agent_type: str) -> AgentMatch | Refusal:
-    """Find the agent that is to be started in the rosters that are asked, or say that there is none."""
+    """Return the agent to be started, or a refusal if none of the rosters has it."""
     found = known(rosters, agent_type)
     if found is not None:
         return found
@@ -104,13 +104,13 @@ def target(rosters: Rosters, agent_type: str) -> AgentMatch | Refusal:
 
 
 def known(rosters: Rosters, agent_type: str) -> AgentMatch | None:
-    """Find an agent that can be started in the rosters that are asked; None for a skill, too."""
+    """Return the agent of that name; None if the rosters have none, or only a skill."""
     found = _resolved(rosters, agent_type)
     return None if found is None or found.skill else found
 
 
 def agents(rosters: Rosters) -> list[str]:
-    """Name the agents that can be started, in order of the alphabet."""
+    """Return the names of the agents that can be started, sorted."""
     return sorted({name for roster in rosters.order for name in rosters.by_id[roster].agents if name[:1] != "_"})
 
 
@@ -138,7 +138,7 @@ def _metadata(spawn: Spawn) -> Refusal | None:
 
 
 def _says(text: str) -> bool:
-    """Tell whether a text has a character that can be seen."""
+    """Return whether a text has a visible character."""
     return any(character.isprintable() and not character.isspace() for character in text)
 
 

@@ -1,6 +1,6 @@
-"""Plans how an agent is started: its models, its tier, what it is told, its command. It judges nothing, starts nothing.
+"""Plan how an agent is started: its models, tier, instructions and command.
 
-A plan that runs is carried out by a runner; one that does not can be carried out by whoever asked for it.
+A runner carries a plan out, or whoever asked for it does.
 """
 
 from typing import Any
@@ -109,7 +109,7 @@ def plan(
 
 
 def instruction(row: Row) -> str:
-    """Give what a row tells its agent about delegating: its own `prompt`, or the wrapper's; "" where it has neither."""
+    """Return what a row tells its agent about delegating: its own `prompt`, or the wrapper's; "" for neither."""
     if row.prompt:
         return row.prompt.replace("{target}", row.delegation_target)
     if not row.delegation_call:
@@ -125,7 +125,7 @@ def instruction(row: Row) -> str:
 
 
 def tools_of(row: Row) -> tuple[str, ...]:
-    """Name the tools of an agent, with the one that its delegation calls; none named means all."""
+    """Return the tools of an agent, with the one that its delegation calls; empty means all."""
     call = (row.delegation_call,) if row.delegation_call and row.delegation_call not in row.tools else ()
     return (*row.tools, *call) if row.tools else ()
 
@@ -138,7 +138,7 @@ def _delegation(row: Row) -> Delegation | None:
 
 
 def _filled(roster: Roster, found: AgentMatch) -> Row:
-    """Fill what a row without a display model leaves out, from `_default` or from the model of an agent call."""
+    """Complete a row without a display model, from `_default` or from the model of an agent call."""
     row = found.row
     if row.display_model:
         return row

@@ -1,4 +1,4 @@
-"""Rosters: which agents there are, and what model each one runs on. It does not decide about a call."""
+"""Rosters (agents tables): which agents there are, and which model each one runs on."""
 
 from typing import Annotated, Any, Literal
 
@@ -51,7 +51,7 @@ class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AgentMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A name found in a roster. `name` is the row's; `model` is None for a skill, which is no agent."""
+    """A name found in a roster. `name` is the row's; `model` is None for a skill, which is not an agent."""
 
     roster: str
     name: str
@@ -90,7 +90,7 @@ class Rosters:
         self._found: dict[str, AgentMatch | None] = {}
 
     def resolve(self, name: str) -> AgentMatch | None:
-        """Find the agent, or the skill, that a call's `subagent_type` names; None for an unknown one."""
+        """Return the agent or skill that a call's `subagent_type` names; None if it is unknown."""
         if name in self._found:
             return self._found[name]
         found = resolve(self.by_id, self.order, self._aliases.get(name, name))
@@ -99,11 +99,11 @@ class Rosters:
         return found
 
     def alone(self, roster: str) -> "Rosters":
-        """Give one of the rosters without the others, with the team's own aliases."""
+        """Return one of the rosters alone, with the team's aliases."""
         return Rosters(self.by_id, [roster], self._aliases)
 
     def around(self, agent: str, spawner: str) -> "Rosters":
-        """Give the rosters for a start that names none: the team's order, then those that are not in it.
+        """Return the rosters for a start that names none: the team's order, then the others.
 
         The first that knows both the agent and who starts it leads, so that a rank is judged among its own.
         """
@@ -115,7 +115,7 @@ class Rosters:
 
 
 def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> AgentMatch | None:
-    """Find a name in the first roster of the order that knows it."""
+    """Return a name's entry in the first roster of the order that has it."""
     for roster_id in order:
         found = _in_roster(rosters[roster_id], name)
         if found:

@@ -1,6 +1,6 @@
-"""Task graphs: what is wrong with one, its waves, and what the end of a task means for the others. It starts nothing.
+"""Task graphs: their faults, their waves, and what the end of a task means for the others.
 
-When a task may start is judged by `graph_spawn`, how well waves were started in parallel is told by `compliance`.
+`waves` judges when a task may start, `compliance` reports how well waves were started in parallel.
 """
 
 from collections import Counter
@@ -76,7 +76,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def faults(specs: Mapping[str, TaskSpec]) -> list[Fault]:
-    """Find what is wrong with a graph: unknown, own and repeated dependencies, the first ones, else a cycle."""
+    """Return what is wrong with a graph: unknown, own and repeated dependencies (the first ones), otherwise a cycle."""
     found: list[Fault] = []
     names = list(specs)
     for name, spec in specs.items():
@@ -96,7 +96,7 @@ def faults(specs: Mapping[str, TaskSpec]) -> list[Fault]:
 
 
 def waves(specs: Mapping[str, TaskSpec]) -> list[list[str]]:
-    """Give the names of each wave: a task's wave follows the last one that it depends on. The graph has no faults."""
+    """Return the task names of each wave: a task is in the wave after the last of its dependencies. Check `faults` first."""
     levels: dict[str, int] = {}
     for name in TopologicalSorter({name: spec.depends_on for name, spec in specs.items()}).static_order():
         levels[name] = max((levels[other] + 1 for other in specs[name].depends_on), default=0)
@@ -109,7 +109,7 @@ def waves(specs: Mapping[str, TaskSpec]) -> list[list[str]]:
 def build(
     specs: Mapping[str, TaskSpec], *, level: Level, barrier: Barrier, window_ms: int, on_window_close: OnWindowClose
 ) -> Graph:
-    """Make a graph of which nothing has started yet. The specifications have no faults."""
+    """Build a graph of which nothing has started yet. Check `faults` first."""
     levels = waves(specs)
     tasks = {
         name: Task(
@@ -151,7 +151,7 @@ def ended(graph: Graph, name: str, state: End, at: datetime, detail: str = "") -
 
 
 def settled(graph: Graph, at: datetime | None) -> Graph:
-    """Work out anew which of the waiting tasks may start (`pending`), must wait (`blocked`), never will (`skipped`)."""
+    """Return the graph with the states of waiting tasks updated: which may start (`pending`), must wait (`blocked`), never will (`skipped`)."""
     tasks = dict(graph.tasks)
     in_order = sorted(tasks.values(), key=lambda task: task.wave)
     for task in in_order:
@@ -169,12 +169,12 @@ def settled(graph: Graph, at: datetime | None) -> Graph:
 
 
 def current_wave(tasks: Mapping[str, Task]) -> int:
-    """Number the first wave, from 0, in which a task has not ended; -1 when all have."""
+    """Return the first wave, from 0, in which a task has not ended; -1 if all have."""
     return min((task.wave for task in tasks.values() if task.state not in ENDED), default=-1)
 
 
 def state_of(graph: Graph) -> Literal["pending", "running", "completed", "failed"]:
-    """Sum a graph up: `failed` when all has ended and not all of it is completed."""
+    """Return the state of the whole graph: `failed` if all tasks have ended and not all are completed."""
     states = {task.state for task in graph.tasks.values()}
     if states <= ENDED:
         return "completed" if states <= {"completed"} else "failed"

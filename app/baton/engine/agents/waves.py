@@ -1,6 +1,6 @@
-"""Judges when a task of a graph may start: once, in its wave, within the window of its wave's first. It keeps no time.
+"""Judge when a task of a graph may start: once, in its wave, within the window after the first start of its wave.
 
-Moments are the caller's. A start at exactly the end of the window is in time.
+The caller passes the time. A start at exactly the end of the window is in time.
 """
 
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refusal | Admission:
-    """Start a task now, or tell why it may not start. `auto` is the server's own start of what is left of a wave."""
+    """Start a task now, or return why it may not start. `auto` marks a start by the server after the window closed."""
     task = graph.tasks[name]
     if task.state not in WAITING:
         return _not_waiting(task)
@@ -53,7 +53,7 @@ def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refus
 
 
 def reopen(graph: Graph, wave: int, at: datetime) -> Admission | str:
-    """Open a wave again whose window has closed with tasks left, or tell why this cannot be."""
+    """Open a wave again whose window closed with tasks left, or return why that is not possible."""
     opened = graph.windows[wave]
     left = _held(graph, wave)
     if opened is None:
@@ -68,7 +68,7 @@ def reopen(graph: Graph, wave: int, at: datetime) -> Admission | str:
 
 
 def due(graph: Graph, at: datetime) -> list[str]:
-    """Name the tasks that the server itself must start now: what is left of waves whose window has closed."""
+    """Return the tasks that the server itself must start now: those left in waves whose window has closed."""
     if graph.on_window_close != "auto_spawn":
         return []
     return [
@@ -80,7 +80,7 @@ def due(graph: Graph, at: datetime) -> list[str]:
 
 
 def closes_at(graph: Graph) -> datetime | None:
-    """Tell when the server must look at the graph again: the first window to close with tasks left; None for never."""
+    """Return when the server must look at the graph again: when the first window with tasks left closes; None for never."""
     if graph.on_window_close != "auto_spawn":
         return None
     open_ones = (_closes(graph, at) for wave, at in enumerate(graph.windows) if at is not None and _held(graph, wave))
@@ -88,7 +88,7 @@ def closes_at(graph: Graph) -> datetime | None:
 
 
 def startable(graph: Graph) -> list[str]:
-    """Name the tasks that may start now, in the order of the graph."""
+    """Return the tasks that may start now, in the order of the graph."""
     return [task.name for task in settled(graph, None).tasks.values() if task.state == "pending"]
 
 
@@ -139,7 +139,7 @@ def _too_late(graph: Graph, task: Task, at: datetime) -> Refusal | None:
 
 
 def _held(graph: Graph, wave: int) -> list[Task]:
-    """Give the waiting tasks of a wave that its window holds: those that could have started when it opened."""
+    """Return the waiting tasks of a wave to which its window applies: those that could have started when it opened."""
     opened = graph.windows[wave]
     held = []
     for task in graph.tasks.values():

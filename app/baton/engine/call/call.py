@@ -1,4 +1,4 @@
-"""A tool call in the one form that the engine knows. It does not parse any client's payload: `baton.clients.registry` does."""
+"""A tool call in the one form that the engine knows; `baton.clients` translates each client's payload into it."""
 
 from typing import Any
 
@@ -27,5 +27,5 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_subagent(self) -> bool:
-        """Tell whether a sub-agent makes this call."""
+        """Whether a sub-agent makes this call."""
         return self.agent_id != ""

@@ -1,4 +1,4 @@
-"""Which files a call works on, named so that two developers' copies of a project agree. It reads no shell line."""
+"""The files that a call works on, named so that two developers' copies of a project agree."""
 
 import posixpath
 import re
@@ -7,7 +7,7 @@ from functools import lru_cache
 from baton.engine.call.call import ToolCall
 
 MOST = 20
-"""Files of one call that are looked at."""
+"""Files of one call that are returned at most."""
 
 PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 """Finds the files that a patch names."""
@@ -15,7 +15,7 @@ _LONGEST_CACHED = 2_000
 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...]:
-    """Name the files of an edit, a write, a patch or a read: relative to the project where they lie in it."""
+    """Return the files of an edit, a write, a patch or a read; those inside the project relative to it."""
     named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
     for value in call.tool_input.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
@@ -34,7 +34,7 @@ def _relative(path: str, cwd: str, root: str) -> str:
 
 
 def _new_relative(path: str, cwd: str, root: str) -> str:
-    path = path.encode("utf-8", "replace").decode()  # what is half a surrogate pair names no file
+    path = path.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be part of a file name
     whole = posixpath.normpath(posixpath.join(cwd, path))
     return whole.removeprefix(posixpath.normpath(root or "/").rstrip("/") + "/")
 

@@ -1,13 +1,13 @@
-"""What a shell command carries of the files that it writes, taken out. It reads no shell: here a line's looks are enough.
+"""Remove the content of files from shell commands before they are recorded.
 
-The content of a file reaches a command in a patch, or in a here-document that `cat`, `tee`, `patch` or `git apply` takes.
-Other here-documents are scripts and messages, and stay.
+A command carries such content in a patch, or in a here-document for `cat`, `tee`, `patch` or `git apply`. Other
+here-documents are scripts and messages, and are kept. Patterns are enough for this; no shell is parsed.
 """
 
 import re
 
 LOOKED_AT = 65_536
-"""Characters of a command with here-documents that are looked at; what stands behind them is taken out, too."""
+"""Characters of a command with here-documents that are read; the rest is removed as well."""
 MASK = "[masked:file-content]"
 
 _PATCH = "*** Begin Patch"
@@ -18,7 +18,7 @@ _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def without_content(command: str) -> str:
-    """Give a command without the content of files; `MASK` stands for what was in a here-document."""
+    """Return a command without the content of files; `MASK` replaces each here-document."""
     command = command.partition(_PATCH)[0]
     if "<<" not in command:
         return command

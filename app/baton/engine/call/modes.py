@@ -1,4 +1,4 @@
-"""Which mode holds for a caller: settings at six scopes, the most specific wins. It does not store them."""
+"""Resolve the mode in force for a caller: settings at six scopes, of which the most specific counts."""
 
 from datetime import datetime
 from typing import Literal
@@ -17,9 +17,9 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     `id` names the team, project, user or session; it is "" for organisation and user_project, which has `user` and
     `project` instead. A session setting keeps the user (and project, where known) that it belongs to.
-    `auto_activated` marks a setting that work items made, not a person. `delegated` marks the session of an agent that
-    does delegated work. Where the organisation's is `locked`, narrower ones count only if they are stricter, or
-    delegated: who was handed the work is to do it.
+    `auto_activated` marks a setting made because of open work items, not by a person. `delegated` marks the session of an
+    agent that works on a job. If the organisation's setting is `locked`, narrower ones count only if they are stricter,
+    or delegated: an agent that was given a job must be able to do it.
     """
 
     scope: Scope
@@ -39,7 +39,7 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes a setting unique within an organisation."""
+        """The key by which a setting is unique within an organisation."""
         if self.scope == "user_project":
             return (self.scope, self.user, self.project)
         if self.scope == "session":
@@ -47,12 +47,12 @@ class ModeSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return (self.scope, self.id, "")
 
     def counts(self, now: datetime) -> bool:
-        """Tell whether it has not expired."""
+        """Return whether the setting has not expired."""
         return self.expires_at is None or self.expires_at > now
 
 
 class Mode(msgspec.Struct, frozen=True, kw_only=True):
-    """The mode that holds, and the settings that were considered, wide to narrow; the last one decided."""
+    """The mode in force, and the settings that were considered, wide to narrow; the last one decided."""
 
     enabled: bool = False
     level: Literal["strict", "guidance"] = "guidance"
@@ -63,9 +63,9 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple[str, str, str], ...]:
-    """The keys of the settings that concern a caller, wide to narrow.
+    """Return the keys of the settings that concern a caller, wide to narrow.
 
-    A session setting without a user was made by somebody who may act for all, for whoever runs that session.
+    A session setting without a user applies to whoever runs that session; only people who may act for all make one.
     """
     return (
         ("organisation", "", ""),
@@ -79,9 +79,9 @@ def keys_for(principal: Principal, project: str, session_id: str) -> tuple[tuple
 
 
 def resolve(chain: tuple[ModeSetting, ...], now: datetime) -> Mode:
-    """Resolve the settings that concern a caller, given wide to narrow.
+    """Return the mode that follows from the settings that concern a caller, given wide to narrow.
 
-    Expired ones do not count, nor do those that a locked one of the organisation keeps out.
+    Expired settings do not count, nor do those that a locked setting of the organisation excludes.
     """
     live = tuple(s for s in chain if s.counts(now))
     if not live:

@@ -1,4 +1,4 @@
-"""Where a path lies: in the work, in scratch, at the root … It looks at no disk: the text of the path is all it has."""
+"""Tell where a path lies (in the project, in scratch, at the root …) from its text alone; no disk is read."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from baton.engine.text.globs import any_path
 
 Place = Literal["work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings"]
 Reach = Literal["file", "into", "tree"]
-"""What happens at the path: to the file itself, to something in that folder, or to all that lies below."""
+"""How far a write reaches: the file itself, something in that folder, or everything below it."""
 
 _EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{(?:[.*,?]|\[[^\]/]*\])+\}\*?)*"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
@@ -35,10 +35,10 @@ _NOT_CACHED = 2_000
 
 
 class AbsolutePath(msgspec.Struct, frozen=True):
-    """A path made absolute: all of it as far as it can be read, and the folder that it surely begins with.
+    """An absolute path: `whole` with variables and globs as written, `known` only up to the first of them.
 
-    `known` is the path itself where nothing is open, and "" where not even its beginning is known. Both start with
-    `~` under a home folder that cannot be told.
+    `open` is True if there is a variable or glob; then `known` is a folder, or "" if not even the beginning is known.
+    Both start with `~` under a home folder that is not known.
     """
 
     whole: str
@@ -47,7 +47,7 @@ class AbsolutePath(msgspec.Struct, frozen=True):
 
 
 class Locator:
-    """Tells the places of a path. Built once for a policy set, with the globs of the protected places."""
+    """Finds the places of a path. Built once for a policy set, with the globs of the protected places."""
 
     def __init__(self, baton_home: Iterable[str], hook_settings: Iterable[str]) -> None:
         self._protected: list[tuple[Place, tuple[str, ...]]] = [
@@ -58,9 +58,9 @@ class Locator:
         self._cached = lru_cache(maxsize=4096)(self._places)
 
     def places(self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file") -> frozenset[Place]:
-        """All places of a path as written. `base` is as in `shell.model.Write`; a harmless device is nowhere.
+        """Return all places of a path as written; none for a harmless device. `base` is as in `shell.model.Write`.
 
-        A path over 64 KiB is not read: it may be in any place that is protected.
+        A path over 64 KiB is not read: it counts as being in every protected place.
         """
         size = len(target) + len(cwd) + len(root)
         if size > _TOO_LONG:
@@ -85,7 +85,7 @@ class Locator:
 
 
 def normal(path: str) -> str:
-    """An absolute path with `.`, `..`, `//` and the aliases of Windows and macOS taken out; others as they are."""
+    """Return an absolute path without `.`, `..`, `//` and the aliases of Windows and macOS; other paths unchanged."""
     drive = _DRIVE.match(path)
     if drive:
         path = f"/{drive.group(1).lower()}/" + path[3:].replace("\\", "/")
@@ -105,13 +105,13 @@ def normal(path: str) -> str:
 
 
 def home_of(folder: str) -> str:
-    """The home folder that a session's folder lies in, otherwise `~`."""
+    """Return the home folder that a session's folder lies in, otherwise `~`."""
     found = _HOME.match(folder)
     return found.group() if found else "~"
 
 
 def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
-    """Make a path as written absolute; a variable other than those that every shell has leaves it open."""
+    """Make a path as written absolute. Only variables that every shell has (`$HOME`, `$PWD` …) are replaced."""
     home = home_of(cwd)
     text = _expand(target, home)
     if base is None and (text == "." or text.startswith("./")) and target.startswith("$"):
@@ -133,7 +133,7 @@ def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
 
 
 def within(path: str, folder: str) -> bool:
-    """Tell whether a normal path is a normal folder or lies in it."""
+    """Return whether a normal path is a normal folder or lies in it."""
     return folder != "" and (path == folder or path.startswith(folder if folder == "/" else folder + "/"))
 
 

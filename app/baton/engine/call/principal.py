@@ -1,4 +1,4 @@
-"""Who a request speaks for. It does not authenticate: the API layer does that and hands over the result."""
+"""The user, team, organisation and role of a request, after authentication."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What is kept of a decision. It holds no tool input but a command, paths and, where a team asks for it, a prompt."""
+"""The record of a decision. Of the tool's input it has the command, the paths and, if the team wants it, the prompt."""
 
 from datetime import datetime
 from typing import Annotated, Literal

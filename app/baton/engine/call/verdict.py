@@ -1,4 +1,4 @@
-"""What the engine says of a call. It does not render: each client has its own renderer in `baton.clients.registry`."""
+"""What the engine is asked (facts) and what it answers (verdict)."""
 
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from baton.engine.shell.model import Shell
 
 Level = Literal["off", "guidance", "strict"]
 EVERY = "*"
-"""Among lifted rules: every rule that the mode switches."""
+"""In `Facts.lifted`: every rule that the mode switches."""
 HitEffect = Literal["deny", "ask", "rewrite", "allow", "guidance", "shadow", "lifted"]
 VerdictEffect = Literal["deny", "ask", "rewrite", "allow", "abstain"]
 
@@ -45,7 +45,7 @@ class RuleHit(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The engine's answer. HitEffect `abstain` means that no rule spoke: no opinion.
+    """The engine's answer. The effect `abstain` means that no rule matched: no opinion.
 
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
     `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool

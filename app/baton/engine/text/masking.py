@@ -1,4 +1,4 @@
-"""Secrets in a text, replaced by what they looked like. It knows a dozen shapes; what has none of them stays."""
+"""Mask secrets in a text by their shape (keys, tokens, passwords); a secret of no known shape stays."""
 
 from functools import lru_cache
 from typing import Any
@@ -63,7 +63,7 @@ _LITERALS = tuple(dict.fromkeys(literal for shape in _SHAPES for literal in shap
 
 
 def suspicious(text: str) -> bool:
-    """Tell whether masking might change a text; most have nothing in them that any shape begins with."""
+    """Return whether masking may change a text; most texts have nothing that any shape begins with."""
     return _known(text) if len(text) <= _LONGEST_KNOWN else _suspicious(text)
 
 

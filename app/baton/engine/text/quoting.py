@@ -1,4 +1,4 @@
-"""Makes a model's text harmless: cut, marked, unable to pass for ours. It does not judge what the text says."""
+"""Make a model's text safe to show: cut to a length, and unable to pass for Baton's own words or markup."""
 
 import re
 import unicodedata
@@ -19,13 +19,13 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 def one_line(text: str, longest: int) -> str:
-    """Give a text as one line without markup, of at most so many characters."""
+    """Return a text as one line without markup, cut to `longest` characters."""
     shown = " ".join(visible(text[: longest * 4]).translate(_MARKUP).split())
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def visible(text: str) -> str:
-    """Take out what cannot be seen: control characters, marks that turn the direction, halves of characters."""
+    """Remove what cannot be seen: control characters, direction marks, half surrogate pairs."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.isprintable():
         return text
@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 
 def harmless(text: str, longest: int) -> str:
-    """Give a model's markdown so that it opens no heading and no tag, speaks in nobody's name, and leaves no fence open.
+    """Return a model's markdown without headings, tags, texts in another's name, or open code fences.
 
     Code within fences stays as it is, but for headings of two and more hashes and for tags of the clients' own. At most
     so many characters come back, and a last fence and an ellipsis beside them.
@@ -59,7 +59,7 @@ def harmless(text: str, longest: int) -> str:
 
 
 def _cleaned(line: str, fence: str, *, below_text: bool) -> tuple[str, str]:
-    """Give a line made harmless, and the fence that is open after it."""
+    """Return a line made harmless, and the fence that is open after it."""
     marks = _FENCE.match(line)
     if fence:
         closes = marks is not None and marks[1].startswith(fence) and not marks[2].strip()

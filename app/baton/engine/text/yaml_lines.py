@@ -1,4 +1,4 @@
-"""YAML with line numbers, for every file that people write. It reads no file and knows nothing of what one means.
+"""Parse YAML with line numbers, for every file that people write.
 
 Plain scalars follow YAML 1.2's core rules: `true`, `false`, `null`, `~`, numbers; `on`, `yes` and dates are text, and
 every key is text. Anchors, aliases, tags, duplicate keys and a second document are refused.
@@ -28,7 +28,7 @@ _MOST_COMPARED = 200_000
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is wrong in a file. `line` is 1-based, 0 where a problem belongs to no line."""
+    """What is wrong in a file. `line` is 1-based, 0 if the problem belongs to no line."""
 
     file: str
     line: int
@@ -39,7 +39,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class YamlError(Exception):
-    """The text is no YAML that we accept. `line` is 1-based."""
+    """The text is not YAML, or YAML that is not accepted. `line` is 1-based."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -145,7 +145,7 @@ def parse(text: str) -> tuple[Any, Lines]:
 
 
 def fit(path: str, data: Any, lines: Lines, kind: type[T], at: Path = ()) -> T:
-    """Give parsed data a type that msgspec knows; `at` is where `data` stands in the file.
+    """Convert parsed data into a type that msgspec knows; `at` is where `data` stands in the file.
 
     Raises:
         ProblemError: with file, line and a likely spelling.
@@ -170,14 +170,14 @@ def fit(path: str, data: Any, lines: Lines, kind: type[T], at: Path = ()) -> T:
 
 
 def line_of(lines: Lines, path: Path) -> int:
-    """The line of a path, or of the nearest path above it that has one."""
+    """Return the line of a path, or of the nearest path above it that has one."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
 def did_you_mean(wrong: str, allowed: list[str]) -> str:
-    """What to append to a message: the likely spelling, or else all that is allowed; nothing where that is very much."""
+    """Return the end of a message: the likely spelling, otherwise all allowed names; "" if those are too many."""
     if len(wrong) * sum(map(len, allowed)) > _MOST_COMPARED:
         return ""
     near = get_close_matches(wrong, allowed, 1, 0.6)
