@@ -40,7 +40,7 @@ def test_an_expression_cannot_take_long_whatever_it_says():
 
 
 @pytest.mark.parametrize(
-    ("trigger", "wrong"), [("/(/", "no regular expression: missing )"), (f"/{'x' * 300}/", "may have 300")]
+    ("trigger", "wrong"), [("/(/", "not a regular expression: missing )"), (f"/{'x' * 300}/", "may have 300")]
 )
 def test_a_trigger_that_cannot_be_is_told(trigger, wrong):
     assert wrong in problem(trigger)

@@ -38,7 +38,7 @@ def test_the_first_of_two_namesakes_counts():
     [
         ([{"name": "x" * (LONGEST_NAME + 1)}], f"`roster[0].name` has {LONGEST_NAME + 1} characters"),
         ([{"name": "one"}, {"name": "a\tb"}], "`roster[1].name` is blank, or holds characters"),
-        ([{"name": "one", "triggers": ["/(/"]}], "`roster[0].triggers` `/(/` is no regular expression"),
+        ([{"name": "one", "triggers": ["/(/"]}], "`roster[0].triggers` `/(/` is not a regular expression"),
         ([{"name": "one", "body": 1}], "`roster[0].body` is wrong: expected `str | null`, got `int`"),
         ([{"name": str(number)} for number in range(MOST_AGENTS + 1)], f"at most {MOST_AGENTS} are allowed"),
     ],

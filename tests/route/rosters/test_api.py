@@ -123,7 +123,7 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
             {"files": {"x/a.md": "---\ntriggers: /(/\n---"}},
             "`files.x/a.md.triggers` `/(/` is no regular",
         ),
-        ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "`agents[0].triggers` `/(/` is no regular expression"),
+        ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "`agents[0].triggers` `/(/` is not a regular expression"),
         (
             {"agents": [{"name": "a"}, {"name": "a\nb"}]},
             "`agents[1].name` is blank, or holds characters that cannot be shown",

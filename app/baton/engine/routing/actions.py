@@ -1,4 +1,4 @@
-"""What a prompt asks to have done, and which agents do such things: `review …` is for a reviewer. It holds no names.
+"""What a prompt asks to have done, and which agents do such things: `review …` is for a reviewer.
 
 A prompt begins with what to do and goes on with what to do it to, and the latter is full of other agents' words: of
 `document the API's tests` only the first word says whose work it is.
@@ -63,13 +63,13 @@ class Actions:
         self._done *= np.clip(np.log((count + 1) / (common + 0.5)) / math.log(count + 1), 0, 1) if count else 1
 
     def score(self, prompt_stems: Sequence[str]) -> Floats:
-        """Say of each agent how far it does what a prompt asks for; 0 for not at all, seldom above 2."""
+        """Return for each agent how well it does what a prompt asks for: 0 for not at all, rarely above 2."""
         scores: Floats = self._done @ asked(prompt_stems)
         return scores
 
 
 def asked(prompt_stems: Sequence[str]) -> Floats:
-    """Say of each action how much a prompt asks for it: most for the one that leads."""
+    """Return for each action how much a prompt asks for it; the first action counts most."""
     leading, beside = np.zeros((2, len(_ACTIONS)), dtype=np.float32)
     for place, actions in _named(prompt_stems[:LONGEST]):
         if place < LEADING and not leading.any():
@@ -86,7 +86,7 @@ def _named(prompt_stems: Sequence[str]) -> Iterator[tuple[int, tuple[int, ...]]]
 
 @lru_cache(maxsize=1)
 def _tables() -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    """Give the actions that a stem asks for, and those that it says somebody does."""
+    """Return two tables by stem: the actions that it asks for, and those that an agent so described does."""
     tables: tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]] = ({}, {})
     for action, (doing, asking) in enumerate(_ACTIONS.items()):
         for table, text in zip(tables, (asking, doing), strict=True):

@@ -1,6 +1,6 @@
-"""Agent files as people keep them: Claude Code's markdown with front matter, and YAML with activation triggers.
+"""Read agent files: Claude Code's markdown with front matter, and YAML with activation triggers.
 
-It opens no file. Front matter that is no valid YAML, as a description with a colon makes it, is read line by line.
+Front matter that is no valid YAML, as a description with a colon makes it, is read line by line.
 """
 
 import re
@@ -24,14 +24,14 @@ _BODIES = ("body", "prompt", "instructions", "system_prompt")
 
 
 class AgentFileError(Exception):
-    """A file that holds no agent; the text says why."""
+    """A file without an agent; the message says why."""
 
 
 def read(path: str, text: str) -> Agent:
-    """Read one file; the end of its name says which kind it is.
+    """Read one agent file; the ending of its name says which kind it is.
 
     Raises:
-        AgentFileError: it holds no agent.
+        AgentFileError: If it contains no agent.
     """
     if len(text) > LARGEST:
         raise AgentFileError(f"`{path}` has {len(text)} characters; at most {LARGEST} are allowed")
@@ -41,7 +41,7 @@ def read(path: str, text: str) -> Agent:
         return _markdown(stem, text)
     if suffix in {"yaml", "yml"}:
         return _yaml(stem, text)
-    raise AgentFileError(f"`{path}` is no agent file; allowed: `.md`, `.yaml`, `.yml`")
+    raise AgentFileError(f"`{path}` is not an agent file; allowed: `.md`, `.yaml`, `.yml`")
 
 
 def _markdown(stem: str, text: str) -> Agent:
@@ -79,7 +79,7 @@ def _line_by_line(text: str) -> dict[str, Any]:
 
 
 def _listed(value: str) -> str | list[str]:
-    """See a list where every line is an item of one."""
+    """Return a list if every line is a list item, otherwise the text."""
     lines = value.split("\n")
     return [line[2:].strip("\"' ") for line in lines] if all(line.startswith("- ") for line in lines) else value
 
@@ -113,14 +113,14 @@ def _agent(stem: str, data: Mapping[str, Any], body: str) -> Agent:
 
 
 def _triggers(value: object) -> Iterator[str]:
-    """Give the triggers of a value; a text of several has commas between them."""
+    """Return the triggers of a value; a text of several has commas between them."""
     if isinstance(value, str) and not is_expression(value.strip()):
         value = value.strip("[] ").split(",")
     return _texts(value)
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:
-    """Give the texts within lists and mappings, as activation patterns nest them."""
+    """Return the texts within lists and mappings, as activation patterns nest them."""
     if isinstance(value, str):
         if value.strip():
             yield value.strip()

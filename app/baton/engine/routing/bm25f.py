@@ -1,6 +1,7 @@
-"""BM25F over an agent's texts: how much of a prompt an agent's words cover. It reads no text: terms come in.
+"""BM25F over the terms of agents: how much of a prompt an agent's words cover.
 
-What depends on the agents alone is computed when the index is built, so that a prompt costs two sums.
+BM25F: Robertson, Zaragoza, Taylor, "Simple BM25 extension to multiple weighted fields" (CIKM 2004). What depends on the
+agents alone is computed when the index is built, so that a prompt costs two sums.
 """
 
 from collections import Counter
@@ -34,7 +35,7 @@ class Lexical(msgspec.Struct, frozen=True):
     terms: list[str] = []
 
     def best_terms(self, agent: int, most: int) -> list[str]:
-        """Name the terms that gave an agent the most."""
+        """Return the terms that contributed most to an agent's score."""
         found = np.flatnonzero(self.agents == agent)
         order = found[np.argsort(-self.gains[found], kind="stable")][:most]
         return [self.terms[row] for row in self.rows[order].tolist()]
@@ -71,7 +72,7 @@ class Lexicon:
             at = end
 
     def idf(self, frequency: int) -> float:
-        """Say how telling a term is that so many agents have."""
+        """Return the inverse document frequency of a term that so many agents have."""
         return float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)))
 
     def score(self, terms: Sequence[str], related: Sequence[str] = ()) -> Lexical:

@@ -1,4 +1,4 @@
-"""An agent as routing sees it, and how sure routing is of one. It holds nothing that decides about a tool call."""
+"""An agent as routing sees it, and a candidate for a prompt."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the scorer sees of a prompt and an agent, how it weighs that, and how sure it then is. It reads no text."""
+"""The features by which an agent is scored for a prompt, their weights, and the confidence in the best agent."""
 
 import math
 from collections.abc import Sequence
@@ -45,19 +45,19 @@ _ALONE = 1.8
 
 
 def by_words(weights: Weights) -> Weights:
-    """Give the weights for agents that are compared by words alone."""
+    """Return the weights for agents that are compared by words alone."""
     return msgspec.structs.replace(
         weights, bm_body=_ALONE * weights.bm_body, cov_body=_ALONE * weights.cov_body, wl_whole=0.0, wl_body=0.0
     )
 
 
 def confidence(weights: Weights, score: float, other: float, field: float) -> float:
-    """Say how likely an agent of this score is right, next to the best of the others and to the field."""
+    """Return how likely an agent of this score is right, given the best of the others and the field."""
     return sigmoid(weights.bias + weights.best * score + weights.margin * (score - other) + weights.field * field)
 
 
 def field_of(scores: Sequence[float]) -> float:
-    """Say how well the agents behind the best do, 0 for as usual: of all scores in their order, the second to fifth.
+    """Return how well the agents behind the best score (the second to fifth of all), 0 for as usual.
 
     Where they do well, the prompt is about what the roster does, though it may be hard to tell for whom; where a single
     agent does, a word may have met it by chance.

@@ -1,4 +1,4 @@
-"""Fits the scorer's weights and its confidence to what people said of routes. It stores and activates nothing.
+"""Fit the scorer's weights and its confidence to people's feedback on routes.
 
 Both fits are regressions with a prior: with little feedback the weights stay close to the defaults.
 """
@@ -135,7 +135,7 @@ def _vector(weights: Weights) -> Doubles:
 
 
 def _ahead(scores: Doubles) -> tuple[float, float, float]:
-    """Give the best score, the second, and how the field behind them does."""
+    """Return the best score, the second, and how the field behind them does."""
     ordered = sorted(map(float, scores), reverse=True)
     return ordered[0], ordered[1] if len(ordered) > 1 else 0.0, field_of(ordered)
 
@@ -147,7 +147,7 @@ def _softmax(scores: Doubles) -> Doubles:
 
 
 def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:
-    """Tell whether an agent was right at all, whether the best was it, and the confidence."""
+    """Return whether an agent was right at all, whether the best was it, and the confidence."""
     scores = _scores(sample, weights)
     right = sample.known and sample.right == int(np.argmax(scores))
     return sample.right >= 0 or not sample.known, right, confidence(weights, *_ahead(scores))

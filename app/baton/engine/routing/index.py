@@ -1,4 +1,4 @@
-"""The index of a roster: everything about its agents that is computed before the first prompt. It decides no threshold.
+"""The index of a roster: everything about its agents that is computed before the first prompt.
 
 Scoring is a handful of vector operations over all agents at once. Nothing in an index changes after it is built, so it
 may be shared by threads and swapped by one assignment.
@@ -45,7 +45,7 @@ class Embedder(Protocol):
     """Turns texts into vectors of length 1."""
 
     def embed(self, text: str) -> Floats:
-        """Give a text's vector."""
+        """Return a text's vector."""
         ...
 
 
@@ -120,7 +120,7 @@ class Index:
         ]
 
     def _features(self, text: str, prompt_stems: list[str], lexical: Lexical) -> Floats:
-        """Give every agent's features: one row an agent, one column a feature."""
+        """Return every agent's features: one row an agent, one column a feature."""
         found = np.zeros((len(self), len(NAMES)), dtype=np.float32)
         found[:, 0] = lexical.bm25 / 10
         found[:, 1] = lexical.coverage
@@ -157,7 +157,7 @@ class _Texts:
 
 
 def _shown(description: str) -> str:
-    """Give what people and models are shown of a description: one line, without its examples."""
+    """Return what people and models are shown of a description: one line, without its examples."""
     return one_line(_without_examples(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)
 
 
@@ -170,6 +170,6 @@ def _split_examples(description: str) -> tuple[str, list[str]]:
 
 
 def _without_examples(description: str) -> str:
-    """Give a description without its examples, for what it is about as a whole; all of it where little is left."""
+    """Return a description without its examples, for what it is about as a whole; all of it where little is left."""
     without = _EXAMPLE.sub(" ", description)
     return without if len(without.strip()) >= _SHORTEST_DESCRIPTION else description

@@ -1,4 +1,4 @@
-"""What kind of work a word speaks of, in the words that agents are described with. It holds no roster's names.
+"""What kind of work a word speaks of, in the words that agents are described with.
 
 People name the thing that hurts (`traceback`, `flaky`, `outage`), descriptions the trade that mends it (`debugging`,
 `testing`, `incident`). A word leads to the trade's words, which then count for less than a word of the prompt itself.
@@ -63,6 +63,6 @@ def _by_term() -> dict[str, tuple[str, ...]]:
 
 
 def related(prompt_terms: list[str]) -> list[str]:
-    """Give the trades' terms that a prompt's terms lead to and that it does not hold itself, each once."""
+    """Return the trades' terms that a prompt's terms lead to and that it does not hold itself, each once."""
     kinds, own = _by_term(), set(prompt_terms)
     return [one for one in dict.fromkeys(t for term in own & kinds.keys() for t in kinds[term]) if one not in own]

@@ -1,4 +1,4 @@
-"""Which prompts a small local model may answer, and which of its answers are good enough. It asks no model.
+"""Which prompts a small local model may answer, and which of its answers are good enough.
 
 What a prompt wants is read from words, each worth one to three points; a prompt that wants something changed is the
 agent's, whatever else it asks for.
@@ -98,7 +98,7 @@ class Quality(msgspec.Struct, frozen=True):
 
 
 def classify(prompt: str, threshold: float, *, workflow: bool = False) -> Classification:
-    """Tell what a prompt wants. Takes time linear in the prompt, of which the first characters are read."""
+    """Classify what a prompt wants, in time linear in the characters that are read."""
     text = " ".join(prompt[:LONGEST_PROMPT].casefold().split())
     points = {intent: _points(text, intent) for intent in _PATTERNS}
     intent = max(points, key=lambda one: points[one])
@@ -160,12 +160,12 @@ def judge(intent: Intent, answer: str) -> Quality:
 
 
 def savings(tokens: int, prices: tuple[float, float]) -> float:
-    """Give the USD that a local answer saves: the difference of two prices per 1,000 tokens."""
+    """Return the USD that a local answer saves: the difference of two prices per 1,000 tokens."""
     agent, local = prices
     return round((agent - local) * tokens / 1_000, 6)
 
 
 def answer_text(model: str, text: str, *, confidence: float, saved: float, reason: str) -> str:
-    """Give a local model's answer as people and agents are shown it."""
+    """Return a local model's answer as people and agents are shown it."""
     footer = f"Delegated via local model: confidence={confidence:.2f}, savings=${saved:.4f}. Reason: {reason}"
     return f"[Local Model Response - {model}]\n\n{text}\n\n---\n{footer}"

@@ -1,4 +1,4 @@
-"""Agents that a prompt names: `@agent-x`, "use agent-x", "the x agent". A name that is only a word of it is none."""
+"""Find the agents that a prompt names: `@agent-x`, "use agent-x", "the x agent". A bare word does not count."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ class Mentions:
                 self._numbers.setdefault(key, number)
 
     def find(self, prompt: str) -> int | None:
-        """Give the number of the agent that is named first, None for none; one that is not wanted does not count."""
+        """Return the number of the agent that is named first, None for none; one that is not wanted does not count."""
         named = (*self._at(prompt), *self._before_agent(prompt), *self._after_verb(prompt))
         wanted = (one for one in sorted(named) if not _NOT_WANTED.search(prompt[max(0, one[0] - _LOOK_BACK) : one[0]]))
         return next((number for _, number in wanted), None)
@@ -74,7 +74,7 @@ class Mentions:
 
 
 def _other_keys(name: str) -> Iterator[str]:
-    """Give the other ways a name may be written: without its namespace, without the word `agent` around it."""
+    """Return the other ways a name may be written: without its namespace, without the word `agent` around it."""
     for one in (name, name.rpartition(":")[2]):
         key = _key(one)
         yield from (part for part in (key, key.removeprefix("agent"), key.removesuffix("agent")) if part)

@@ -1,4 +1,4 @@
-"""The question that a model is asked when the scorer is unsure, and how its answer is read. It asks nobody.
+"""The question that a model is asked when the scorer is unsure, and how its answer is read.
 
 An answer is one of the names that were given, or none of them; whatever else a model says is no answer.
 """
@@ -36,17 +36,17 @@ _answer = msgspec.json.Decoder(_Answer)
 
 
 def unsure(candidates: Sequence[Candidate]) -> bool:
-    """Tell whether the scorer's best is sure enough to be worth a question, and not sure enough to need none."""
+    """Return whether the scorer's best is sure enough to be worth a question, and not sure enough to need none."""
     return len(candidates) > 0 and LEAST <= candidates[0].score <= MOST
 
 
 def names(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """Give the names that may be chosen, each once."""
+    """Return the names that may be chosen, each once."""
     return tuple(dict.fromkeys(one.name for one in candidates if one.name != NONE))
 
 
 def messages(prompt: str, candidates: Sequence[Candidate]) -> list[dict[str, str]]:
-    """Put the question, without the secrets that the prompt may hold."""
+    """Return the messages of the question; secrets in the prompt are masked."""
     known = "\n".join(f"- {one.name}: {one_line(one.description, MOST_DESCRIPTION)}" for one in candidates)
     return [
         {"role": "system", "content": f"{_TASK}\n\n{known}"},
@@ -66,7 +66,7 @@ def response_format(allowed: Sequence[str]) -> dict[str, Any]:
 
 
 def read(text: str, allowed: Sequence[str]) -> str | None:
-    """Give the name that was chosen, "" for none of them, None for what is no answer.
+    """Return the name that was chosen, "" for none of them, None for what is no answer.
 
     A bare name is taken too, and one name in a sentence; of names that lie within each other the longest counts.
     """

@@ -1,4 +1,4 @@
-"""Text as the scorer reads it: words, stems, the parts of a name. It weighs nothing."""
+"""Split text for the scorer: words, stems, the parts of a name."""
 
 import re
 from functools import lru_cache
@@ -62,7 +62,7 @@ _SHORT = {
 
 
 def bounded(prompt: str) -> str:
-    """Give what is read of a prompt, with a mark in the place of each half of a character."""
+    """Return what is read of a prompt, with a mark in the place of each half of a character."""
     text = prompt if len(prompt) <= HEAD + TAIL else f"{prompt[:HEAD]}\n{prompt[-TAIL:]}"
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -101,12 +101,12 @@ def _add(word: str, found: list[str]) -> None:
 
 
 def stems(text: str) -> list[str]:
-    """Give the stems of all words, in their order."""
+    """Return the stems of all words, in their order."""
     return read(text).stems
 
 
 def terms(text: str) -> list[str]:
-    """Give the stems of the words that mean something."""
+    """Return the stems of the words that mean something."""
     return read(text).terms
 
 
@@ -127,7 +127,7 @@ def read(text: str) -> TextReading:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read_word(word: str) -> tuple[str, bool]:
-    """Give a word's stem, and whether it may speak for an agent: a lone letter or digit does not, but a language's."""
+    """Return a word's stem, and whether it may speak for an agent: a lone letter or digit does not, but a language's."""
     # A stemmer of its own each time: they cannot be shared by threads, and cost less than a microsecond.
     stem: str = Stemmer.Stemmer("english", 0).stemWord(_SHORT.get(word, word))
     return stem, word not in _STOP and (len(word) > 1 or word in _LANGUAGES or word > "\u2fff")
@@ -135,7 +135,7 @@ def _read_word(word: str) -> tuple[str, bool]:
 
 @lru_cache(maxsize=4_096)
 def name_parts(name: str) -> tuple[str, ...]:
-    """Give the words of an agent's name, without a namespace and without `agent` itself."""
+    """Return the words of an agent's name, without a namespace and without `agent` itself."""
     plain_name = name.rpartition(":")[2]
     parts = words(plain_name if plain_name.lower() in _BRANDS else _CAMEL.sub(" ", plain_name))
     return tuple(part for part in parts if part not in {"agent", "agents", "subagent"}) or tuple(parts)

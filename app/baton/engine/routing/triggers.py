@@ -1,4 +1,4 @@
-"""Triggers of agents: words that must stand in a prompt as they are, and regular expressions. Nothing is fuzzy here.
+"""Triggers of agents: words that must stand in a prompt as they are, and regular expressions.
 
 A word is compared by its stem, so `deploy` matches `deploying` and `test` never matches `rest`. Expressions run in linear
 time, whatever a team writes.
@@ -41,7 +41,7 @@ class Triggers:
         ]
 
     def score(self, prompt: str, prompt_stems: Sequence[str]) -> NDArray[np.float32]:
-        """Give each agent's most telling match, from 0 to 1."""
+        """Return each agent's most telling match, from 0 to 1."""
         found = np.zeros(self._size, dtype=np.float32)
         if not (self._phrases or self._expressions):
             return found
@@ -56,12 +56,12 @@ class Triggers:
 
 
 def is_expression(trigger: str) -> bool:
-    """Tell whether a trigger is a regular expression: one between slashes."""
+    """Return whether a trigger is a regular expression: one between slashes."""
     return len(trigger) > 2 and trigger.startswith("/") and trigger.endswith("/")  # noqa: PLR2004
 
 
 def problem(trigger: str) -> str:
-    """Say what is wrong with a trigger, "" for nothing."""
+    """Return what is wrong with a trigger; "" for nothing."""
     text = trigger.strip()
     if not is_expression(text):
         return ""
@@ -72,7 +72,7 @@ def problem(trigger: str) -> str:
     try:
         re2.compile(text[1:-1], options)
     except re2.error as error:
-        return f"is no regular expression: {error.args[0].decode(errors='replace')}"
+        return f"is not a regular expression: {error.args[0].decode(errors='replace')}"
     return ""
 
 
