@@ -9,13 +9,17 @@ from uuid_utils import uuid7
 
 from baton.clients import last_heard_store
 from baton.clients.last_heard_store import LastContact
+from baton.engine.call.call import ToolCall
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
+from baton.kernel.changes import audit_store, leases
 from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
 from baton.modes.service import Modes
@@ -206,6 +210,36 @@ async def test_another_process_learns_of_an_override_and_of_its_end(process, dat
     assert process.overrides.lifted(DORA, "s") == frozenset()
 
 
+async def test_an_override_that_was_made_before_its_rule_was_locked_lifts_it_no_more(
+    process, database, redis, tmp_path
+):
+    await lifts(process, ADMIN)
+    folder = tmp_path / "locking"
+    folder.mkdir()
+    (folder / "config.yaml").write_text(f"locked: [{RULE}]\n")
+    locking = Process(database, redis, folder)
+    await locking.changes.catch_up()
+    call = ToolCall(client="codex", tool_name="Edit", tool_input={"file_path": "a.py"}, session_id="s")
+    effects = []
+    for one in (process, locking):
+        lifted = one.overrides.lifted(DORA, "s")
+        assert lifted == {RULE}
+        active = (await one.policies.prepare(DORA, "", wait_s=None)).policies
+        verdict = evaluate(active, Facts(call=call, level="strict", lifted=lifted, principal=DORA))
+        effects.append(next(hit.effect for hit in verdict.hits if hit.id == RULE))
+    assert effects == ["lifted", "deny"]
+
+
+async def test_an_override_and_its_end_are_audited(process, database):
+    made = await lifts(process, LEAD)
+    await process.overrides.end(ADMIN, made.id, "the work is done")
+    end, start = await audit_store.find(database, "default", kind="override")
+    assert (start.action, start.actor, start.object, start.reason) == ("override.make", "lea", made.id, "r")
+    assert (end.action, end.actor, end.object) == ("override.end", "ada", made.id)
+    assert end.reason == "the work is done"
+    assert end.before["rule"] == RULE
+
+
 async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
     decided = record(decision="block", effect="deny")
     await decisions.add(database, [decided])
@@ -237,6 +271,32 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database, redi
         stop.set()
     await asyncio.gather(*running)
     assert await decisions.get(database, "default", young.id) == young
+
+
+async def test_of_several_servers_one_purges_a_period(database, redis, monkeypatch):
+    """All of them look several times within the hour that the first one leads."""
+    monkeypatch.setattr("baton.operate.retention.LOOK_S", 0.001)
+    purges, looks = [], []
+
+    class Counted(Retention):
+        async def purge(self, stop):
+            purges.append(self)
+
+    take = leases.take
+
+    async def noted(*arguments):
+        looks.append(await take(*arguments))
+        return looks[-1]
+
+    monkeypatch.setattr(leases, "take", noted)
+    stop = asyncio.Event()
+    servers = [Counted(database, Changes(redis, database, "default"), "default") for _ in range(3)]
+    running = [asyncio.create_task(one.run(stop)) for one in servers]
+    while len(looks) < 9:  # noqa: ASYNC110 - nothing tells of a look
+        await asyncio.sleep(0.001)
+    stop.set()
+    await asyncio.gather(*running)
+    assert len(purges) == 1
 
 
 async def test_what_is_purged_is_counted_by_kind(database, redis):
