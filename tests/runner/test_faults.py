@@ -12,7 +12,7 @@ import psutil
 import pytest
 import yaml
 
-from baton.runner.home import Busy, Home
+from baton.runner.home import Home, HomeInUse
 from baton.runner.wire import Refused
 from tests.runner.conftest import ended, happens
 from tests.support.processes import is_gone
@@ -80,7 +80,7 @@ async def test_a_job_goes_on_while_the_server_is_away(server, running, tmp_path)
     async with running() as runner:
         await happens(lambda: server.texts(job))
         server.away = True
-        await happens(lambda: "trying again" in runner.told.getvalue())
+        await happens(lambda: "retrying" in runner.told.getvalue())
         go_on.touch()
         await happens(lambda: b'"49 "' in (spool / f"{job}.1.jsonl").read_bytes())
         assert server.texts(job) == ["begun"]
@@ -106,7 +106,7 @@ async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, runni
         await happens(lambda: server.texts(job))
         server.strange = answer
         go_on.touch()
-        await happens(lambda: "trying again" in runner.told.getvalue())
+        await happens(lambda: "retrying" in runner.told.getvalue())
         server.strange = None
         finish = await ended(server, job)
     assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(20))
@@ -201,7 +201,7 @@ async def test_a_killed_supervisor_leaves_no_agent(server, running, tmp_path):
 
 def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):
     first = Home(tmp_path).lock()
-    with pytest.raises(Busy, match="works in"):
+    with pytest.raises(HomeInUse, match="another runner already uses"):
         Home(tmp_path).lock()
     os.close(first)
     os.close(Home(tmp_path).lock())

@@ -11,11 +11,11 @@ import pytest
 from baton.delegate.core.protocol import PROVIDERS
 from baton.runner import config, files, template
 from baton.runner.agents import updates
-from baton.runner.agents.process import Tree
+from baton.runner.agents.process import ProcessTree
 from baton.runner.job import Job
 from baton.runner.permissions import Permissions
 from baton.runner.progress import Progress
-from baton.runner.wire import Answered, Lease, LeaseLost, Link, Refused, Server
+from baton.runner.wire import Lease, LeaseLost, Link, PermissionAnswer, Refused, Server
 from baton.runner.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
 from tests.runner.conftest import git
 
@@ -28,7 +28,7 @@ def test_no_way_leads_out_of_a_workspace(tmp_path, path):
     (root / "loop").symlink_to("loop")
     (tmp_path / "x").write_text("secret")
     for use in (lambda: files.read(root, path), lambda: files.write(root, path, "y")):
-        with pytest.raises((files.Outside, OSError)):
+        with pytest.raises((files.OutsideWorkspace, OSError)):
             use()
     assert not files.is_inside(root, path)
     assert (tmp_path / "x").read_text() == "secret"
@@ -39,9 +39,9 @@ def test_a_link_that_stays_inside_is_followed_and_a_pipe_is_not_opened(tmp_path)
     (tmp_path / "link").symlink_to("real")
     os.mkfifo(tmp_path / "pipe")
     assert files.read(tmp_path, "link", first=2, lines=1) == "2\n"
-    with pytest.raises((files.Outside, OSError)):
+    with pytest.raises((files.OutsideWorkspace, OSError)):
         files.write(tmp_path, "pipe", "x")
-    with pytest.raises(files.Outside, match="plain file"):
+    with pytest.raises(files.OutsideWorkspace, match="plain file"):
         files.read(tmp_path, "pipe")
 
 
@@ -68,7 +68,7 @@ def test_no_part_of_a_path_is_followed_if_it_has_become_a_link(tmp_path, monkeyp
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(real)
     monkeypatch.setattr(files.Path, "resolve", lambda path: path)  # what was resolved before the link was put there
-    with pytest.raises((files.Outside, OSError)):
+    with pytest.raises((files.OutsideWorkspace, OSError)):
         use(tmp_path / "root")
     assert secret.read_text() == "secret"
 
@@ -79,7 +79,7 @@ async def test_an_agent_inherits_no_descriptor_of_the_runner(tmp_path):
     try:
         for one in inheritable:
             os.set_inheritable(one, True)
-        tree = await Tree.start([sys.executable, "-I", "-S", "-c", listing], cwd=tmp_path, env=dict(os.environ))
+        tree = await ProcessTree.start([sys.executable, "-I", "-S", "-c", listing], cwd=tmp_path, env=dict(os.environ))
         assert await tree.stdout.read() == b"all\n"
         await tree.end()
     finally:
@@ -104,14 +104,14 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
     [
         ("slots: 0", "slots"),
         ("nonsense: 1", "nonsense"),
-        ("workspaces: {shop: /no/such/folder}", "no folder"),
-        ("workspaces: {all: /}", "not all of them"),
+        ("workspaces: {shop: /no/such/folder}", "not a folder"),
+        ("workspaces: {all: /}", "name one project"),
         ("workspaces: {../x: /tmp}", "letters"),
         ("providers: {codex: {command: []}}", "command"),
         ("providers: {claude-code: {command: [x]}}", "did you mean `claude_code`.*allowed: `codex`"),
         ("slot: 2", "did you mean `slots`"),
         ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
-        ("{", "cannot be used"),
+        ("{", "is not valid"),
     ],
 )
 def test_a_wrong_file_is_told_with_what_is_wrong(tmp_path, text, word):
@@ -196,7 +196,7 @@ async def test_a_persons_word_counts_even_when_it_comes_before_the_question_is_o
     async def ask(_request):
         permissions.answer("p1", allow=True)
         await asyncio.sleep(0)
-        return Answered(permission="p1", answer="pending")
+        return PermissionAnswer(permission="p1", answer="pending")
 
     permissions = Permissions(tmp_path, ask)
     assert await permissions.allowed({"tool_input": {}})

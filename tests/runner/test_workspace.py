@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from baton.runner import files, worktrees
-from baton.runner.agents.process import Tree
+from baton.runner.agents.process import ProcessTree
 from baton.runner.worktrees import Worktrees
 from tests.runner.conftest import ended, git
 
@@ -57,7 +57,7 @@ async def test_an_agent_inherits_no_descriptor_but_its_three_pipes(tmp_path):
     )
     kept, ours = os.pipe()
     os.set_inheritable(ours, True)
-    tree = await Tree.start([sys.executable, "-c", shown], cwd=tmp_path, env={"PATH": os.environ["PATH"]})
+    tree = await ProcessTree.start([sys.executable, "-c", shown], cwd=tmp_path, env={"PATH": os.environ["PATH"]})
     try:
         assert await tree.stdout.readline() == b"['0', '1', '2']\n"
     finally:

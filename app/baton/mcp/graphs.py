@@ -1,4 +1,4 @@
-"""The tools for task graphs: tasks with dependencies, started wave by wave. They judge nothing: the server does."""
+"""The tools for task graphs: tasks with dependencies, started wave by wave."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -6,8 +6,8 @@ from urllib.parse import quote
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ConfigDict, Field
 
-from baton.mcp.baton import Baton
-from baton.mcp.delegating import Roster, Workspace, spawned
+from baton.mcp.client import ServerClient
+from baton.mcp.delegation import Roster, Workspace, spawn_summary
 
 GraphId = Annotated[str, Field(min_length=1, description="The graph's id, as `graph_create` gave it.")]
 _STATES = ("agent_type", "wave", "state", "job_id", "detail")
@@ -18,20 +18,20 @@ class GraphTask(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    description: str = Field(description="What the task is; its agent's prompt too, where `prompt` is absent.")
+    description: str = Field(description="What the task is; also its agent's prompt if `prompt` is absent.")
     agent_type: str = Field(min_length=1, description="The agent, as the roster calls it.")
-    depends_on: list[str] = Field([], description="Names of tasks that must have completed before.")
-    prompt: str = Field("", description="What its agent is given.")
+    depends_on: list[str] = Field([], description="Names of tasks that must complete first.")
+    prompt: str = Field("", description="The prompt of its agent.")
 
 
-def offer(server: MCPServer, baton: Baton) -> None:
+def offer(server: MCPServer, baton: ServerClient) -> None:
     """Add the tools to a server."""
 
-    @server.tool(description="Make a graph of tasks by name. Its waves say which of them must be started together.")
+    @server.tool(description="Make a graph of named tasks. Its waves say which tasks must be started together.")
     async def graph_create(
         tasks: dict[str, GraphTask],
         *,
-        strict: Annotated[bool, Field(description="Refuse what breaks a wave; false only counts it.")] = True,
+        strict: Annotated[bool, Field(description="Refuse a start that breaks a wave; false only counts it.")] = True,
         workspace: Workspace = "",
         roster: Roster = "",
     ) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def offer(server: MCPServer, baton: Baton) -> None:
         graph_id: GraphId,
         tasks: Annotated[list[str], Field(description="Names of tasks of the wave that is next.")] = [],  # noqa: B006
         spawning_agent: Annotated[str, Field(description="You, as the roster calls you.")] = "",
-        delegation_reason: Annotated[str, Field(description="Why you delegate; an orchestrator must say it.")] = "",
-        expected_outcome: Annotated[str, Field(description="What you expect; an orchestrator must say it.")] = "",
+        delegation_reason: Annotated[str, Field(description="Why you delegate; required of an orchestrator.")] = "",
+        expected_outcome: Annotated[str, Field(description="What you expect; required of an orchestrator.")] = "",
         required_tools: Annotated[
-            list[str], Field(description="The tools they need; an orchestrator must name them.")
+            list[str], Field(description="The tools they need; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -65,7 +65,7 @@ def offer(server: MCPServer, baton: Baton) -> None:
         if tasks:
             body["tasks"] = {name: {} for name in tasks}
         found = await baton.request("POST", f"/graphs/{quote(graph_id, safe='')}/spawn:batch", body)
-        return _shown(found["graph"]) | {"spawned": [spawned(one) for one in found["spawned"]]}
+        return _shown(found["graph"]) | {"spawned": [spawn_summary(one) for one in found["spawned"]]}
 
     @server.tool(description="Show a graph's waves and the state of each task.")
     async def graph_status(graph_id: GraphId) -> dict[str, Any]:
@@ -73,6 +73,6 @@ def offer(server: MCPServer, baton: Baton) -> None:
 
 
 def _shown(graph: dict[str, Any]) -> dict[str, Any]:
-    """Show a graph to the agent: what there is to start, and how each task stands."""
+    """Return a graph as the agent needs it: what there is to start, and how each task stands."""
     tasks = {name: {key: task[key] for key in _STATES if task.get(key)} for name, task in graph["tasks"].items()}
     return {"graph_id": graph["id"], "state": graph["state"], "waves": graph["waves"], "tasks": tasks}

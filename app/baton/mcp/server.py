@@ -1,12 +1,12 @@
-"""`baton mcp`: the tools by which an agent delegates, on standard input and output. It runs no agent and keeps nothing."""
+"""`baton mcp`: the MCP server with the tools by which an agent delegates, on standard input and output."""
 
 from importlib.metadata import version
 
 from mcp.server.mcpserver import MCPServer
 
 from baton.local.server import Api
-from baton.mcp import delegating, graphs
-from baton.mcp.baton import Baton
+from baton.mcp import delegation, graphs
+from baton.mcp.client import ServerClient
 
 INSTRUCTIONS = """\
 You can delegate coding tasks to specialized agents, which run on this person's machine.
@@ -24,10 +24,10 @@ means the tools of this server: hand the task on with all that the model must kn
 
 
 def build(api: Api, session_id: str) -> MCPServer:
-    """Build the server with all its tools, for one agent's session."""
+    """Return the server with all its tools, for one agent's session."""
     server = MCPServer("baton", instructions=INSTRUCTIONS, version=version("baton"), log_level="WARNING")
-    baton = Baton(api, session_id)
-    delegating.offer(server, baton)
+    baton = ServerClient(api, session_id)
+    delegation.offer(server, baton)
     graphs.offer(server, baton)
     return server
 

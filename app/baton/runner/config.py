@@ -1,4 +1,4 @@
-"""What `runner.yaml` says: which agents this machine runs, in which folders, how many at once. It starts nothing."""
+"""Reads `runner.yaml`: which agents this machine runs, in which folders, and how many at once."""
 
 import os
 import re
@@ -13,18 +13,18 @@ import yaml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PROVIDERS = ("codex", "claude_code", "opencode", "gemini")
-"""Agents that the server takes tasks for, by its names."""
+"""Agents that the server accepts tasks for, by its names."""
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class ConfigError(Exception):
-    """What is wrong with the file, in words for the person."""
+    """The file is not valid; the text says what is wrong."""
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is started, and what it may be asked for. `models` empty means any; times are in seconds."""
+    """How an agent is started, and what a job may ask of it. `models` empty means any; times are in seconds."""
 
     command: Annotated[list[str], msgspec.Meta(min_length=1)]
     driver: Literal["acp", "claude-print"] = "acp"
@@ -55,7 +55,7 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     providers: dict[str, Provider] = {}
 
     def folder(self, alias: str) -> Path | None:
-        """Tell the folder of an alias, symbolic links resolved; None where there is no such alias."""
+        """Return the folder of an alias with symbolic links resolved, None if there is no such alias."""
         return Path(self.workspaces[alias]).expanduser().resolve() if alias in self.workspaces else None
 
 
@@ -63,7 +63,7 @@ def load(path: Path) -> RunnerConfig:
     """Read and check the file.
 
     Raises:
-        ConfigError: with what is wrong and what is allowed.
+        ConfigError: If the file cannot be read or is not valid; the text says what is wrong and what is allowed.
     """
     try:
         read = yaml.safe_load(path.read_text())
@@ -72,26 +72,26 @@ def load(path: Path) -> RunnerConfig:
     except FileNotFoundError:
         raise ConfigError(f"there is no `{path}`; `baton runner init` writes one") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise ConfigError(f"`{path}` cannot be used: {error}{_likely(str(error))}") from None
+        raise ConfigError(f"`{path}` is not valid: {error}{_likely(str(error))}") from None
     for name in config.providers:
         if name not in PROVIDERS:
             allowed = ", ".join(f"`{one}`" for one in PROVIDERS)
-            raise ConfigError(
-                f"`{path}`: no task is for a provider `{name}`{_near(name, PROVIDERS)}; allowed: {allowed}"
-            )
+            raise ConfigError(f"`{path}`: unknown provider `{name}`{_near(name, PROVIDERS)}; allowed: {allowed}")
     for alias in config.workspaces:
         if not NAME.fullmatch(alias):
-            raise ConfigError(f"`{path}`: workspace `{alias}` must be letters, digits, `.`, `_`, `-`, at most 64")
+            raise ConfigError(
+                f"`{path}`: workspace alias `{alias}` may hold only letters, digits, `.`, `_` and `-`, at most 64"
+            )
         folder = config.folder(alias)
         if folder is None or not folder.is_dir():
-            raise ConfigError(f"`{path}`: workspace `{alias}` is `{config.workspaces[alias]}`, which is no folder")
+            raise ConfigError(f"`{path}`: workspace `{alias}` is `{config.workspaces[alias]}`, which is not a folder")
         if folder in {Path("/"), Path("~").expanduser().resolve()}:
-            raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name a project's folder, not all of them")
+            raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name one project's folder")
     return config
 
 
 def _likely(error: str) -> str:
-    """Say which field was likely meant by one that there is none of."""
+    """Return a hint at the field that was probably meant, for an error that names an unknown one."""
     found = _UNKNOWN.search(error)
     fields = [name for kind in (RunnerConfig, Provider, Worktrees) for name in kind.__struct_fields__]
     return _near(found[1], fields) if found else ""
@@ -103,7 +103,10 @@ def _near(wrong: str, allowed: Sequence[str]) -> str:
 
 
 def environment(env: Mapping[str, str], provider: Provider, thinking_tokens: int = 0) -> dict[str, str]:
-    """Make an agent's environment: this one's, the provider's, the thinking budget; nothing of an agent above us."""
+    """Return an agent's environment: the runner's, the provider's, and the thinking budget in tokens.
+
+    Variables of an agent that may have started the runner are left out: this agent is not a part of that one.
+    """
     above = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR"}
     made = {name: value for name, value in env.items() if name not in above} | provider.env
     if thinking_tokens:
@@ -112,6 +115,6 @@ def environment(env: Mapping[str, str], provider: Provider, thinking_tokens: int
 
 
 def program(provider: Provider, env: Mapping[str, str]) -> str | None:
-    """Tell where a provider's program is; None where it is not installed."""
+    """Return the path of a provider's program, None if it is not installed."""
     path = environment(env, provider).get("PATH", os.defpath)
     return shutil.which(os.path.expanduser(provider.command[0]), path=path)  # noqa: PTH111 - `which` takes text

@@ -1,4 +1,4 @@
-"""Looks whether this machine can run jobs: programs, folders, and a trivial prompt to each agent. It mends nothing."""
+"""Checks whether this machine can run jobs: programs, folders, and a trivial prompt to each agent."""
 
 import asyncio
 import contextlib
@@ -11,19 +11,19 @@ from typing import Any
 import msgspec
 
 from baton.runner.agents.driving import AgentError, Task
-from baton.runner.agents.process import Tree
+from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import text_of
 from baton.runner.config import Provider, RunnerConfig, environment, program
 from baton.runner.job import DRIVERS
 from baton.runner.permissions import Permissions
-from baton.runner.wire import Answered
+from baton.runner.wire import PermissionAnswer
 
 PROMPT = "Answer with the single word: ready"
 LIMIT_S = 90.0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing looked at: whether it works, what was found, what mends it."""
+    """The result of one check: whether it passed, what was found, and how to fix it."""
 
     ok: bool
     what: str
@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine(config: RunnerConfig, env: Mapping[str, str]) -> list[Finding]:
-    """Look at everything that the file names."""
+    """Check everything that the file names."""
     findings = [Finding(ok=True, what=f"workspace `{alias}` is {config.folder(alias)}") for alias in config.workspaces]
     if not config.workspaces:
         findings.append(Finding(ok=False, what="no workspace is configured", fix="name one in `runner.yaml`"))
@@ -62,12 +62,12 @@ async def _prompted(provider: Provider, folder: Path, env: Mapping[str, str]) ->
     def tell(_kind: str, body: dict[str, Any]) -> None:
         said.append(text_of(body.get("update") or {}))
 
-    async def refuse(_request: dict[str, Any]) -> Answered:
-        return Answered(answer="deny")
+    async def refuse(_request: dict[str, Any]) -> PermissionAnswer:
+        return PermissionAnswer(answer="deny")
 
     task = Task(prompt=PROMPT, folder=folder)
     driver = DRIVERS[provider.driver](provider, task, Permissions(folder, refuse), tell)
-    tree = await Tree.start(driver.command(), cwd=folder, env=environment(env, provider))
+    tree = await ProcessTree.start(driver.command(), cwd=folder, env=environment(env, provider))
     try:
         await asyncio.wait_for(driver.work(tree), LIMIT_S)
     except ConnectionError as error:

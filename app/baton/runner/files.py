@@ -1,7 +1,7 @@
-"""What lies in a workspace, and reading and writing it for an agent. Nothing outside is opened, by whatever way it is named.
+"""Reads and writes files of a workspace for an agent; nothing outside the workspace is opened, however it is named.
 
-A path is resolved first, then walked from the workspace down without following a link, so that a link that is put there
-in between is refused too.
+A path is resolved first and then opened folder by folder from the workspace down, without following links: a link that
+is put there between the check and the opening is refused, too.
 """
 
 import os
@@ -12,29 +12,29 @@ LARGEST = 8 * 1024 * 1024
 """Largest file that is read for an agent, in bytes."""
 
 
-class Outside(Exception):
-    """The path leads out of the workspace, or is no plain file in it."""
+class OutsideWorkspace(Exception):
+    """The path leads out of the workspace, or to something that is not a plain file."""
 
 
 def is_inside(root: Path, path: str) -> bool:
-    """Tell whether a path, from the workspace where relative, leads to something in it; it need not exist."""
+    """Return whether a path, relative to the workspace or absolute, leads to something in it; it need not exist."""
     try:
         return _real(root, path).is_relative_to(root.resolve())
-    except Outside:
+    except OutsideWorkspace:
         return False
 
 
 def read(root: Path, path: str, *, first: int = 1, lines: int | None = None) -> str:
-    """Read a file's text, or some lines of it from the `first`, which counts from 1.
+    """Read a file's text, or at most `lines` lines of it from line `first`, which counts from 1.
 
     Raises:
-        Outside: when the path leads out, or to no plain file.
-        OSError: when it cannot be read.
+        OutsideWorkspace: If the path leads out, or not to a plain file.
+        OSError: If the file cannot be read.
     """
     with os.fdopen(_open(root, path, os.O_RDONLY), "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
-        raise Outside(f"`{path}` has more than {LARGEST} bytes")
+        raise OutsideWorkspace(f"`{path}` has more than {LARGEST} bytes")
     text = data.decode("utf-8", "replace")
     if first <= 1 and lines is None:
         return text
@@ -43,11 +43,11 @@ def read(root: Path, path: str, *, first: int = 1, lines: int | None = None) -> 
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Write a file's text, and make the folders that it needs.
+    """Write a file's text, and make the folders above it.
 
     Raises:
-        Outside: when the path leads out, or to no plain file.
-        OSError: when it cannot be written.
+        OutsideWorkspace: If the path leads out, or not to a plain file.
+        OSError: If the file cannot be written.
     """
     with os.fdopen(_open(root, path, os.O_WRONLY | os.O_CREAT), "wb") as file:
         file.truncate()
@@ -56,17 +56,17 @@ def write(root: Path, path: str, text: str) -> None:
 
 def _real(root: Path, path: str) -> Path:
     if "\0" in path or not path:
-        raise Outside(f"`{path!r}` is no path")
+        raise OutsideWorkspace(f"`{path!r}` is not a path")
     try:
         return (root.resolve() / Path(path).expanduser()).resolve()
     except (OSError, RuntimeError) as error:
-        raise Outside(f"`{path}` cannot be followed: {error}") from None
+        raise OutsideWorkspace(f"`{path}` cannot be followed: {error}") from None
 
 
 def _open(root: Path, path: str, flags: int) -> int:
     real, top = _real(root, path), root.resolve()
     if not real.is_relative_to(top) or real == top:
-        raise Outside(f"`{path}` is not in the workspace `{top}`")
+        raise OutsideWorkspace(f"`{path}` is not in the workspace `{top}`")
     *folders, name = real.relative_to(top).parts
     at = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -81,7 +81,7 @@ def _open(root: Path, path: str, flags: int) -> int:
         os.close(at)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise Outside(f"`{path}` is no plain file")
+        raise OutsideWorkspace(f"`{path}` is not a plain file")
     return file
 
 

@@ -1,4 +1,4 @@
-"""The runner's own folder: its id, the lock that keeps a second one out, spools, worktrees. It holds no secret but leases."""
+"""The runner's own folder: its id, the lock that keeps a second runner out, spools and worktrees."""
 
 import fcntl
 import os
@@ -8,12 +8,12 @@ import socket
 from pathlib import Path
 
 
-class Busy(Exception):
+class HomeInUse(Exception):
     """Another runner uses this folder."""
 
 
 class Home:
-    """A runner's folder, made where it is missing. The id stays the same from start to start."""
+    """A runner's folder, which is made if it is missing. The runner's id stays the same from start to start."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -24,17 +24,17 @@ class Home:
         self.runner_id = self._id()
 
     def lock(self) -> int:
-        """Keep a second runner out, until this process ends.
+        """Lock the folder until this process ends, and return the lock's descriptor.
 
         Raises:
-            Busy: when one runs.
+            HomeInUse: If another runner has locked it.
         """
         file = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(file)
-            raise Busy(f"a runner works in `{self.folder}` already") from None
+            raise HomeInUse(f"another runner already uses `{self.folder}`; stop it first") from None
         return file
 
     def _id(self) -> str:

@@ -1,4 +1,4 @@
-"""One attempt of one job, from its lease to the end that the server has. It leases nothing and reads no configuration."""
+"""Runs one attempt of one job, from its lease until the server has its end."""
 
 import asyncio
 import contextlib
@@ -10,14 +10,24 @@ from typing import Literal
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.driving import AgentError, Driver, Task
-from baton.runner.agents.process import Tree
+from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.tools import tool_server
 from baton.runner.agents.updates import output_of, text_of
 from baton.runner.config import Provider, RunnerConfig, environment
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
 from baton.runner.spool import Spool
-from baton.runner.wire import Answered, Ended, Lease, LeaseLost, NotLetIn, Refused, Server, ServerAway
+from baton.runner.wire import (
+    AgentTask,
+    JobEnd,
+    Lease,
+    LeaseLost,
+    PermissionAnswer,
+    Refused,
+    Server,
+    ServerAway,
+    TokenRefused,
+)
 from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
@@ -25,7 +35,7 @@ Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
 class Job:
-    """A job that runs here. `note` says in a few words what it is at, `ended` how it ended."""
+    """A job that runs here. `note` says in a few words what it is doing, `ended` how it ended."""
 
     def __init__(
         self,
@@ -40,7 +50,7 @@ class Job:
         self.events = 0
         self.note = "starting"
         self.started = time.monotonic()
-        self.ended: Ended | None = None
+        self.ended: JobEnd | None = None
         self._config = config
         self._server = server
         self._worktrees = worktrees
@@ -56,35 +66,43 @@ class Job:
 
     @property
     def is_lost(self) -> bool:
-        """Tell whether the job is another's by now."""
+        """Return whether the job's lease is lost."""
         return self._stop == "lost"
 
     def stop(self, how: Stop, why: str = "") -> None:
-        """Cancel the job, or drop it where it is lost; the first cause counts, save that what is lost is lost."""
+        """Stop the job: cancel the agent, or end it at once if the lease is lost.
+
+        The first cause counts, but a lost lease overrides every other.
+        """
         if self._stop is None or how == "lost":
             self._stop, self._why = how, why
             self._stopping.set()
 
     def answer(self, permission: str, *, allow: bool) -> None:
-        """Take a person's word on a permission."""
+        """Pass a person's answer to a permission request on to the agent."""
         if self._permissions:
             self._permissions.answer(permission, allow=allow)
         else:
             self._early.append((permission, allow))
 
     async def run(self) -> None:
-        """Run the agent and bring everything to the server; nothing of the agent is left when this is back."""
+        """Run the agent and send everything to the server; when this returns, no process of the agent is left."""
         lease = self.lease
         spool = await asyncio.to_thread(Spool, self._spools, lease.job, lease.attempt, lease.token)
         outbox = Outbox(
-            self._server, spool, lease.job, lease.attempt, lease.token, lambda: self.stop("cancel", "the server asked")
+            self._server,
+            spool,
+            lease.job,
+            lease.attempt,
+            lease.token,
+            lambda: self.stop("cancel", "the server cancelled it"),
         )
         sending = asyncio.create_task(outbox.run())
         sending.add_done_callback(self._sent)
         try:
             self.ended = await self._ended(outbox)
             outbox.end(self.ended)
-            self.note = "telling the server"
+            self.note = "sending the end"
             await sending
         except (LeaseLost, Refused):
             await self._offer(self.ended)
@@ -96,14 +114,14 @@ class Job:
         if not sending.cancelled() and isinstance(error := sending.exception(), LeaseLost | Refused):
             self.stop("lost" if isinstance(error, LeaseLost) else "refused", str(error))
 
-    async def _offer(self, ended: Ended | None) -> None:
-        """Bring the end alone: the server keeps that of a lost attempt, too."""
+    async def _offer(self, ended: JobEnd | None) -> None:
+        """Send the end alone, after the events were refused: the server keeps the result of a lost attempt, too."""
         if ended:
             with contextlib.suppress(LeaseLost, Refused, ServerAway):
                 lease = {"attempt": self.lease.attempt, "token": self.lease.token}
                 await self._server.post(self.lease.job, {**lease, "events": [], "finish": ended})
 
-    async def _ended(self, outbox: Outbox) -> Ended:
+    async def _ended(self, outbox: Outbox) -> JobEnd:
         tree: Worktree | None = None
         try:
             provider, folder = self._checked()
@@ -118,7 +136,7 @@ class Job:
             ended = self._failed("no_worktree", str(error))
         except OSError as error:
             ended = self._failed("cannot_start", str(error))
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not leave a job without an end
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not leave a job without an end
             ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
         if tree:
             with contextlib.suppress(NoWorktree):
@@ -146,15 +164,8 @@ class Job:
         self._permissions = Permissions(folder, self._ask)
         for permission, allow in self._early:
             self._permissions.answer(permission, allow=allow)
-        task = Task(
-            prompt=lease.prompt,
-            folder=folder,
-            system_prompt=lease.system_prompt or "",
-            model=lease.model or "",
-            agent_session=lease.agent_session or "",
-            thinking_budget=lease.thinking_budget or 0,
-            tools=tool_server(lease, self._env) if lease.agent_type else None,
-        )
+        given = {name: getattr(lease, name) for name in AgentTask.__struct_fields__}
+        task = Task(**given, folder=folder, tools=tool_server(lease, self._env) if lease.agent_type else None)
 
         def tell(kind: str, body: dict[str, object]) -> None:
             self.events += 1
@@ -165,9 +176,9 @@ class Job:
             outbox.put(kind, body)
 
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
-        env = environment(self._env, provider, task.thinking_budget) | {"BATON_JOB": lease.job}
+        env = environment(self._env, provider, task.thinking_budget or 0) | {"BATON_JOB": lease.job}
         self.note = f"starting {provider.command[0]}"
-        tree = await Tree.start(driver.command(), cwd=folder, env=env)
+        tree = await ProcessTree.start(driver.command(), cwd=folder, env=env)
         working = asyncio.create_task(driver.work(tree))
         try:
             limit = min(lease.timeout_s, provider.max_timeout_s)
@@ -189,7 +200,7 @@ class Job:
         return working.result()
 
     async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float) -> None:
-        """Wait for the work's end, a stop, or the time's end; then give the agent a while to heed the cancel."""
+        """Wait for the agent's end, a stop, or the time limit; then give the agent time to obey the cancel."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({working, stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -204,37 +215,37 @@ class Job:
         finally:
             stopping.cancel()
 
-    async def _ask(self, request: dict[str, object]) -> Answered:
+    async def _ask(self, request: dict[str, object]) -> PermissionAnswer:
         lease = self.lease
         body = {"attempt": lease.attempt, "token": lease.token, "request": request}
         pauses, self.note = waits(), f"asking: {request['title']}"
         while True:
             try:
                 return await self._server.ask(lease.job, body)
-            except (ServerAway, NotLetIn):
+            except (ServerAway, TokenRefused):
                 await anext(pauses)
             except LeaseLost as error:
                 self.stop("lost", str(error))
-                return Answered(answer="deny", reason=str(error))
+                return PermissionAnswer(answer="deny", reason=str(error))
             except Refused as error:
-                return Answered(answer="deny", reason=str(error))
+                return PermissionAnswer(answer="deny", reason=str(error))
 
-    def _told(self, stopped: str) -> Ended:
+    def _told(self, stopped: str) -> JobEnd:
         output = output_of(self._output)
         if self._stop == "refused":
             return self._failed("events_refused", self._why)
         if self._stop:
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
-            return Ended(state="cancelled", output=output, usage=self._usage, error=error)
+            return JobEnd(state="cancelled", output=output, usage=self._usage, error=error)
         if stopped == "end_turn":
-            return Ended(state="completed", output=output, usage=self._usage)
+            return JobEnd(state="completed", output=output, usage=self._usage)
         if stopped == "cancelled":
-            return Ended(state="cancelled", output=output, usage=self._usage)
+            return JobEnd(state="cancelled", output=output, usage=self._usage)
         return self._failed(stopped, f"the agent stopped early: {stopped}")
 
-    def _failed(self, code: str, detail: str) -> Ended:
+    def _failed(self, code: str, detail: str) -> JobEnd:
         output = output_of(self._output)
         if self._stop and self._stop != "refused":
-            return Ended(state="cancelled", output=output, usage=self._usage)
+            return JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
-        return Ended(state="failed", output=output, usage=self._usage, error=error)
+        return JobEnd(state="failed", output=output, usage=self._usage, error=error)

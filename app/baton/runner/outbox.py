@@ -1,6 +1,6 @@
-"""Sends a job's events in their order, each at least once and none before it is on disk. It does not read them.
+"""Sends a job's events in order, each at least once, and none before it is on disk.
 
-The server takes an event once by its number, so what is sent twice counts once.
+The server counts an event once by its number, so sending it twice does no harm.
 """
 
 import asyncio
@@ -9,18 +9,18 @@ from typing import Any
 
 import msgspec
 
-from baton.runner.spool import Kept, Spool
-from baton.runner.wire import Ended, Event, LeaseLost, NotLetIn, Refused, Server, ServerAway
+from baton.runner.spool import Spool, SpooledAttempt
+from baton.runner.wire import Event, JobEnd, LeaseLost, Refused, Server, ServerAway, TokenRefused
 from baton.shared.backoff import Backoff
 
 BATCH = 200
 BATCH_BYTES = 256 * 1024
-"""Least size at which a batch is closed; a single event is at most about this size (`updates.fitting`)."""
+"""Size at which a batch is full, in bytes of JSON; one event has at most about half of it (`updates.fitting`)."""
 LONGEST_S = 15.0
 
 
 async def waits() -> AsyncIterator[None]:
-    """Wait longer from step to step, up to LONGEST_S, and never in step with other runners."""
+    """Yield after pauses that grow up to LONGEST_S, with jitter so that runners do not retry in step."""
     backoff = Backoff(0.25, LONGEST_S)
     while True:
         await asyncio.sleep(backoff.next_s())
@@ -28,7 +28,7 @@ async def waits() -> AsyncIterator[None]:
 
 
 class Outbox:
-    """The way of one attempt's events to the server. `on_cancel` is called when the server wants the job cancelled."""
+    """The events of one attempt on their way to the server. `on_cancel` is called when the server wants a cancel."""
 
     def __init__(
         self, server: Server, spool: Spool, job: str, attempt: int, token: str, on_cancel: Callable[[], None]
@@ -41,18 +41,18 @@ class Outbox:
         self._seq = 0
         self._new: list[Event] = []
         self._stored: list[Event] = []
-        self._ended: Ended | None = None
+        self._ended: JobEnd | None = None
         self._ended_stored = False
         self._more, self._ready = asyncio.Event(), asyncio.Event()
 
     def put(self, kind: str, body: dict[str, Any]) -> None:
-        """Take an event; never waits, so that order is kept."""
+        """Add an event; never waits, so that the order is kept."""
         self._seq += 1
         self._new.append(Event(self._seq, kind, body))
         self._more.set()
 
-    def end(self, ended: Ended) -> None:
-        """Take the end, after which nothing comes."""
+    def end(self, ended: JobEnd) -> None:
+        """Add the end of the attempt, after which nothing may be added."""
         self._ended = ended
         self._more.set()
 
@@ -60,8 +60,8 @@ class Outbox:
         """Store and send until the server has the end.
 
         Raises:
-            LeaseLost: when the job is another's; the spool is forgotten once the end was offered.
-            Refused: when the server takes neither events nor end; the spool is forgotten.
+            LeaseLost: If the lease is lost; the spool is removed.
+            Refused: If the server accepts neither events nor end; the spool is removed.
         """
         storing = asyncio.create_task(self._store())
         try:
@@ -98,7 +98,7 @@ class Outbox:
                 accepted = await deliver(
                     self._server, self._job, self._lease, batch, self._ended if last else None, self._on_cancel
                 )
-                self._stored = left_of(self._stored, accepted)
+                self._stored = not_accepted(self._stored, accepted)
                 if last and not self._stored:
                     return
 
@@ -108,22 +108,22 @@ async def deliver(
     job: str,
     lease: dict[str, Any],
     events: list[Event],
-    ended: Ended | None,
+    ended: JobEnd | None,
     on_cancel: Callable[[], None] = lambda: None,
     *,
     patient: bool = True,
 ) -> int:
-    """Send one batch, again and again while the server is away; gives the number up to which the server has all.
+    """Send one batch, repeatedly while the server is away; return the number up to which the server has everything.
 
-    While the token is refused too, where `patient`: a job goes on, and somebody may mend it.
+    If `patient`, also repeat while the token is refused: the job goes on, and somebody may renew the token.
     """
     body = {**lease, "events": events} | ({"finish": ended} if ended else {})
     pauses = waits()
     while True:
         try:
             answer = await server.post(job, body)
-        except (ServerAway, NotLetIn) as error:
-            if isinstance(error, NotLetIn) and not patient:
+        except (ServerAway, TokenRefused) as error:
+            if isinstance(error, TokenRefused) and not patient:
                 raise
             await anext(pauses)
             continue
@@ -132,39 +132,39 @@ async def deliver(
         return answer.accepted
 
 
-async def replay(server: Server, kept: Kept) -> str:
-    """Send what an earlier run left; gives what became of it, in words.
+async def replay(server: Server, spooled: SpooledAttempt) -> str:
+    """Send what an earlier run left, and return what became of it as a text.
 
     Raises:
-        NotLetIn: the token is refused; nothing is forgotten.
+        TokenRefused: If the token is refused; the spool is kept.
     """
-    lease = {"attempt": kept.attempt, "token": kept.token}
-    events = kept.events
+    lease = {"attempt": spooled.attempt, "token": spooled.token}
+    events = spooled.events
     try:
-        while events or kept.ended:
+        while events or spooled.ended:
             batch = _batch(events)
             last = len(batch) == len(events)
-            ended = kept.ended if last else None
-            events = left_of(events, await deliver(server, kept.job, lease, batch, ended, patient=False))
+            ended = spooled.ended if last else None
+            events = not_accepted(events, await deliver(server, spooled.job, lease, batch, ended, patient=False))
             if last and not events:
                 break
-    except NotLetIn:
+    except TokenRefused:
         raise
     except LeaseLost:
-        return "is another's by now"
+        return "was lost: its lease is over"
     except Refused as error:
-        return f"was not taken: {error}"
-    return "ended, and the server knows it" if kept.ended else "was cut short; the server has what it said"
+        return f"was refused: {error}"
+    return "has ended, and the server knows it" if spooled.ended else "was cut short; the server has its events"
 
 
-def left_of(events: list[Event], accepted: int) -> list[Event]:
-    """Give the events that the server does not have.
+def not_accepted(events: list[Event], accepted: int) -> list[Event]:
+    """Return the events that the server does not have.
 
     Raises:
-        Refused: when it has forgotten some that are here no more.
+        Refused: If the server has lost events that are no longer here.
     """
     if events and accepted < events[0].seq - 1:
-        raise Refused(f"the server has events up to {accepted} only; those before {events[0].seq} are gone")
+        raise Refused(f"the server has events up to {accepted} only, and those before {events[0].seq} are gone")
     return [event for event in events if event.seq > accepted]
 
 

@@ -1,4 +1,4 @@
-"""An agent's permission requests: refused here, answered by the server at once, or later by a person. It decides no rule."""
+"""Permission requests of an agent: refused here, answered by the server at once, or later by a person."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from baton.runner import files
-from baton.runner.wire import Answered
+from baton.runner.wire import PermissionAnswer
 
-Ask = Callable[[dict[str, Any]], Awaitable[Answered]]
+Ask = Callable[[dict[str, Any]], Awaitable[PermissionAnswer]]
 _TOOLS = {
     "read": "Read", "edit": "Edit", "delete": "Edit", "move": "Edit", "search": "Grep", "execute": "Bash",
     "fetch": "WebFetch",
@@ -17,7 +17,7 @@ _PATHS = ("file_path", "path", "notebook_path", "abs_path")
 
 
 class Permissions:
-    """The requests of one attempt. `ask` brings one to the server; `answer` brings the person's word back."""
+    """The requests of one attempt. `ask` sends one to the server; `answer` takes a person's answer."""
 
     def __init__(self, root: Path, ask: Ask) -> None:
         self._root = root
@@ -25,7 +25,7 @@ class Permissions:
         self._answers: dict[str, asyncio.Future[bool]] = {}
 
     async def allowed(self, request: dict[str, Any], places: Iterable[str] = ()) -> bool:
-        """Tell whether the agent may; waits for a person where the server has no opinion."""
+        """Return whether the agent may do it; waits for a person if the server has no answer yet."""
         if any(not files.is_inside(self._root, place) for place in (*places, *named_paths(request["tool_input"]))):
             return False
         answered = await self._ask(request)
@@ -34,7 +34,7 @@ class Permissions:
         return await self._future(answered.permission)
 
     def answer(self, permission: str, *, allow: bool) -> None:
-        """Take the word on a request, which may come before it is known that it is awaited."""
+        """Take the answer to a request; it may come before anybody waits for it."""
         future = self._future(permission)
         if not future.done():
             future.set_result(allow)
@@ -46,15 +46,15 @@ class Permissions:
 
 
 def tool_name(kind: str | None, known: str = "") -> str:
-    """Name the tool as the policies know it: the agent's own name for it, else that of its kind in ACP."""
+    """Return the tool's name as policies know it: the agent's own name for it, else the name of its kind in ACP."""
     return known or _TOOLS.get(kind or "", kind or "other")
 
 
 def tool_input(raw: Any) -> dict[str, Any]:
-    """Give a call's input as an object."""
+    """Return a call's input as an object."""
     return raw if isinstance(raw, dict) else {} if raw is None else {"input": raw}
 
 
 def named_paths(given: dict[str, Any]) -> list[str]:
-    """List the paths that a tool call names as such."""
+    """List the paths that a tool call names in its input."""
     return [value for name in _PATHS if isinstance(value := given.get(name), str) and value]

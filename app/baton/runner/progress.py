@@ -1,4 +1,4 @@
-"""What the person at the terminal sees: a line a job, kept up to date, and a line for what happened. It reads no job's text."""
+"""Shows the runner's jobs in the terminal: a line for each, kept up to date, and a line for each event."""
 
 import time
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _WIDTH = 110
 
 
 class Progress:
-    """Writes to a terminal, where the jobs' lines stay at the bottom; elsewhere only what happened, line by line."""
+    """Writes to a terminal, with the jobs' lines at the bottom; to a file it writes events only, line by line."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -24,7 +24,7 @@ class Progress:
         self._out.flush()
 
     def show(self, jobs: Iterable[Job]) -> None:
-        """Write the running jobs' lines anew."""
+        """Rewrite the lines of the running jobs."""
         if not self._live:
             return
         self._erase()
@@ -40,12 +40,12 @@ class Progress:
 
 
 def line(job: Job) -> str:
-    """Say how a job stands: id, provider, workspace, its age in seconds, how much it said, what it is at."""
+    """Return a job's line: id, provider, workspace, age in seconds, number of events, what it is doing."""
     lease = job.lease
     age = int(time.monotonic() - job.started)
     return f"  {lease.job[:12]}  {lease.provider} in {lease.workspace}  {age} s  {job.events} events  {plain(job.note)}"
 
 
 def plain(text: str) -> str:
-    """Take out what would steer the terminal: an agent's words are shown, not obeyed."""
+    """Replace control characters: an agent's text is shown, and must not control the terminal."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""The runner: leases jobs by one long poll, runs them, heeds commands, drains. How a job runs is `job.py`'s."""
+"""The runner: leases jobs by one long poll, runs them, obeys commands, and drains. How one job runs is in `job`."""
 
 import asyncio
 import contextlib
@@ -16,19 +16,19 @@ from baton.runner.home import Home
 from baton.runner.job import Job
 from baton.runner.outbox import replay, waits
 from baton.runner.progress import Progress
-from baton.runner.spool import left
-from baton.runner.wire import WAIT_S, Command, Lease, Link, Polled, Refused, Server, ServerAway
+from baton.runner.spool import read_spools
+from baton.runner.wire import WAIT_S, Command, Lease, Link, PollAnswer, Refused, Server, ServerAway
 from baton.runner.worktrees import Worktrees
 
 VERSION = version("baton")
 FULL_WAIT_S = 1
-"""Longest poll while no slot is free, in seconds: so long a slot that gets free may stay so."""
+"""Longest poll while no slot is free, in seconds; a slot that becomes free may stay empty for so long."""
 _LAST_S = 10.0
 """How long the ends of jobs may take to reach the server when the runner stops, in seconds."""
 
 
 class Runner:
-    """One runner of one person. `drain` lets running jobs end; a second time it cancels them."""
+    """One runner of one person. `drain` lets running jobs end; a second call cancels them."""
 
     def __init__(
         self, config: RunnerConfig, link: Link, home: Home, env: Mapping[str, str], progress: Progress
@@ -47,14 +47,14 @@ class Runner:
         self._heard = False
 
     def drain(self) -> None:
-        """Lease nothing more; called again, cancel what runs."""
+        """Lease no more jobs; at the second call cancel those that run."""
         (self._hurrying if self._draining.is_set() else self._draining).set()
 
     async def run(self) -> None:
-        """Serve until drained.
+        """Run until drained.
 
         Raises:
-            Refused: when the server refuses the first poll: a wrong token, or a server that has no runners.
+            Refused: If the server refuses the first poll: a wrong token, or a server without runners.
         """
         helpers = [asyncio.create_task(self._tick())]
         serving = asyncio.create_task(self._serve())
@@ -73,10 +73,10 @@ class Runner:
 
     async def _serve(self) -> None:
         await self._worktrees.tidy()
-        for path, kept in left(self._home.spools):
-            if kept is not None:
-                self._progress.say(f"{kept.job[:12]} of an earlier run: sending what it said")
-                self._progress.say(f"{kept.job[:12]} of an earlier run {await replay(self._server, kept)}")
+        for path, spooled in read_spools(self._home.spools):
+            if spooled is not None:
+                self._progress.say(f"{spooled.job[:12]} of an earlier run: sending its events")
+                self._progress.say(f"{spooled.job[:12]} of an earlier run {await replay(self._server, spooled)}")
             path.unlink(missing_ok=True)
         pauses, trouble = waits(), ""
         while True:
@@ -87,18 +87,18 @@ class Runner:
                     raise
                 if str(error) != trouble:
                     trouble = str(error)
-                    self._progress.say(f"{trouble}; trying again")
+                    self._progress.say(f"{trouble}; retrying")
                 await anext(pauses)
                 continue
             pauses, trouble = waits(), ""
             if polled:
                 self._take(polled)
 
-    async def _poll(self) -> Polled | None:
-        """Poll once; None where a drain began meanwhile.
+    async def _poll(self) -> PollAnswer | None:
+        """Poll once; return None if a drain began meanwhile.
 
-        Only then is a poll given up: one that still waits at the server would take its list of jobs for the newest, and
-        have what was leased since run again.
+        Only then is a poll given up: a poll that still waits at the server would have its list of jobs taken for the newest,
+        and jobs that were leased since would be queued again.
         """
         slots, acked = self._slots(), list(self._acked)
         polling = asyncio.create_task(self._server.poll(self._body(slots, self._wait_s(slots))))
@@ -119,7 +119,7 @@ class Runner:
         return polled
 
     def _wait_s(self, slots: int) -> int:
-        """Tell how long to wait for news: not at all at first, as the person wants to see that the server answers."""
+        """Return how long to wait for an answer; the first poll does not wait, so that the person sees it answered."""
         return 0 if not self._heard else WAIT_S if slots else FULL_WAIT_S
 
     def _slots(self) -> int:
@@ -148,7 +148,7 @@ class Runner:
             "acked_commands": list(self._acked),
         }
 
-    def _take(self, polled: Polled) -> None:
+    def _take(self, polled: PollAnswer) -> None:
         for lease in polled.jobs:
             self._begin(lease)
         for command in polled.commands:
@@ -157,7 +157,7 @@ class Runner:
                 self._acked.append(command.id)
         for (name, _), job in self._jobs.items():
             if name in polled.lost:
-                job.stop("lost", "the server gave it up")
+                job.stop("lost", "the server ended the lease")
 
     def _begin(self, lease: Lease) -> None:
         if not lease.workspace:
@@ -171,12 +171,12 @@ class Runner:
 
     async def _run(self, key: tuple[str, int], job: Job) -> None:
         lease = job.lease
-        self._progress.say(f"{lease.job[:12]} begins: {lease.provider} in {lease.workspace}")
+        self._progress.say(f"{lease.job[:12]} started: {lease.provider} in {lease.workspace}")
         try:
             await job.run()
             self._progress.say(f"{lease.job[:12]} {_outcome(job)} after {int(time.monotonic() - job.started)} s")
         except OSError as error:  # the disk is full, the spool cannot be written
-            self._progress.say(f"{lease.job[:12]} was given up: {error}")
+            self._progress.say(f"{lease.job[:12]} cannot go on: {error}")
         finally:
             del self._jobs[key], self._running[key]
 
@@ -188,12 +188,14 @@ class Runner:
                 allow = command.body.get("answer") == "allow"
                 job.answer(str(command.body.get("permission", "")), allow=allow)
             elif command.kind == "cancel":
-                job.stop("cancel", "the server asked")
+                job.stop("cancel", "the server cancelled it")
 
     async def _let_end(self) -> None:
-        """Wait for the running jobs, then cancel them, then give their ends a while to arrive."""
+        """Wait for the running jobs, then cancel them, then give their ends time to arrive."""
         if self._running:
-            self._progress.say(f"stopping: {len(self._running)} jobs may end within {self._config.drain_s:g} s")
+            self._progress.say(
+                f"stopping: {len(self._running)} running jobs have {self._config.drain_s:g} s to end; Ctrl-C again cancels them"
+            )
         hurrying = asyncio.create_task(self._hurrying.wait())
         end = time.monotonic() + self._config.drain_s
         while self._running and not hurrying.done() and (rest := end - time.monotonic()) > 0:
@@ -205,7 +207,7 @@ class Runner:
             await asyncio.wait(set(self._running.values()), timeout=self._config.cancel_grace_s + _LAST_S)
 
     async def _goodbye(self) -> None:
-        """Say that nothing runs here any more, so that nobody waits for a lease to run out."""
+        """Tell the server that nothing runs here any more, so that no lease has to run out."""
         if self._heard:
             with contextlib.suppress(ServerAway, Refused, TimeoutError):
                 await asyncio.wait_for(self._server.poll(self._body(0, 0)), 2)
@@ -218,7 +220,7 @@ class Runner:
 
 def _outcome(job: Job) -> str:
     if job.is_lost:
-        return "is another's by now"
+        return "was lost: its lease is over"
     if job.ended is None:
         return "ended"
     error = job.ended.error

@@ -1,7 +1,7 @@
-"""A job's events on disk, from before they are sent until the server has the end. It sends nothing itself.
+"""A job's events on disk, from before they are sent until the server has the end.
 
-One file an attempt, lines of JSON: first the lease, then the events, last the end. A line that a crash cut short was
-never sent, and is left out.
+One file for each attempt, in lines of JSON: first the lease, then the events, last the end. A line that a crash cut
+short was never sent, and is ignored.
 """
 
 import os
@@ -10,17 +10,17 @@ from typing import Any
 
 import msgspec
 
-from baton.runner.wire import Ended, Event
+from baton.runner.wire import Event, JobEnd
 
 
-class Kept(msgspec.Struct, kw_only=True):
-    """What a file of an earlier run holds."""
+class SpooledAttempt(msgspec.Struct, kw_only=True):
+    """The contents of a file of an earlier run."""
 
     job: str
     attempt: int
     token: str
     events: list[Event]
-    ended: Ended | None = None
+    ended: JobEnd | None = None
 
 
 class Spool:
@@ -35,16 +35,16 @@ class Spool:
         os.fsync(folder_file)
         os.close(folder_file)
 
-    def add(self, events: list[Event], ended: Ended | None = None) -> None:
-        """Append events, and the end; when this is back they are on the disk."""
+    def add(self, events: list[Event], ended: JobEnd | None = None) -> None:
+        """Append events, and the end; when this returns they are on the disk."""
         self._write([*events, *([{"finish": ended}] if ended else [])])
 
     def close(self) -> None:
-        """Keep the file, for the next run."""
+        """Close the file and keep it, for the next run."""
         os.close(self._file)
 
     def remove(self) -> None:
-        """Forget the file: the server has everything, or wants nothing of it."""
+        """Remove the file: the server has everything, or refuses it."""
         os.close(self._file)
         self.path.unlink(missing_ok=True)
 
@@ -55,24 +55,24 @@ class Spool:
         os.fsync(self._file)
 
 
-def left(folder: Path) -> list[tuple[Path, Kept | None]]:
-    """Read what an earlier run left; None for a file that holds no lease."""
+def read_spools(folder: Path) -> list[tuple[Path, SpooledAttempt | None]]:
+    """Read the files of an earlier run; a file without a lease is returned as None."""
     return [(path, _read(path)) for path in sorted(folder.glob("*.jsonl"))] if folder.is_dir() else []
 
 
-def _read(path: Path) -> Kept | None:
+def _read(path: Path) -> SpooledAttempt | None:
     lines = path.read_bytes().split(b"\n")[:-1]
     try:
-        kept = msgspec.convert({**msgspec.json.decode(lines[0]), "events": []}, Kept)
+        spooled = msgspec.convert({**msgspec.json.decode(lines[0]), "events": []}, SpooledAttempt)
     except (IndexError, msgspec.MsgspecError, TypeError):
         return None
     for line in lines[1:]:
         try:
             value = msgspec.json.decode(line)
             if "finish" in value:
-                kept.ended = msgspec.convert(value["finish"], Ended)
+                spooled.ended = msgspec.convert(value["finish"], JobEnd)
             else:
-                kept.events.append(msgspec.convert(value, Event))
+                spooled.events.append(msgspec.convert(value, Event))
         except (msgspec.MsgspecError, TypeError):
             break
-    return kept
+    return spooled

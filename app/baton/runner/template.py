@@ -1,4 +1,4 @@
-"""The `runner.yaml` that `baton runner init` writes: commented, and with what is installed switched on. It writes no file."""
+"""The `runner.yaml` that `baton runner init` writes: commented, and with the installed agents switched on."""
 
 import json
 import re
@@ -38,7 +38,7 @@ _KNOWN = {
 
 
 def written(env: Mapping[str, str], project: Path) -> str:
-    """Write the file's text for this machine, with the current project as its first workspace."""
+    """Return the file's text for this machine, with the current project as its first workspace."""
     alias = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name).strip("-._")[:64] or "project"
     text = f"{_HEAD}  {alias}: {json.dumps(str(project))}\n{_PROVIDERS}"
     path = env.get("PATH")

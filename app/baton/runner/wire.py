@@ -1,4 +1,4 @@
-"""The messages between runner and server (decision 0010), and the HTTP client that carries them. It retries nothing."""
+"""The messages between runner and server (decision 0010), and the HTTP client that sends them."""
 
 import ssl
 from typing import Annotated, Any, Literal, TypeVar
@@ -12,7 +12,7 @@ WAIT_S = 20
 _TIMEOUT_S = 15.0
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _UNKNOWN, _STALE, _LEAST_RETRIED = 401, 409, 500
-_STRANGE = "something that is no answer of Baton's"
+_STRANGE = "something that is not an answer of Baton"
 _RETRIED = {408, 425, 429}
 
 T = TypeVar("T")
@@ -20,34 +20,39 @@ JobId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
 
 
 class ServerAway(Exception):
-    """The server did not answer, or not now: try again later."""
+    """The server did not answer, or cannot now; the same may be sent again later."""
 
 
 class LeaseLost(Exception):
-    """The job is no longer this runner's."""
+    """The runner no longer holds the job's lease."""
 
 
 class Refused(Exception):
-    """The server will not take this, however often it is sent."""
+    """The server refuses this, however often it is sent."""
 
 
-class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A job to run: what, where by its alias, for how many seconds, and the token that proves the right to it."""
+class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent is given of a job; empty fields are the agent's own choice. `thinking_budget` is in tokens."""
+
+    prompt: str
+    system_prompt: str = ""
+    model: str = ""
+    agent_session: str = ""
+    thinking_budget: int | None = None
+
+
+class Lease(AgentTask, frozen=True, kw_only=True):
+    """A job to run: what, in which workspace, for how many seconds, and the token that proves the right to it."""
 
     job: JobId
     attempt: int
     token: str
     provider: str
     workspace: str
-    prompt: str
     session_id: str = ""
-    isolation: str | None = ""
-    system_prompt: str | None = ""
-    model: str | None = ""
-    thinking_budget: int | None = 0
+    isolation: str = ""
     timeout_s: float = 300
-    agent_session: str | None = ""
-    agent_type: str | None = ""
+    agent_type: str = ""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +65,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any] = {}
 
 
-class Polled(msgspec.Struct, frozen=True, kw_only=True):
-    """What a poll gives: jobs to start, commands, jobs that are lost."""
+class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a poll: jobs to start, commands, ids of lost jobs."""
 
     jobs: list[Lease] = []
     commands: list[Command] = []
@@ -69,15 +74,15 @@ class Polled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened in a job; `seq` counts from 1 within an attempt."""
+    """One event of a job; `seq` counts from 1 within an attempt."""
 
     seq: int
     type: str
     body: dict[str, Any]
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a job ended. `usage` has input_tokens, output_tokens and, where known, cost_usd; `error` has code and detail."""
+class JobEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a job ended. `usage` has input_tokens, output_tokens and, if known, cost_usd; `error` has code and detail."""
 
     state: Literal["completed", "failed", "cancelled"]
     output: str = ""
@@ -85,27 +90,27 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: dict[str, str] | None = None
 
 
-class Posted(msgspec.Struct, frozen=True):
-    """What the server says to events: how far it has them, and whether the job is to be cancelled."""
+class ProgressReceipt(msgspec.Struct, frozen=True):
+    """The answer to events: the number up to which they are stored, and whether to cancel the job."""
 
     accepted: int = 0
     cancel: bool = False
 
 
-class Answered(msgspec.Struct, frozen=True):
-    """What the server says to a permission request."""
+class PermissionAnswer(msgspec.Struct, frozen=True):
+    """The answer to a permission request."""
 
     permission: str = ""
     answer: Literal["allow", "deny", "pending"] = "deny"
     reason: str | None = ""
 
 
-class NotLetIn(Refused):
-    """The token is unknown, expired or revoked: once there is a new one, the same may be sent again."""
+class TokenRefused(Refused):
+    """The token is unknown, expired or revoked; with a new one the same may be sent again."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the server is, and who asks."""
+    """Where the server is, and who the caller is."""
 
     url: str
     token: str = ""
@@ -131,18 +136,18 @@ class Server:
         )
         self._base = f"/runners/{runner_id}"
 
-    async def poll(self, body: dict[str, Any]) -> Polled:
-        """Say what runs, and get what to do; waits up to the body's `wait_s` for it."""
+    async def poll(self, body: dict[str, Any]) -> PollAnswer:
+        """Send what runs here, and receive what to do; waits up to the body's `wait_s` seconds."""
         content = await self._post(f"{self._base}/poll", body, limit_s=float(body["wait_s"]) + _TIMEOUT_S)
-        return self._read(content, Polled)
+        return self._read(content, PollAnswer)
 
-    async def post(self, job: str, body: dict[str, Any]) -> Posted:
+    async def post(self, job: str, body: dict[str, Any]) -> ProgressReceipt:
         """Send events, and the end with the last of them."""
-        return self._read(await self._post(f"{self._base}/jobs/{job}/events", body), Posted)
+        return self._read(await self._post(f"{self._base}/jobs/{job}/events", body), ProgressReceipt)
 
-    async def ask(self, job: str, body: dict[str, Any]) -> Answered:
+    async def ask(self, job: str, body: dict[str, Any]) -> PermissionAnswer:
         """Ask whether the agent may do something."""
-        return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), Answered)
+        return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), PermissionAnswer)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -157,10 +162,10 @@ class Server:
         if response.is_success:
             return response.content
         problem, status = _problem(response), response.status_code
-        told = f"`{path}` answered {status}: {problem or _STRANGE}"
+        message = f"`{path}` answered {status}: {problem or _STRANGE}"
         if not problem or status >= _LEAST_RETRIED or status in _RETRIED:
-            raise ServerAway(told)
-        raise {_STALE: LeaseLost, _UNKNOWN: NotLetIn}.get(status, Refused)(told)
+            raise ServerAway(message)
+        raise {_STALE: LeaseLost, _UNKNOWN: TokenRefused}.get(status, Refused)(message)
 
     def _read(self, content: bytes, kind: type[T]) -> T:
         try:
@@ -170,7 +175,7 @@ class Server:
 
 
 def _problem(response: httpx2.Response) -> str:
-    """Give the server's words; "" where a proxy or a stranger has answered in its place."""
+    """Return the server's own words, "" if a proxy or a stranger answered in its place."""
     try:
         problem = response.json()
         return f"{problem['detail']} ({problem['code']})"

@@ -1,4 +1,4 @@
-"""A git worktree for each attempt of a job with isolation `worktree`: made, compared, kept for a while. It runs only git."""
+"""A git worktree for each attempt of a job with `isolation: worktree`: made, compared, kept for a while."""
 
 import asyncio
 import contextlib
@@ -16,11 +16,11 @@ _DAY_S = 86_400
 
 
 class NoWorktree(Exception):
-    """The workspace has no worktree to give, with git's words."""
+    """There is no worktree for the workspace; the text is git's."""
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree: its top, the folder in it that stands for the workspace, and the commit that it began at."""
+    """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began."""
 
     top: Path
     folder: Path
@@ -28,7 +28,7 @@ class Worktree(msgspec.Struct, frozen=True):
 
 
 class Worktrees:
-    """All worktrees of this runner, in one folder, named after job and attempt."""
+    """All worktrees of this runner, in one folder, named by job and attempt."""
 
     def __init__(self, home: Path, *, keep: int, days: int) -> None:
         self._home = home
@@ -38,10 +38,10 @@ class Worktrees:
         self._one = asyncio.Lock()
 
     async def make(self, workspace: Path, name: str) -> Worktree:
-        """Make a worktree at the workspace's commit; what is not committed there is not in it.
+        """Make a worktree at the workspace's current commit; what is not committed there is not in it.
 
         Raises:
-            NoWorktree: when the workspace is in no git repository with a commit.
+            NoWorktree: If the workspace is not in a git repository with a commit.
         """
         top = self._home / name
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class Worktrees:
         return Worktree(top, folder, base)
 
     async def difference(self, tree: Worktree) -> tuple[str, bool]:
-        """Give what changed since the worktree began, new files too, and whether it was cut short."""
+        """Return what changed since the worktree began, with new files, and whether it was cut short."""
         await _git(tree.top, "add", "--all")
         data = (await _git(tree.top, "diff", "--cached", "--binary", tree.base)).encode()
         if len(data) <= LARGEST_DIFF:
@@ -63,7 +63,7 @@ class Worktrees:
         return data[:LARGEST_DIFF].decode("utf-8", "ignore"), True
 
     async def done(self, tree: Worktree) -> None:
-        """Let go of a worktree, whose time begins now, and remove what is past its time."""
+        """Release a worktree, whose age counts from now, and remove those that are too old or too many."""
         self._busy.discard(tree.top)
         with contextlib.suppress(FileNotFoundError):
             os.utime(tree.top)
@@ -83,7 +83,7 @@ class Worktrees:
 
 
 async def _remove(path: Path) -> None:
-    """Remove a worktree and what its repository knows of it; a folder that is none any more is just removed."""
+    """Remove a worktree and its entry in the repository; a folder that is not a worktree is just deleted."""
     try:
         common = Path((await _git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).strip())
         await _git(common, "worktree", "remove", "--force", "--force", str(path))

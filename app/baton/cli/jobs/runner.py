@@ -17,7 +17,7 @@ from baton.cli.output import show_findings, show_json, show_table
 from baton.local import config as person
 from baton.local.server import Api, ApiError
 from baton.runner import config, template
-from baton.runner.home import Busy, Home
+from baton.runner.home import Home, HomeInUse
 
 app = group("Run delegated jobs on this machine, with your own agents.")
 
@@ -34,7 +34,7 @@ def run(config_file: ConfigFile = None) -> None:
     settings, home = _settings(config_file), Home(_state())
     try:
         lock = home.lock()
-    except Busy as error:
+    except HomeInUse as error:
         raise ApiError(str(error)) from None
     log = logging.handlers.RotatingFileHandler(home.folder / "runner.log", maxBytes=1_000_000, backupCount=1)
     logging.basicConfig(handlers=[log], level=logging.WARNING, format="%(asctime)s %(message)s")

@@ -1,4 +1,4 @@
-"""What an agent may ask of us over ACP: permissions, and files of its workspace. Terminals are not offered."""
+"""What an agent may ask of the runner over ACP: permissions, and files of its workspace. Terminals are not offered."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ _TITLE = 1_000
 
 
 class AcpClient:
-    """The client's side of one connection; `take` gets each update as the JSON it came as."""
+    """The client side of one connection; `take` receives each update as the JSON that it came as."""
 
     def __init__(self, root: Path, permissions: Permissions, take: Callable[[dict[str, Any]], None]) -> None:
         self._root = root
@@ -32,7 +32,7 @@ class AcpClient:
         self.cancelled = False
 
     async def session_update(self, update: Any, **_: Any) -> None:
-        """Pass an update on; must not wait, or updates overtake each other."""
+        """Pass an update on. Must not wait, or updates would overtake each other."""
         shown = update.model_dump(mode="json", by_alias=True, exclude_none=True)
         claude = (shown.get("_meta") or {}).get("claudeCode")
         if isinstance(claude, dict) and claude.get("toolName") and shown.get("toolCallId"):
@@ -42,7 +42,7 @@ class AcpClient:
     async def request_permission(
         self, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
     ) -> RequestPermissionResponse:
-        """Answer with the option that stands for the answer, for this once where there is such a one."""
+        """Answer with the option for the decision, for this call only if the agent offers that."""
         request = {
             "title": (tool_call.title or "")[:_TITLE],
             "kind": tool_call.kind or "other",
@@ -66,13 +66,13 @@ class AcpClient:
         """Read a file of the workspace."""
         try:
             return ReadTextFileResponse(content=files.read(self._root, path, first=line or 1, lines=limit))
-        except (files.Outside, OSError) as error:
+        except (files.OutsideWorkspace, OSError) as error:
             raise RequestError.invalid_params({"details": str(error)}) from None
 
     async def write_text_file(self, path: str, content: str, **_: Any) -> WriteTextFileResponse:
         """Write a file of the workspace."""
         try:
             files.write(self._root, path, content)
-        except (files.Outside, OSError) as error:
+        except (files.OutsideWorkspace, OSError) as error:
             raise RequestError.invalid_params({"details": str(error)}) from None
         return WriteTextFileResponse()

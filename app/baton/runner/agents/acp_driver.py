@@ -1,4 +1,4 @@
-"""Drives an agent over the Agent Client Protocol: session, model, mode, prompt, cancel. It starts and ends no process."""
+"""Drives an agent over the Agent Client Protocol: session, model, mode, prompt, cancel."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,8 @@ from acp.schema import (
 )
 
 from baton.runner.agents.acp_client import AcpClient
-from baton.runner.agents.driving import AgentError, Task, Tell
-from baton.runner.agents.process import Tree
+from baton.runner.agents.driving import AgentError, EventSink, Task
+from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import fitting
 from baton.runner.config import Provider
 from baton.runner.permissions import Permissions
@@ -30,7 +30,7 @@ _CLIENT = Implementation(name="baton-runner", version="1")
 class AcpDriver:
     """One session of one agent, for one prompt."""
 
-    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: Tell) -> None:
+    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: EventSink) -> None:
         self._provider = provider
         self._task = task
         self._tell = tell
@@ -42,11 +42,11 @@ class AcpDriver:
         self.usage: dict[str, float] = {}
 
     def command(self) -> list[str]:
-        """Give the adapter's command line."""
+        """Return the adapter's command line."""
         return self._provider.command
 
-    async def work(self, tree: Tree) -> str:
-        """Open a session, set what is asked for, prompt, and wait for the turn's end."""
+    async def work(self, tree: ProcessTree) -> str:
+        """Open a session, set model and mode, send the prompt, and wait for the end of the turn."""
         connection = connect_to_agent(cast("Client", self._client), tree.stdin, tree.stdout)
         self._connection = connection
         try:
@@ -72,20 +72,20 @@ class AcpDriver:
         return str(answer.stop_reason)
 
     async def cancel(self) -> None:
-        """Send `session/cancel`; what is asked from now on is answered with cancelled."""
+        """Send `session/cancel`; permission requests from now on are answered with `cancelled`."""
         self._client.cancelled = True
         if self._connection and self._session:
             with contextlib.suppress(ConnectionError, OSError, TimeoutError):
                 await asyncio.wait_for(self._connection.cancel(self._session), _CLOSE_S)
 
     async def close(self) -> None:
-        """Close the connection; an agent that reads nothing does not hold this up."""
+        """Close the connection; an agent that does not read cannot hold this up."""
         if self._connection:
             with contextlib.suppress(ConnectionError, OSError, TimeoutError):
                 await asyncio.wait_for(self._connection.close(), _CLOSE_S)
 
     async def _open(self, connection: ClientSideConnection, able: AgentCapabilities) -> list[Any]:
-        """Go on with the session that is named, where the agent still has it, or begin one; gives its options."""
+        """Resume the named session if the agent still has it, or begin a new one; return its options."""
         task, folder, tools = self._task, str(self._task.folder), self._tools()
         if task.agent_session:
             with contextlib.suppress(RequestError):
@@ -130,7 +130,7 @@ class AcpDriver:
             await connection.set_config_option(config_id=option.id, session_id=self._session, value=value)
 
     def _prompt(self) -> str:
-        """Give the prompt, after the system prompt where the agent takes none of its own, as only Claude's does."""
+        """Return the prompt, after the system prompt if the agent takes none of its own; only Claude's adapter does."""
         if self._task.system_prompt and not self._appends:
             return f"{self._task.system_prompt}\n\n{self._task.prompt}"
         return self._task.prompt
@@ -146,7 +146,7 @@ class AcpDriver:
 
 
 def _values(option: Any) -> list[str]:
-    """List an option's values; they may stand in groups."""
+    """List an option's values, which may be in groups."""
     found: list[str] = []
     for one in getattr(option, "options", None) or []:
         found += [inner.value for inner in one.options] if hasattr(one, "options") else [one.value]

@@ -1,14 +1,14 @@
-"""Drives `claude -p`, where the ACP adapter is not installed. It cannot ask: what Claude would ask is refused.
+"""Drives `claude -p`, for machines without the ACP adapter; permission requests of Claude are refused, nobody is asked.
 
-Its stream of JSON lines becomes updates in ACP's shape.
+Its stream of JSON lines is translated into updates in ACP's shape.
 """
 
 from typing import Any
 
 import msgspec
 
-from baton.runner.agents.driving import AgentError, Task, Tell
-from baton.runner.agents.process import Tree
+from baton.runner.agents.driving import AgentError, EventSink, Task
+from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import chunk, fitting
 from baton.runner.config import Provider
 from baton.runner.permissions import Permissions
@@ -17,18 +17,18 @@ _FLAGS = ("-p", "--output-format", "stream-json", "--verbose", "--include-partia
 
 
 class ClaudePrint:
-    """One run of `claude -p`; the prompt goes in by standard input, the thinking budget by the environment."""
+    """One run of `claude -p`; the prompt goes to standard input, the thinking budget into the environment."""
 
-    def __init__(self, provider: Provider, task: Task, _permissions: Permissions, tell: Tell) -> None:
+    def __init__(self, provider: Provider, task: Task, _permissions: Permissions, tell: EventSink) -> None:
         self._provider = provider
         self._task = task
         self._tell = tell
         self.usage: dict[str, float] = {}
         self._cancelled = False
-        self._tree: Tree | None = None
+        self._tree: ProcessTree | None = None
 
     def command(self) -> list[str]:
-        """Give the command line: model, mode, system prompt and the session to go on with, each where asked for."""
+        """Return the command line: model, mode, system prompt and the session to resume, as far as they are set."""
         task = self._task
         more = {
             "--model": task.model,
@@ -44,8 +44,8 @@ class ClaudePrint:
             *(part for flag, value in more.items() if value for part in (flag, value)),
         ]
 
-    async def work(self, tree: Tree) -> str:
-        """Write the prompt, read the stream to its end."""
+    async def work(self, tree: ProcessTree) -> str:
+        """Write the prompt, and read the stream to its end."""
         self._tree = tree
         tree.stdin.write(self._task.prompt.encode())
         await tree.stdin.drain()
@@ -66,13 +66,13 @@ class ClaudePrint:
         return "cancelled" if self._cancelled else "end_turn"
 
     async def cancel(self) -> None:
-        """Do what Ctrl-C does."""
+        """Interrupt the agent, as Ctrl-C does."""
         self._cancelled = True
         if self._tree:
             self._tree.interrupt()
 
     async def close(self) -> None:
-        """Nothing is held besides the pipes."""
+        """Do nothing: only the pipes are open."""
 
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "system" and event.get("subtype") == "init":
@@ -83,7 +83,7 @@ class ClaudePrint:
 
 
 def _tools(task: Task) -> str:
-    """Give the agent's tools as `claude` takes them; what is secret comes by the environment, which others cannot read."""
+    """Return the agent's tools as `claude` takes them; secrets go into the environment, which other users cannot read."""
     if task.tools is None:
         return ""
     server = task.tools
@@ -101,12 +101,12 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Give an object, an empty one for anything else: other lines have texts under the same names."""
+    """Return an object, an empty one for anything else: other lines have texts under the same names."""
     return value if isinstance(value, dict) else {}
 
 
 def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
-    """Turn a line into updates: text as it is generated, tool calls and their results; none for a sub-agent's text."""
+    """Translate a line into updates: text pieces, tool calls and their results; a sub-agent's text is left out."""
     delta = _object(_object(event.get("event")).get("delta"))
     if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
         text = delta.get("text") if delta.get("type") == "text_delta" else None

@@ -1,4 +1,4 @@
-"""What every way of driving an agent has in common: what it is given and what it gives. It drives none."""
+"""What all ways of driving an agent have in common: their input, their output, their errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from baton.runner.agents.process import Tree
+from baton.runner.agents.process import ProcessTree
 from baton.runner.config import Provider
 from baton.runner.permissions import Permissions
+from baton.runner.wire import AgentTask
 
 
 class AgentError(Exception):
@@ -20,7 +21,7 @@ class AgentError(Exception):
 
 
 class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
-    """An MCP server that the agent starts: its command, and what its environment has beside the agent's."""
+    """An MCP server that the agent starts: its command, and what is added to its environment."""
 
     name: str
     command: str
@@ -28,46 +29,41 @@ class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is to do, where. Empty fields are the agent's own choice."""
+class Task(AgentTask, frozen=True, kw_only=True):
+    """What an agent is given, the folder in which it works, and the tools that it is handed."""
 
-    prompt: str
     folder: Path
-    system_prompt: str = ""
-    model: str = ""
-    agent_session: str = ""
-    thinking_budget: int = 0
     tools: ToolServer | None = None
 
 
-Tell = Callable[[str, dict[str, Any]], None]
-"""Takes an event's type and body; never waits."""
+EventSink = Callable[[str, dict[str, Any]], None]
+"""Takes an event's type and body; must not wait."""
 
 
 class Driver(Protocol):
-    """One agent, from its start to its end. The tree is ended by whom it was given to.
+    """One agent, from its start to its end. Whoever passed the process tree ends it.
 
     `usage` is what is known of tokens and cost so far, in the shape that the server takes.
     """
 
     usage: dict[str, float]
 
-    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: Tell, /) -> None:
-        """Keep what is needed; starts nothing."""
+    def __init__(self, provider: Provider, task: Task, permissions: Permissions, tell: EventSink, /) -> None:
+        """Keep the arguments; start nothing."""
 
     def command(self) -> list[str]:
-        """Give the command line that starts the agent."""
+        """Return the command line that starts the agent."""
 
-    async def work(self, tree: Tree) -> str:
-        """Give the agent its task and wait for its end; gives its own word for why it ended, as ACP has them.
+    async def work(self, tree: ProcessTree) -> str:
+        """Give the agent its task and wait for its end; return ACP's word for why it stopped.
 
         Raises:
-            AgentError: it cannot do the task.
-            ConnectionError: it died.
+            AgentError: If the agent cannot do the task.
+            ConnectionError: If the agent died.
         """
 
     async def cancel(self) -> None:
-        """Ask the agent to stop; `work` then ends by itself if the agent heeds it."""
+        """Ask the agent to stop; `work` returns by itself if the agent obeys."""
 
     async def close(self) -> None:
-        """Let go of the pipes, before they are closed."""
+        """Release the pipes, before they are closed."""

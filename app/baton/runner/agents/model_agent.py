@@ -1,6 +1,6 @@
-"""An agent over ACP that is one completion of an OpenAI-compatible endpoint: no tools, no files, no memory.
+"""A plain model as an agent over ACP: one completion of an OpenAI-compatible endpoint, without tools, files or memory.
 
-It is what a provider of `runner.yaml` starts where a plain model is wanted in an agent's place.
+A provider of `runner.yaml` may start it in an agent's place.
 """
 
 import asyncio
@@ -27,37 +27,37 @@ SILENCE_S = 120.0
 _SESSION = "completion"
 
 
-class Piece(msgspec.Struct):
-    """What a delta holds."""
+class Delta(msgspec.Struct):
+    """The contents of a delta."""
 
     content: str | None = None
 
 
-class Alternative(msgspec.Struct):
+class Choice(msgspec.Struct):
     """The next part of the answer."""
 
-    delta: Piece = msgspec.field(default_factory=Piece)
+    delta: Delta = msgspec.field(default_factory=Delta)
 
 
-class Tokens(msgspec.Struct):
+class TokenUsage(msgspec.Struct):
     """What the endpoint counted."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class Event(msgspec.Struct):
+class CompletionChunk(msgspec.Struct):
     """One event of the stream."""
 
-    choices: list[Alternative] = []
-    usage: Tokens | None = None
+    choices: list[Choice] = []
+    usage: TokenUsage | None = None
 
 
-_event = msgspec.json.Decoder(Event)
+_event = msgspec.json.Decoder(CompletionChunk)
 
 
 class ModelAgent:
-    """Answers each prompt by one completion. The models that it offers are those it was started with, the first by default."""
+    """Answers each prompt by one completion. It offers the models that it was started with, the first by default."""
 
     def __init__(self, url: str, models: Sequence[str], key: str, effort: str = "") -> None:
         self._url = f"{url.rstrip('/')}/chat/completions"
@@ -66,30 +66,30 @@ class ModelAgent:
         self._effort = effort
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._client: Client | None = None
-        self._turn: asyncio.Task[Tokens] | None = None
+        self._turn: asyncio.Task[TokenUsage] | None = None
 
     def on_connect(self, conn: Client) -> None:
-        """Keep the way back to whoever prompts."""
+        """Keep the connection to the client."""
         self._client = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
-        """Say what this is: an agent that can do nothing but answer."""
+        """Return what this agent can do: nothing but answer."""
         info = Implementation(name="baton-model-agent", version="1")
         return InitializeResponse(protocol_version=PROTOCOL_VERSION, agent_info=info)
 
     async def new_session(self, **_: Any) -> NewSessionResponse:
-        """Begin; there is nothing to remember."""
+        """Begin a session; there is nothing to remember."""
         return NewSessionResponse(session_id=_SESSION, config_options=self._options())
 
     async def set_config_option(self, config_id: str, value: object, **_: Any) -> SetSessionConfigOptionResponse:
-        """Take another of the models."""
+        """Choose another model."""
         if config_id != "model" or value not in self._models:
             raise RequestError.invalid_params({"details": f"`{value}` is not offered"})
         self._model = str(value)
         return SetSessionConfigOptionResponse(config_options=self._options())
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
-        """Have the model answer, and tell each piece as it comes."""
+        """Have the model answer, and send each piece as it comes."""
         text = "\n".join(block.text for block in prompt if getattr(block, "text", None))
         self._turn = asyncio.ensure_future(self._answer(session_id, text))
         try:
@@ -104,12 +104,12 @@ class ModelAgent:
         return PromptResponse(stop_reason="end_turn", usage=usage)
 
     async def cancel(self, **_: Any) -> None:
-        """End the answer; the connection to the endpoint is closed."""
+        """Cancel the answer; the connection to the endpoint is closed."""
         if self._turn is not None:
             self._turn.cancel()
 
-    async def _answer(self, session_id: str, text: str) -> Tokens:
-        tokens = Tokens()
+    async def _answer(self, session_id: str, text: str) -> TokenUsage:
+        tokens = TokenUsage()
         async for event in self._events(text):
             said = event.choices[0].delta.content if event.choices else None
             if said and self._client is not None:
@@ -117,7 +117,7 @@ class ModelAgent:
             tokens = event.usage or tokens
         return tokens
 
-    async def _events(self, text: str) -> AsyncIterator[Event]:
+    async def _events(self, text: str) -> AsyncIterator[CompletionChunk]:
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": "user", "content": text}],

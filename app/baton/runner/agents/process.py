@@ -1,4 +1,4 @@
-"""An agent's process and all that it starts: begun under the supervisor, ended as a whole. It does not speak to it."""
+"""An agent's process and all that it starts: begun under the supervisor, ended as a whole."""
 
 import asyncio
 import contextlib
@@ -17,8 +17,8 @@ BUFFER = 50 * 1024 * 1024
 """Longest line that an agent may write, in bytes."""
 
 
-class Tree:
-    """A running agent, whose group and descendants end together. It ends too when this process is killed."""
+class ProcessTree:
+    """A running agent, whose group and descendants end together, also if this process is killed."""
 
     def __init__(self, process: asyncio.subprocess.Process, life: int) -> None:
         self.process = process
@@ -28,7 +28,7 @@ class Tree:
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
-    async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "Tree":
+    async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "ProcessTree":
         """Start a command in a session of its own, with pipes for standard input and output."""
         watched, life = os.pipe()
         try:
@@ -46,33 +46,33 @@ class Tree:
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
-        """The pipe to the agent."""
+        """Return the pipe to the agent."""
         assert self.process.stdin is not None  # noqa: S101 - it was asked for
         return self.process.stdin
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        """The pipe from the agent."""
+        """Return the pipe from the agent."""
         assert self.process.stdout is not None  # noqa: S101 - it was asked for
         return self.process.stdout
 
     @property
     def last_words(self) -> str:
-        """What the agent last wrote to standard error."""
+        """Return the end of what the agent wrote to standard error."""
         return self._errors.strip()
 
     async def exited(self) -> int:
-        """Wait for the exit status; `Process.wait` waits for the pipes too, which what was left behind may hold."""
+        """Wait for the exit status. `Process.wait` also waits for the pipes, which a process left behind may hold."""
         while self.process.returncode is None:  # noqa: ASYNC110 - asyncio gives no event for it
             await asyncio.sleep(0.02)
         return self.process.returncode
 
     def interrupt(self) -> None:
-        """Send what Ctrl-C sends to the agent's group; the supervisor stays."""
+        """Send SIGINT to the agent's group, as Ctrl-C does; the supervisor ignores it."""
         self._signal(signal.SIGINT)
 
     async def end(self) -> None:
-        """End everything that is left; may be called twice. Gives back when all of it is gone."""
+        """End everything that is left, and return when all of it is gone; may be called twice."""
         if self._life >= 0:
             os.close(self._life)
             self._life = -1
@@ -88,7 +88,7 @@ class Tree:
         await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """Kill what a supervisor that was itself killed has left of its group."""
+        """Kill what is left of the group if the supervisor itself was killed."""
         await self.exited()
         self._signal(signal.SIGKILL)
 

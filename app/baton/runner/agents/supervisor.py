@@ -1,8 +1,8 @@
-"""Runs one command and ends its whole tree when the runner is gone, however it went. It knows nothing of jobs or agents.
+"""Runs one command, and ends its whole process tree when the runner is gone, however it went.
 
 `python -I -S supervisor.py LIFE PROGRAM ARGUMENT…`: LIFE is the read end of a pipe whose other end only the runner
 holds. Its end of file, SIGTERM, or the end of the program ends what is left of the tree: SIGTERM first, SIGKILL after
-a second. Needs the standard library alone.
+a second. Uses the standard library only.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _SUBREAPER = 36
 
 
 def main() -> int:
-    """Run the program to its end, or to the runner's; gives its exit status."""
+    """Run the program until it or the runner ends; return its exit status."""
     life, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(life, False)  # noqa: FBT003 - passed to this process; the agent must not hold it
     if sys.platform == "linux":
@@ -62,7 +62,7 @@ def _start(command: list[str]) -> int:
 
 
 def _reaped(program: int) -> int | None:
-    """Collect what has ended; gives the program's exit status if it is among it."""
+    """Collect processes that have ended; return the program's exit status if it is among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -94,7 +94,7 @@ def _signal_all(number: int) -> None:
 
 
 def _tree() -> list[int]:
-    """All processes below this one, those that left the process group too."""
+    """List all processes below this one, also those that left the process group."""
     children: dict[int, list[int]] = {}
     for pid, parent in _processes():
         children.setdefault(parent, []).append(pid)

@@ -1,4 +1,4 @@
-"""The tools that an agent of a roster is handed, so that it reaches the target of its delegation. It starts no server."""
+"""The tools that an agent of a roster is handed, so that it can reach the target of its delegation."""
 
 import sys
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _PASSED = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "HOME", "P
 
 
 def tool_server(lease: Lease, env: Mapping[str, str]) -> ToolServer:
-    """Give `baton mcp` for the session that the job belongs to: what the agent delegates is that session's, too."""
+    """Return `baton mcp` for the session of the job: what the agent delegates belongs to that session, too."""
     passed = {name: env[name] for name in _PASSED if env.get(name)}
     if lease.session_id:
         passed["BATON_SESSION"] = lease.session_id

@@ -1,4 +1,4 @@
-"""An agent's updates on their way to the server: what is too large is split or shortened. It sends nothing."""
+"""Cuts an agent's updates to a size that the server accepts."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
 
 
 def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a long text into several chunks; from anything else that is too long take what is long, and say so."""
+    """Split a long text into several chunks; in any other update that is too long leave out the long fields."""
     size = len(msgspec.json.encode(update))
     if size <= LARGEST:
         return [update]
@@ -28,7 +28,7 @@ def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def output_of(texts: list[str]) -> str:
-    """Join the pieces of the agent's answer; of a very long one the end, as the events have all of it."""
+    """Join the pieces of the agent's answer; of a very long one return the end, since the events have all of it."""
     output = "".join(texts)
     if len(msgspec.json.encode(output)) <= LONGEST_OUTPUT:
         return output
@@ -36,7 +36,7 @@ def output_of(texts: list[str]) -> str:
 
 
 def text_of(update: dict[str, Any]) -> str:
-    """Give the text of a chunk of the agent's answer; "" of any other update."""
+    """Return the text of a chunk of the agent's answer, "" for any other update."""
     content = update.get("content")
     if update.get("sessionUpdate") == "agent_message_chunk" and isinstance(content, dict):
         return str(content.get("text", ""))
@@ -44,5 +44,5 @@ def text_of(update: dict[str, Any]) -> str:
 
 
 def chunk(text: str) -> dict[str, Any]:
-    """Make an update of a piece of the agent's answer, in ACP's shape."""
+    """Return an update with a piece of the agent's answer, in ACP's shape."""
     return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}

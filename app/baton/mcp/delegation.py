@@ -1,4 +1,4 @@
-"""The tools that hand a task to another agent. The agents run where the person's runner is, not here."""
+"""The tools that delegate a task to another agent, which runs where the person's runner is."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,18 +6,22 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import TextContent
 from pydantic import Field
 
-from baton.mcp.baton import ENDED, Baton, Tell
+from baton.mcp.client import ENDED, ProgressSink, ServerClient
 
 MAX_TURNS = 10
-"""Turns of `invoke_gemini_agentic` where its caller says nothing."""
+"""The default of `invoke_gemini_agentic`."""
 LONGEST_WAIT_S = 600.0
 LONGEST_TITLE = 120
-"""Characters of the line by which people find a task again."""
+"""Most characters of the line by which people recognise a task."""
 
-Roster = Annotated[str, Field(description="One roster by its name; the team's list without it.")]
-Prompt = Annotated[str, Field(min_length=1, description="What the model is to do; it knows nothing else of yours.")]
-Model = Annotated[str, Field(description="The model; the agent's own default without it.")]
-Workspace = Annotated[str, Field(description="The alias of a workspace of the person's runner; its first without it.")]
+Roster = Annotated[str, Field(description="One roster by its name; the team's list if empty.")]
+Prompt = Annotated[
+    str, Field(min_length=1, description="The task for the model; it knows nothing else of your session.")
+]
+Model = Annotated[str, Field(description="The model; the agent's own default if empty.")]
+Workspace = Annotated[
+    str, Field(description="The alias of a workspace of the person's runner; its first one if empty.")
+]
 TaskId = Annotated[str, Field(min_length=1, description="The task's id, as `agent_spawn` or `delegate.run` gave it.")]
 _DELEGATE = (
     "Route a coding task to specialized agents (Codex or Claude Code) for execution. Use this for any file operations,"
@@ -25,14 +29,14 @@ _DELEGATE = (
 )
 
 
-def offer(server: MCPServer, baton: Baton) -> None:
+def offer(server: MCPServer, baton: ServerClient) -> None:
     """Add the tools to a server."""
     _offer_delegate(server, baton)
     _offer_agents(server, baton)
     _offer_models(server, baton)
 
 
-def _offer_delegate(server: MCPServer, baton: Baton) -> None:
+def _offer_delegate(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(name="delegate.run", description=_DELEGATE, structured_output=False)
     async def delegate_run(
         user_prompt: Annotated[str, Field(min_length=1, description="The specific coding task to perform")],
@@ -47,17 +51,17 @@ def _offer_delegate(server: MCPServer, baton: Baton) -> None:
         return [TextContent(type="text", text=found["acknowledgement"]), TextContent(type="text", text=note)]
 
 
-def _offer_agents(server: MCPServer, baton: Baton) -> None:
-    @server.tool(description="Start a sub-agent of the team's roster and have it run; gives its task's id at once.")
+def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
+    @server.tool(description="Start a sub-agent of the team's roster; returns its task's id at once.")
     async def agent_spawn(
         agent_type: Annotated[str, Field(min_length=1, description="The agent, as the roster calls it.")],
         prompt: Prompt,
         description: Annotated[str, Field(description="The task in a few words.")] = "",
         spawning_agent: Annotated[str, Field(description="You, as the roster calls you.")] = "",
-        delegation_reason: Annotated[str, Field(description="Why you delegate; an orchestrator must say it.")] = "",
-        expected_outcome: Annotated[str, Field(description="What you expect; an orchestrator must say it.")] = "",
+        delegation_reason: Annotated[str, Field(description="Why you delegate; required of an orchestrator.")] = "",
+        expected_outcome: Annotated[str, Field(description="What you expect; required of an orchestrator.")] = "",
         required_tools: Annotated[
-            list[str], Field(description="The tools it needs; an orchestrator must name them.")
+            list[str], Field(description="The tools it needs; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
         model: Model = "",
         thinking_budget: Annotated[int, Field(ge=0, description="In tokens; 0 for the agent's own.")] = 0,
@@ -83,17 +87,17 @@ def _offer_agents(server: MCPServer, baton: Baton) -> None:
             "session_id": baton.session_id,
             "execute": "run",
         }
-        return spawned(await baton.request("POST", "/spawn", body))
+        return spawn_summary(await baton.request("POST", "/spawn", body))
 
-    @server.tool(description="Give what a task's agent has answered, after waiting for its end.")
+    @server.tool(description="Wait until a task has ended, and return what its agent has answered.")
     async def agent_output(
         task_id: TaskId,
         context: Context,
         *,
-        block: Annotated[bool, Field(description="Wait for the end; false gives what there is by now.")] = True,
+        block: Annotated[bool, Field(description="Wait for the end; false returns the answer so far.")] = True,
         timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="Longest wait, in seconds.")] = 300,
     ) -> dict[str, Any]:
-        job = await baton.ended(task_id, telling(context), timeout_s if block else 0)
+        job = await baton.ended(task_id, progress_sink(context), timeout_s if block else 0)
         found = {"task_id": task_id, "state": job["state"], "output": await baton.output(task_id)}
         if job["state"] in ENDED and job.get("error"):
             found["error"] = job["error"]
@@ -104,9 +108,9 @@ def _offer_agents(server: MCPServer, baton: Baton) -> None:
         return {"task_id": task_id, "state": (await baton.cancel(task_id))["state"]}
 
 
-def _offer_models(server: MCPServer, baton: Baton) -> None:
+def _offer_models(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(
-        description="Ask Gemini for one completion. It has no tools: say everything that it must know.",
+        description="Ask Gemini for one completion. It has no tools, so say everything that it must know.",
         structured_output=False,
     )
     async def invoke_gemini(prompt: Prompt, context: Context, model: Model = "") -> str:
@@ -116,7 +120,7 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
         )
 
     @server.tool(
-        description="Have Gemini work on a task in a loop of its own, with full access to its tools.",
+        description="Let Gemini work on a task in a loop of its own, with full access to its tools.",
         structured_output=False,
     )
     async def invoke_gemini_agentic(
@@ -162,7 +166,7 @@ def _offer_models(server: MCPServer, baton: Baton) -> None:
 
 
 async def _invoked(
-    baton: Baton, context: Context, provider: str, prompt: str, *, title: str, model: str, workspace: str = ""
+    baton: ServerClient, context: Context, provider: str, prompt: str, *, title: str, model: str, workspace: str = ""
 ) -> str:
     body = {
         "user_prompt": prompt,
@@ -173,11 +177,11 @@ async def _invoked(
         "session_id": baton.session_id,
     }
     found = await baton.request("POST", "/delegate", body)
-    return await baton.answer(found["job"]["id"], telling(context))
+    return await baton.answer(found["job"]["id"], progress_sink(context))
 
 
-def telling(context: Context) -> Tell:
-    """Give what tells a client how far a task is."""
+def progress_sink(context: Context) -> ProgressSink:
+    """Return a function that tells the client how far a task is."""
     steps = 0
 
     async def tell(text: str) -> None:
@@ -188,8 +192,8 @@ def telling(context: Context) -> Tell:
     return tell
 
 
-def spawned(found: dict[str, Any]) -> dict[str, Any]:
-    """Show a start to the agent that asked for it: what it needs to go on, not how it is done."""
+def spawn_summary(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what an agent needs to know of a start that it asked for, without how the agent is run."""
     shown = {name: found[name] for name in ("agent_type", "display_model", "tier", "colour", "task") if found.get(name)}
     job = found.get("job") or {}
     if job:

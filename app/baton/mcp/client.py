@@ -1,4 +1,4 @@
-"""The way from an agent's tools to the server: its public HTTP API, with the person's own token. It offers no tool itself."""
+"""Calls the server for an agent's tools: its public HTTP API, with the person's own token."""
 
 import asyncio
 import time
@@ -14,15 +14,15 @@ from baton.local.server import Api, ApiError
 ENDED = frozenset({"completed", "failed", "cancelled", "skipped"})
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
-"""Pauses between two looks at a job grow from the one to the other, in seconds."""
+"""The pause between two looks at a job grows from the first to the longest, in seconds."""
 CANCEL_S = 5.0
-"""How long a tool that is given up takes at most to cancel its job, in seconds."""
-Tell = Callable[[str], Awaitable[None]]
+"""How long a cancelled tool call may take to cancel its job, in seconds."""
+ProgressSink = Callable[[str], Awaitable[None]]
 """Tells the client how far a job is."""
 
 
-class Baton:
-    """Speaks to the server for one agent's session."""
+class ServerClient:
+    """Calls the server for one agent's session."""
 
     def __init__(self, api: Api, session_id: str) -> None:
         self._api = api
@@ -31,10 +31,10 @@ class Baton:
     async def request(
         self, method: str, path: str, body: dict[str, Any] | None = None, query: dict[str, str] | None = None
     ) -> Any:
-        """Make a request and give the answer's JSON; it ends also when the tool call is given up.
+        """Make a request and return the answer's JSON; it runs to its end even if the tool call is cancelled.
 
         Raises:
-            ToolError: with the server's own words.
+            ToolError: If the server refuses it or is away; with the server's own words.
         """
         try:
             return await asyncio.to_thread(self._api.request, method, path, body=body, query=query)
@@ -42,12 +42,12 @@ class Baton:
             raise ToolError(str(error)) from None
 
     async def job(self, job_id: str) -> dict[str, Any]:
-        """Look at a job. Raises ToolError."""
+        """Return a job. Raises ToolError."""
         found: dict[str, Any] = await self.request("GET", f"/jobs/{quote(job_id, safe='')}")
         return found
 
-    async def ended(self, job_id: str, tell: Tell, timeout_s: float | None = None) -> dict[str, Any]:
-        """Wait for a job's end, or for so many seconds, and give the job. Raises ToolError."""
+    async def ended(self, job_id: str, tell: ProgressSink, timeout_s: float | None = None) -> dict[str, Any]:
+        """Wait until a job has ended, or at most so many seconds, and return the job. Raises ToolError."""
         end = None if timeout_s is None else time.monotonic() + timeout_s
         pause_s, told = FIRST_PAUSE_S, ""
         while True:
@@ -62,7 +62,7 @@ class Baton:
             pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
 
     async def output(self, job_id: str) -> str:
-        """Give what a job's agent has said. Raises ToolError."""
+        """Return what a job's agent has answered so far. Raises ToolError."""
         found = await self.request("GET", f"/jobs/{quote(job_id, safe='')}/output")
         return str(found["output"])
 
@@ -71,11 +71,11 @@ class Baton:
         found: dict[str, Any] = await self.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
         return found
 
-    async def answer(self, job_id: str, tell: Tell) -> str:
-        """Wait for a job's end and give its answer; a job whose caller gives up is cancelled.
+    async def answer(self, job_id: str, tell: ProgressSink) -> str:
+        """Wait until a job has ended and return its answer; if the tool call is cancelled, cancel the job.
 
         Raises:
-            ToolError: the job did not complete.
+            ToolError: If the job did not complete.
         """
         try:
             job = await self.ended(job_id, tell)
@@ -85,5 +85,5 @@ class Baton:
             raise
         if job["state"] != "completed":
             error = job.get("error") or {}
-            raise ToolError(f"{job_id} is {job['state']}: {error.get('detail') or 'it gives no reason'}")
+            raise ToolError(f"{job_id} is {job['state']}: {error.get('detail') or 'no reason was given'}")
         return await self.output(job_id)
