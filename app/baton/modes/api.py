@@ -1,4 +1,4 @@
-"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes. It neither resolves nor stores: the service does."""
+"""`GET|PUT|DELETE /mode`: the orchestrator mode, at six scopes."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What an orchestrator is told when its session starts. It says what the rules enforce; it enforces nothing."""
+"""What an orchestrator is told when its session starts."""
 
 from baton.engine.call.modes import Mode
 
@@ -27,7 +27,7 @@ _RULES = """
 
 
 def directives(mode: Mode, client: str) -> str:
-    """Give the orchestrator's directives in the client's words, or "" while the mode is off."""
+    """Return the orchestrator's directives in the client's words, or "" while the mode is off."""
     if not mode.enabled:
         return ""
     verb = "Refused" if mode.level == "strict" else "Better delegated"

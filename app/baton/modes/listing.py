@@ -1,4 +1,4 @@
-"""Every mode setting that a person may see. It resolves none: `baton.engine.call.modes` does."""
+"""Every mode setting that a person may see."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Which setting a request about the mode means. It does not read or change any."""
+"""Which mode setting a request is about."""
 
 import msgspec
 
@@ -24,12 +24,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, project: str) -> Target:  # noqa: A002 - the field's name
-    """Tell which setting is meant; what the request leaves out is the caller's own.
+    """Return the setting that a request is about; what the request leaves out is the caller's own.
 
     Raises:
-        Invalid: naming the field that the scope needs or does not take.
-        Forbidden: the caller's role sets nothing at this scope.
-        NotFound: it is another's, whom the caller's role does not reach.
+        Invalid: Naming the field that the scope needs or does not take.
+        Forbidden: The caller's role sets nothing at this scope.
+        NotFound: It is another's, whom the caller's role does not reach.
     """
     own = caller.principal
     reach = require(own, "modes.write")

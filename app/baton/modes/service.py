@@ -89,7 +89,7 @@ class Modes:
         """Resolve the mode that a request asks about; what it leaves out is the caller's own.
 
         Raises:
-            NotFound: the request is about another user, whom the caller may not see.
+            NotFound: The request is about another user, whom the caller may not see.
         """
         principal = caller.principal
         if user not in {"", principal.user}:
@@ -106,7 +106,7 @@ class Modes:
 
     @property
     def locked(self) -> bool:
-        """Tell whether narrower settings count only where they are stricter than the organisation's."""
+        """Return whether narrower settings count only where they are stricter than the organisation's."""
         own = self._settings.get(("organisation", "", ""))
         return own is not None and own.locked and own.counts(self._now())
 
@@ -114,8 +114,8 @@ class Modes:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
 
         Raises:
-            PreconditionFailed: the setting is not as it was that `if_match` names.
-            StoreUnavailable: the database is away; nothing was changed.
+            PreconditionFailed: Another version is stored than `if_match` names.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         stored: list[ModeSetting] = []
 
@@ -141,8 +141,8 @@ class Modes:
         """Remove a setting; one that is not there is no error.
 
         Raises:
-            PreconditionFailed: the setting is not as it was that `if_match` names.
-            StoreUnavailable: the database is away; nothing was changed.
+            PreconditionFailed: Another version is stored than `if_match` names.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
 
@@ -156,7 +156,7 @@ class Modes:
         """Switch the mode off for the session of a delegated agent, whatever is locked: it is to do the work.
 
         Raises:
-            StoreUnavailable: the database is away; nothing was changed.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         setting = ModeSetting(
             scope="session",

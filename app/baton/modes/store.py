@@ -1,4 +1,4 @@
-"""The table of mode settings, and its queries. It does not resolve them: `baton.engine.call.modes` does."""
+"""The table of mode settings, and its queries."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -22,8 +22,8 @@ async def ensure(database: Database, principal: Principal, file: Path) -> str:
     The text also goes to `file`, which only its owner can read. Of servers that start at once, one makes it.
 
     Raises:
-        DatabaseUnavailable: the database is away.
-        OSError: the file cannot be written; no token was made.
+        DatabaseUnavailable: The database is away.
+        OSError: The file cannot be written; no token was made.
     """
     organisation, now = principal.organisation, datetime.now(UTC)
     async with database.transaction() as connection:
@@ -43,8 +43,8 @@ async def recover(database: Database, principal: Principal, expires_at: datetime
     """Make another token for this admin, whoever has one; give its text. Running servers take it within a second.
 
     Raises:
-        DatabaseUnavailable: the database is away.
-        ValueError: the user is disabled.
+        DatabaseUnavailable: The database is away.
+        ValueError: The user is disabled.
     """
     async with write(database, service.KIND, principal, "token.create") as change:
         return await _add(change, principal, datetime.now(UTC), expires_at, ON_THE_MACHINE)

@@ -1,4 +1,4 @@
-"""The one table of who may do what, and how far it reaches. It does not know objects: the services that ask it do."""
+"""The one table of who may do what, and how far it reaches."""
 
 from typing import Literal
 
@@ -78,15 +78,15 @@ TABLE: dict[str, dict[str, Reach]] = {
 
 
 def reach(principal: Principal, action: str) -> Reach | None:
-    """Tell how far a principal's permission for an action reaches; None where their role may never do it."""
+    """Return how far a principal's permission for an action reaches; None where their role may never do it."""
     return TABLE[action].get(principal.role)
 
 
 def require(principal: Principal, action: str) -> Reach:
-    """Tell how far the permission reaches.
+    """Return how far the permission reaches.
 
     Raises:
-        Forbidden: the role may never do this.
+        Forbidden: The role may never do this.
     """
     found = reach(principal, action)
     if found is None:
@@ -96,7 +96,7 @@ def require(principal: Principal, action: str) -> Reach:
 
 
 def covers(principal: Principal, action: str, *, user: str, team: str) -> bool:
-    """Tell whether a principal may do this to what belongs to a user of a team ("" for a user without one)."""
+    """Return whether a principal may do this to what belongs to a user of a team ("" for a user without one)."""
     match reach(principal, action):
         case "organisation":
             return True

@@ -1,4 +1,4 @@
-"""`/teams`, `/projects`: the teams, what each wants for itself and which projects it answers for. It gives no rights."""
+"""`/teams`, `/projects`: the teams, what each wants for itself and which projects it answers for."""
 
 from typing import Annotated
 

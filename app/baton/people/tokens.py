@@ -55,10 +55,10 @@ class Tokens:
             self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
 
     def check(self, text: str) -> Principal:
-        """Tell whom a token speaks for.
+        """Return whom a token speaks for.
 
         Raises:
-            Unauthenticated: it is none, unknown, revoked, expired, or its user is disabled; with the id of a token
+            Unauthenticated: It is none, unknown, revoked, expired, or its user is disabled; with the id of a token
                 that is known.
         """
         shape = _SHAPE.fullmatch(text)
@@ -92,9 +92,9 @@ class Tokens:
         """Make a token for a user, who is entered in the directory where they are not; give it and its text.
 
         Raises:
-            Forbidden: the role may not.
-            Invalid: naming the field.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: The role may not.
+            Invalid: Naming the field.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         require(principal, "tokens.create")
         check_name("user", user)
@@ -121,7 +121,7 @@ class Tokens:
         """List the tokens that a principal may see, the newest first.
 
         Raises:
-            StoreUnavailable: the database is away.
+            StoreUnavailable: The database is away.
         """
         require(principal, "tokens.read")
         await self.flush()
@@ -135,8 +135,8 @@ class Tokens:
         """Refuse a token from now on; revoking it again changes nothing.
 
         Raises:
-            NotFound: there is none that the principal may revoke.
-            StoreUnavailable: the database is away; nothing was changed.
+            NotFound: There is none that the principal may revoke.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         require(principal, "tokens.revoke")
         token = self._known.get(token_id)
@@ -193,7 +193,7 @@ def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: da
 
 
 def digest_of(text: str) -> str:
-    """Give what is kept of a token's text."""
+    """Return what is kept of a token's text."""
     return sha256(text.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The table of tokens, and its queries. It holds digests of tokens, never a token, and checks none."""
+"""The table of tokens, and its queries."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Who belongs to the organisation: users, teams, projects, all in memory. It gives no rights: `permissions` does."""
+"""Who belongs to the organisation: users, teams, projects, all in memory."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -53,12 +53,12 @@ class Users:
         return found.team if found is not None else ""
 
     def keeps_prompts(self, team: str) -> bool:
-        """Tell whether a team wants prompts to be kept."""
+        """Return whether a team wants prompts to be kept."""
         found = self._directory.teams.get(team)
         return found is not None and found.keep_prompts
 
     def covers(self, principal: Principal, action: str, user: str) -> bool:
-        """Tell whether a principal may do this to what belongs to a user."""
+        """Return whether a principal may do this to what belongs to a user."""
         return covers(principal, action, user=user, team=self.team_of(user))
 
     def visible(self, principal: Principal) -> list[User]:
@@ -68,10 +68,10 @@ class Users:
         return [users[name] for name in sorted(users) if self.covers(principal, "users.read", name)]
 
     def get(self, principal: Principal, name: str) -> User:
-        """Give a user.
+        """Return a user.
 
         Raises:
-            NotFound: there is none of that name whom the principal may see.
+            NotFound: There is none of that name whom the principal may see.
         """
         user = self.find(name)
         if user is None or not self.covers(principal, "users.read", name):
@@ -132,10 +132,10 @@ class Users:
         """Enter a user, move them to a team, disable or enable them; None leaves them as they are.
 
         Raises:
-            Forbidden: the role may not.
-            Invalid: the name or the team's cannot be one.
-            PreconditionFailed: they are not as they were that `if_match` names.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: The role may not.
+            Invalid: The name or the team's cannot be one.
+            PreconditionFailed: Another version is stored than `if_match` names.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         require(principal, "users.write")
         check_name("name", name)
@@ -167,10 +167,10 @@ class Users:
         """Set what a team wants for itself.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is none of that name that the principal may set up.
-            PreconditionFailed: its settings are not as they were that `if_match` names.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: The role may not.
+            NotFound: There is none of that name that the principal may set up.
+            PreconditionFailed: Another version is stored than `if_match` names.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         if require(principal, "teams.settings") == "team" and name != principal.team:
             raise NotFound(f"there is no team `{name}` whose settings you may change")
@@ -199,9 +199,9 @@ class Users:
         """Remove a user from the directory; their tokens are refused from then on.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is none of that name.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: The role may not.
+            NotFound: There is none of that name.
+            StoreUnavailable: The database is away; nothing was changed.
         """
         require(principal, "users.write")
         self.get(principal, name)
@@ -236,7 +236,7 @@ def check_name(field: str, name: str) -> None:
     """Refuse a name of a user or a team that the API's paths could not say.
 
     Raises:
-        Invalid: naming the field.
+        Invalid: Naming the field.
     """
     if not name or name != name.strip() or not name.isprintable() or "/" in name or name in {".", ".."}:
         raise Invalid(field, f"is `{name}`; a name has printable characters but `/`, and no blanks around it")

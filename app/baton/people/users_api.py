@@ -1,4 +1,4 @@
-"""`/users`: who belongs where, and what is kept about a person. It gives no rights."""
+"""`/users`: who belongs where, and what is kept about a person."""
 
 from datetime import datetime
 from typing import Annotated

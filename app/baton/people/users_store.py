@@ -1,4 +1,4 @@
-"""The tables of users, teams and projects, and their queries. They hold no tokens and no rights."""
+"""The tables of users, teams and projects, and their queries."""
 
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar

@@ -1,4 +1,4 @@
-"""`GET /policies`: the active policy set, and what keeps a newer one from becoming active. It changes nothing."""
+"""`GET /policies`: the active policy set, and what keeps a newer one from becoming active."""
 
 from typing import Annotated
 
@@ -51,5 +51,5 @@ async def list_policy_revisions(policies: PoliciesOf) -> list[RevisionModel]:
 
 @router.get("/policies/revisions/{revision}", operation_id="get_policy_revision")
 async def get_policy_revision(caller: CallerOf, policies: PoliciesOf, revision: str) -> dict[str, str]:
-    """Give the texts of a revision by path; those of a layer come as `tier/name:path`."""
+    """Return the texts of a revision by path; those of a layer come as `tier/name:path`."""
     return await policies.texts(caller.principal, revision)

@@ -44,7 +44,7 @@ class Combinations:
             self._take_over(before)
 
     def find(self, principal: Principal, project: str) -> InForce | None:
-        """Give what holds for a caller, None if it has to be built first. Costs one look-up without lower layers."""
+        """Return what holds for a caller, None if it has to be built first. Costs one look-up without lower layers."""
         if not self.lower:
             return self.whole
         keys = self.keys(principal, project)
@@ -94,7 +94,7 @@ class Combinations:
         self._before = None
 
     def revisions(self) -> dict[str, PolicySet]:
-        """Give every set that was combined, by its revision."""
+        """Return every set that was combined, by its revision."""
         return {one.policies.revision: one.policies for one in list(self._sets.values())}
 
     def _take_over(self, before: "Combinations") -> None:

@@ -1,4 +1,4 @@
-"""Keeps the policies in force: loads, watches, swaps whole states, keeps the last good one. It judges nothing."""
+"""Keeps the policies in force: loads, watches, swaps whole states, keeps the last good one."""
 
 import asyncio
 import logging
@@ -75,7 +75,7 @@ class Policies:
         return self._problems(lambda _: True)
 
     def problems_for(self, principal: Principal | None) -> tuple[Problem, ...]:
-        """Give the problems of the layers that a principal may read; without one, the organisation's alone."""
+        """Return the problems of the layers that a principal may read; without one, the organisation's alone."""
         return self._problems(lambda key: principal is not None and may_read(principal, *key))
 
     def _problems(self, shown: Callable[[Key], bool]) -> tuple[Problem, ...]:
@@ -108,7 +108,7 @@ class Policies:
         return self._state.lower
 
     def find(self, principal: Principal, project: str) -> InForce | None:
-        """Give the set for a caller if it stands ready; else `prepare` builds it."""
+        """Return the set for a caller if it stands ready; else `prepare` builds it."""
         return self._state.find(principal, project)
 
     async def prepare(self, principal: Principal, project: str, wait_s: float | None = PREPARE_S) -> InForce:
@@ -177,7 +177,7 @@ class Policies:
         """Read the uploaded layers again, and put them in force.
 
         Raises:
-            DatabaseUnavailable: what was in force stays.
+            DatabaseUnavailable: What was in force stays.
         """
         async with self._loading:
             stored = await layers_store.active(self._database, self._organisation)
@@ -231,7 +231,7 @@ class Policies:
         """List the revisions that were active, the latest first.
 
         Raises:
-            StoreUnavailable: the database is away.
+            StoreUnavailable: The database is away.
         """
         try:
             return await revisions_store.latest(self._database, self._organisation)
@@ -239,11 +239,11 @@ class Policies:
             raise StoreUnavailable("the revisions cannot be read now; try again") from None
 
     async def texts(self, principal: Principal, revision: str) -> dict[str, str]:
-        """Give the texts of a revision by their sources.
+        """Return the texts of a revision by their sources.
 
         Raises:
-            NotFound: it was never active here, or holds a layer that the principal may not read.
-            StoreUnavailable: the database is away.
+            NotFound: It was never active here, or holds a layer that the principal may not read.
+            StoreUnavailable: The database is away.
         """
         try:
             found = await revisions_store.files(self._database, self._organisation, revision)

@@ -1,4 +1,4 @@
-"""Who may upload, activate and roll back which policy layer, and how. It compiles nothing: the engine does."""
+"""Who may upload, activate and roll back which policy layer, and how."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -64,10 +64,10 @@ class PolicyLayers:
         return [one for one in stored if may_read(principal, one.tier, one.name)]
 
     async def get(self, principal: Principal, where: Where, version: int = 0) -> StoredLayer:
-        """Give one version with its texts, the active one for 0.
+        """Return one version with its texts, the active one for 0.
 
         Raises:
-            NotFound: there is none, or none that the principal may read.
+            NotFound: There is none, or none that the principal may read.
         """
         found = None
         if may_read(principal, where.tier, where.name):
@@ -80,7 +80,7 @@ class PolicyLayers:
         return found
 
     async def active_version(self, principal: Principal, where: Where) -> int:
-        """Give the number of the active version, 0 for none."""
+        """Return the number of the active version, 0 for none."""
         found = await self._read(layers_store.get(self._database, principal.organisation, where.tier, where.name))
         return found.version if found else 0
 
@@ -98,7 +98,7 @@ class PolicyLayers:
         """Check a layer as a whole, over what is active now, and give the set that it makes.
 
         Raises:
-            PoliciesRefused: naming every problem by file and line.
+            PoliciesRefused: Naming every problem by file and line.
         """
         try:
             return await asyncio.to_thread(self.combine, where, dict(files))
@@ -125,8 +125,8 @@ class PolicyLayers:
         """Store a new version, as a draft or active at once.
 
         Raises:
-            PoliciesRefused: the layer is not accepted.
-            PreconditionFailed: another version is active than `if_match` names, or none is named.
+            PoliciesRefused: The layer is not accepted.
+            PreconditionFailed: Another version is active than `if_match` names, or none is named.
         """
         self.require_write_of(principal, where)
         await self.validate(where, files)
@@ -159,9 +159,9 @@ class PolicyLayers:
         """Make a stored version the active one, if it is still accepted.
 
         Raises:
-            NotFound: there is no such version.
-            PoliciesRefused: it no longer fits what lies above it.
-            PreconditionFailed: another version is active than `if_match` names, or none is named.
+            NotFound: There is no such version.
+            PoliciesRefused: It no longer fits what lies above it.
+            PreconditionFailed: Another version is active than `if_match` names, or none is named.
         """
         self.require_write_of(principal, where)
         stored = await self.get(principal, where, version)
@@ -179,7 +179,7 @@ class PolicyLayers:
         """Make the version active that was so before the active one; doing it again goes one further back.
 
         Raises:
-            Conflict: there is no version before.
+            Conflict: There is no version before.
         """
         self.require_write_of(principal, where)
         version = await self._read(
@@ -204,7 +204,7 @@ class PolicyLayers:
         """Compare two versions; 0 is the empty layer.
 
         Raises:
-            NotFound: one of them does not exist.
+            NotFound: One of them does not exist.
         """
         old = (await self.get(principal, where, before)).files if before else {}
         new = (await self.get(principal, where, after)).files if after else {}
@@ -250,10 +250,10 @@ def refusal(problems: list[Problem]) -> PoliciesRefused:
 
 
 def place(principal: Principal, tier: str, name: str, project: str) -> Where:
-    """Tell which layer is meant; a missing name is the caller's own.
+    """Return which layer is meant; a missing name is the caller's own.
 
     Raises:
-        Invalid: the tier needs a name, or does not take one.
+        Invalid: The tier needs a name, or does not take one.
     """
     match tier:
         case "organisation":

@@ -1,4 +1,4 @@
-"""`/policies/layers` and `/policies/validate`: upload, activate, roll back, compare. It checks no policy itself.
+"""`/policies/layers` and `/policies/validate`: upload, activate, roll back, compare.
 
 A layer's name is a query parameter, since a project's name holds slashes; without it the caller's own is meant.
 """

@@ -1,4 +1,4 @@
-"""The table of uploaded policy layers, every version of each. It neither checks nor combines their texts."""
+"""The table of uploaded policy layers, every version of each."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -69,13 +69,13 @@ async def versions(
 
 
 async def active_version(connection: AsyncConnection, organisation: str, tier: str, name: str) -> int:
-    """Give the number of the active version, 0 for none."""
+    """Return the number of the active version, 0 for none."""
     query = select(_layers.c.version).where(*_of(organisation, tier, name), _layers.c.state == "active")
     return int((await connection.execute(query)).scalar() or 0)
 
 
 async def version_before(database: Database, organisation: str, tier: str, name: str) -> int:
-    """Give the newest version below the active one that was active before, 0 for none."""
+    """Return the newest version below the active one that was active before, 0 for none."""
     async with database.transaction() as connection:
         now = await active_version(connection, organisation, tier, name)
         query = select(func.max(_layers.c.version)).where(

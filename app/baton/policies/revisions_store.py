@@ -1,4 +1,4 @@
-"""The table of policy revisions that were active, with their texts. It neither loads nor judges them."""
+"""The table of policy revisions that were active, with their texts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -66,7 +66,7 @@ async def latest(database: Database, organisation: str, limit: int = 50) -> list
 
 
 async def files(database: Database, organisation: str, revision: str) -> dict[str, str] | None:
-    """Give the texts of a revision by path."""
+    """Return the texts of a revision by path."""
     query = select(_revisions.c.files).where(
         _revisions.c.organisation == organisation, _revisions.c.revision == storable(revision)
     )

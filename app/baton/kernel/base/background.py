@@ -1,4 +1,4 @@
-"""Keeps work going while the server runs: what falls over is logged and begun anew. It does not know what the work is."""
+"""Keeps work going while the server runs: what falls over is logged and begun anew."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Who asks, and from where. It does not parse headers: `baton.people.callers` does."""
+"""Who asks, and from where."""
 
 from typing import Literal
 

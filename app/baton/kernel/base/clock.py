@@ -1,4 +1,4 @@
-"""The database's clock, and transactions that write. It holds no table."""
+"""The database's clock, and transactions that write."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,12 +26,12 @@ async def now(connection: AsyncConnection) -> datetime:
 
 @asynccontextmanager
 async def writing(database: Database) -> AsyncIterator[AsyncConnection]:
-    """Give a connection in a transaction that is going to write: on SQLite no other one writes meanwhile.
+    """Open a transaction that is going to write, and yield its connection: on SQLite no other one writes meanwhile.
 
     Within it, no other one may be begun.
 
     Raises:
-        DatabaseUnavailable: the database is away, locked or too slow.
+        DatabaseUnavailable: The database is away, locked or too slow.
     """
     if database.dialect != "sqlite":
         async with database.transaction() as connection:

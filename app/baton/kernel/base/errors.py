@@ -1,4 +1,4 @@
-"""What can go wrong for a caller, with its status and stable code. It does not render: `baton.kernel.http.problems` does."""
+"""What can go wrong for a caller, with its status and stable code."""
 
 from typing import Any, Literal
 
@@ -68,7 +68,7 @@ class BatonError(Exception):
         self.errors = list(errors)
 
     def problem(self) -> Problem:
-        """Give the error in the shape that is sent."""
+        """Return the error in the shape that is sent."""
         return Problem(
             type=f"urn:baton:problem:{self.code}",
             title=self.title,
@@ -184,7 +184,7 @@ class SpawnRefused(BatonError):
         self.allowed = allowed
 
     def problem(self) -> Problem:
-        """Give the error in the shape that is sent."""
+        """Return the error in the shape that is sent."""
         return msgspec.structs.replace(super().problem(), given=self.given, allowed=self.allowed)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a server's state, which belongs to one server at a time. It does not say what lies in it."""
+"""The folder of a server's state, which belongs to one server at a time."""
 
 import fcntl
 import os
@@ -21,8 +21,8 @@ class HomeLock:
         """Take the folder, and create it where it is missing; gives the process that had it and never let go, or "".
 
         Raises:
-            HomeInUse: another server has it.
-            ValueError: it is no folder, or none that this process may write to.
+            HomeInUse: Another server has it.
+            ValueError: It is no folder, or none that this process may write to.
         """
         try:
             self._home.mkdir(parents=True, exist_ok=True, mode=0o700)

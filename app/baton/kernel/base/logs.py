@@ -1,4 +1,4 @@
-"""How log lines look: text, or JSON, each with the request's and the decision's id and without secrets. It logs nothing.
+"""How log lines look: text, or JSON, each with the request's and the decision's id and without secrets.
 
 Every module logs through the standard library; what an answer costs is two ids set aside, a line is written for trouble.
 """

@@ -1,4 +1,4 @@
-"""The settings of a server, and the only reader of its environment. It starts nothing and creates no folder."""
+"""The settings of a server, and the only reader of its environment."""
 
 import ipaddress
 import os
@@ -37,7 +37,7 @@ def _needs_tokens(auth: str, host: str, database_url: str) -> bool:
 
 
 def _limit(number: int, description: str) -> Any:
-    """Give a limit for a server that people share; the one person of a machine's own server needs none."""
+    """Return a limit for a server that people share; the one person of a machine's own server needs none."""
 
     def default(data: dict[str, Any]) -> int:
         return number if _needs_tokens(*(data.get(name, "") for name in ("auth", "host", "database_url"))) else 0
@@ -228,27 +228,27 @@ class Settings(BaseSettings):
 
     @property
     def llm_routing_on(self) -> bool:
-        """Tell whether routing may ask a model."""
+        """Return whether routing may ask a model."""
         return self.use_llm_routing and self.enable_local_inference_pipeline and self.model_url != ""
 
     @property
     def routing_node_on(self) -> bool:
-        """Tell whether routing asks an external node."""
+        """Return whether routing asks an external node."""
         return self.use_onex_routing_nodes and self.routing_node_url != ""
 
     @property
     def local_delegation_on(self) -> bool:
-        """Tell whether a local model may answer prompts."""
+        """Return whether a local model may answer prompts."""
         return self.enable_local_delegation and self.enable_local_inference_pipeline
 
     @property
     def on_loopback(self) -> bool:
-        """Tell whether only this machine can reach the server."""
+        """Return whether only this machine can reach the server."""
         return _is_loopback(self.host)
 
     @property
     def auth_on(self) -> bool:
-        """Tell whether every request needs a token."""
+        """Return whether every request needs a token."""
         return _needs_tokens(self.auth, self.host, self.database_url)
 
     @field_validator("model_url", "routing_node_url")

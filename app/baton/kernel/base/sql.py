@@ -1,4 +1,4 @@
-"""The way to SQL: one engine for SQLite or Postgres, and its failures as one error. It knows no table."""
+"""The way to SQL: one engine for SQLite or Postgres, and its failures as one error."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give the moment its timezone back."""
+        """Add the timezone that SQLite does not store."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -87,7 +87,7 @@ def storable_json(value: Any) -> Any:
 
 
 def row_of(struct: msgspec.Struct) -> dict[str, Any]:
-    """Give a struct as a row: a column a field, texts storable, tuples as lists."""
+    """Return a struct as a row: a column a field, texts storable, tuples as lists."""
     return {
         name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         for name, value in msgspec.structs.asdict(struct).items()
@@ -103,7 +103,7 @@ def database_url(settings: Settings) -> URL:
     """Name the database of these settings, with the asynchronous driver.
 
     Raises:
-        ValueError: the URL names a database that is neither Postgres nor SQLite.
+        ValueError: The URL names a database that is neither Postgres nor SQLite.
     """
     if not settings.database_url:
         return URL.create("sqlite+aiosqlite", database=str(settings.home / "baton.db"))
@@ -138,11 +138,11 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection in a transaction, committed at the end of the block.
+        """Open a transaction, committed at the end of the block, and yield its connection.
 
         Raises:
-            DatabaseUnavailable: the database is away, locked or too slow.
-            TooLongToFind: a text that is looked for is longer than Postgres's indexes take.
+            DatabaseUnavailable: The database is away, locked or too slow.
+            TooLongToFind: A text that is looked for is longer than Postgres's indexes take.
         """
         try:
             async with self.engine.begin() as connection:
@@ -160,7 +160,7 @@ class Database:
             raise
 
     async def ping(self) -> bool:
-        """Tell whether the database answers within half a second."""
+        """Return whether the database answers within half a second."""
         try:
             async with asyncio.timeout(PING_S), self.transaction() as connection:
                 await connection.execute(text("SELECT 1"))
@@ -174,7 +174,7 @@ class Database:
 
 
 def _said(error: Exception) -> str:
-    """Give the database's own words: SQLAlchemy adds the statement and a link."""
+    """Return the database's own words: SQLAlchemy adds the statement and a link."""
     return str(getattr(error, "orig", None) or error)
 
 

@@ -1,4 +1,4 @@
-"""Tells every process of the team server what shared state has changed. It holds none of that state itself."""
+"""Tells every process of the team server what shared state has changed."""
 
 import asyncio
 import contextlib
@@ -37,14 +37,14 @@ class Changes:
         return f"baton:changed:{self._organisation}"
 
     def turn(self, kind: str) -> asyncio.Lock:
-        """Give the turn of a kind: whoever reads it and keeps what was read, or changes it and keeps that, holds it.
+        """Return the lock of a kind, to be held while it is read from SQL and put into memory.
 
-        Otherwise a reading that began before a change would be kept after it.
+        Otherwise a read that began before a change could overwrite what a later one has put there.
         """
         return self._turns.setdefault(kind, asyncio.Lock())
 
     def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
-        """Have a kind of state read again when it changed."""
+        """Register what reads a kind of state again when it has changed."""
         self._reloads[kind] = reload
 
     @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""The table of changes that people made, and its queries. It has no statement that changes or removes an entry."""
+"""The table of changes that people made, and its queries."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

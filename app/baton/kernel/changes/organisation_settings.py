@@ -1,4 +1,4 @@
-"""The table of an organisation's own settings, and its queries. It does not know what they mean."""
+"""The table of an organisation's own settings, and its queries."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""The plumbing of an ASGI endpoint that stands ahead of the router: body in, bytes out. It knows no endpoint."""
+"""The plumbing of an ASGI endpoint that stands ahead of the router: body in, bytes out."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -53,7 +53,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 def problem_response(error: BatonError, headers: Headers | None = None) -> Response:
-    """Give an error in the one documented shape."""
+    """Return an error in the one documented shape."""
     headers = headers or []
     if error.status == Unauthenticated.status:
         headers = [*headers, (b"www-authenticate", b"Bearer")]
@@ -64,7 +64,7 @@ async def read_body(receive: Receive, limit: int) -> bytes:
     """Read a request's body of at most `limit` bytes.
 
     Raises:
-        TooLarge: as soon as the body is known to be larger; what is left of it is read and dropped, so that the
+        TooLarge: As soon as the body is known to be larger; what is left of it is read and dropped, so that the
             client gets to see the answer.
     """
     message = await receive()

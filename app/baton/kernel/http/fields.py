@@ -1,4 +1,4 @@
-"""Reads fields of a payload whose other keys are anybody's. It names the field that is wrong; it knows no payload."""
+"""Reads fields of a payload whose other keys are anybody's."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def optional_text(payload: dict[str, Any], *names: str) -> str:
     """Read a text, "" where it is absent or null.
 
     Raises:
-        Invalid: when it is something else, or too long.
+        Invalid: When it is something else, or too long.
     """
     name, value = _find(payload, names)
     if value is None:
@@ -35,7 +35,7 @@ def required_text(payload: dict[str, Any], *names: str) -> str:
     """Read a text that must be there and not be blank.
 
     Raises:
-        Invalid: when it is missing, blank, something else, or too long.
+        Invalid: When it is missing, blank, something else, or too long.
     """
     value = optional_text(payload, *names)
     if not value.strip():
@@ -47,7 +47,7 @@ def required_object(payload: dict[str, Any], *names: str) -> dict[str, Any]:
     """Read an object; a tool without input may leave it out or send null.
 
     Raises:
-        Invalid: when it is something else.
+        Invalid: When it is something else.
     """
     name, value = _find(payload, names)
     if value is None:
@@ -61,7 +61,7 @@ def optional_count(payload: dict[str, Any], *names: str) -> int | None:
     """Read a whole number from 0, None where it is absent or null.
 
     Raises:
-        Invalid: when it is something else.
+        Invalid: When it is something else.
     """
     name, value = _find(payload, names)
     if value is None:

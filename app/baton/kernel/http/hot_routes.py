@@ -1,4 +1,4 @@
-"""The endpoints that agents wait for, dispatched ahead of FastAPI's router. It knows their paths, not their work."""
+"""The endpoints that agents wait for, dispatched ahead of FastAPI's router."""
 
 import asyncio
 import logging

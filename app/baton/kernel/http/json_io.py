@@ -67,7 +67,7 @@ def decode_object(body: bytes) -> dict[str, Any]:
     (a session, a folder), does U+FFFD take its place.
 
     Raises:
-        BadJSON: with what was wrong and where.
+        BadJSON: With what was wrong and where.
     """
     body = body.removeprefix(_BOM)
     try:

@@ -1,4 +1,4 @@
-"""Which requests are served at all: by Host and Origin. It does not authenticate.
+"""Which requests are served at all: by Host and Origin.
 
 On loopback there is no token, so a web page that a developer visits must not be able to post here: neither from its
 own origin, nor through a name that it points at 127.0.0.1 (DNS rebinding).

@@ -1,4 +1,4 @@
-"""Pages of long lists: an opaque cursor in, at most 200 items and the next cursor out. It holds no query."""
+"""Pages of long lists: an opaque cursor in, at most 200 items and the next cursor out."""
 
 import base64
 import binascii
@@ -17,10 +17,10 @@ Text = Annotated[str, Query(max_length=1_024)]
 
 
 def after(cursor: str, parts: int = 1) -> tuple[str, ...]:
-    """Give the key of the last item of the page before, of so many parts; all "" for the first page.
+    """Return the key of the last item of the page before, of so many parts; all "" for the first page.
 
     Raises:
-        Invalid: the cursor is not one of ours.
+        Invalid: The cursor is not one of ours.
     """
     if not cursor:
         return ("",) * parts

@@ -1,4 +1,4 @@
-"""The one mapper from errors to answers, for everything that FastAPI serves. It invents no text of its own."""
+"""The one mapper from errors to answers, for everything that FastAPI serves."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The HTTP protocol of the server: uvicorn's own, with whole answers in one write and a deadline. It changes no byte.
+"""The HTTP protocol of the server: uvicorn's own, with whole answers in one write and a deadline.
 
 uvicorn writes an answer's head and body apart; each write is a system call that wakes the client.
 """

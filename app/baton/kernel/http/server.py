@@ -1,4 +1,4 @@
-"""The HTTP server around an application: uvicorn with our protocol, which leaves in order. It serves no path itself."""
+"""The HTTP server around an application: uvicorn with our protocol, which leaves in order."""
 
 import asyncio
 import signal
@@ -50,7 +50,7 @@ def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
     """Serve until told to stop, and tell whether it ever began.
 
     Raises:
-        KeyboardInterrupt: it was stopped by Ctrl-C.
+        KeyboardInterrupt: It was stopped by Ctrl-C.
     """
     config = uvicorn.Config(
         app,

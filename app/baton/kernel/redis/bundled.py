@@ -1,4 +1,4 @@
-"""The bundled Valkey: a child on a unix socket, kept running while the server runs. It sends no command but INFO."""
+"""The bundled Valkey: a child on a unix socket, kept running while the server runs."""
 
 import asyncio
 import contextlib
@@ -70,7 +70,7 @@ class Valkey:
         """Start the child, wait until it answers, and keep it running from then on; the folder must be the caller's alone.
 
         Raises:
-            ValkeyFailed: it ends at once, or does not answer within a minute.
+            ValkeyFailed: It ends at once, or does not answer within a minute.
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""What a Valkey's process needs of the system: to be asked, known again, and ended. It starts none."""
+"""What a Valkey's process needs of the system: to be asked, known again, and ended."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def dies_with_parent() -> Callable[[], None] | None:
-    """Give what asks Linux to end the child cleanly when the server ends in whatever way; None elsewhere."""
+    """Return a function that asks Linux to end the child cleanly when the server ends in whatever way; None elsewhere."""
     if sys.platform != "linux":
         return None
     prctl, server, getppid, leave = ctypes.CDLL(None).prctl, os.getpid(), os.getppid, os._exit
@@ -47,7 +47,7 @@ async def info(socket: Path) -> dict[bytes, bytes]:
 
 
 async def running_at(socket: Path) -> int | None:
-    """Give the process id of the Valkey at a socket."""
+    """Return the process id of the Valkey at a socket."""
     pid = (await info(socket)).get(b"process_id")
     return None if pid is None else int(pid)
 
@@ -62,7 +62,7 @@ def named_by(pidfile: Path, socket: Path) -> int | None:
 
 
 def _command(pid: int) -> bytes:
-    """Give a process's command line; nothing for one that has ended, reaped or not."""
+    """Return a process's command line; nothing for one that has ended, reaped or not."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -73,7 +73,7 @@ def _command(pid: int) -> bytes:
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether a process that need not be our child has ended."""
+    """Return whether a process that need not be our child has ended."""
     return not _command(pid)
 
 

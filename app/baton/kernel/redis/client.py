@@ -1,4 +1,4 @@
-"""The way to Redis: a breaker and a background reconnect over one shared connection. It never retries a call."""
+"""The way to Redis: a breaker and a background reconnect over one shared connection."""
 
 import asyncio
 import contextlib
@@ -66,7 +66,7 @@ class Redis:
 
     @property
     def up(self) -> bool:
-        """Tell whether a call made now would be sent."""
+        """Return whether a call made now would be sent."""
         return self._wire is not None
 
     async def start(self) -> None:

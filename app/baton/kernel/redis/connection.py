@@ -1,4 +1,4 @@
-"""From a URL to an open connection: redis-py connects, speaks TLS and authenticates. It neither retries nor sends.
+"""From a URL to an open connection: redis-py connects, speaks TLS and authenticates.
 
 `redis://`, `rediss://` and `unix://` are redis-py's own. `sentinel://host:26379,host:26379/mymaster` asks the
 sentinels, one after the other, where the master is, each time anew; `sentinels://` does all of it over TLS. The user
@@ -26,7 +26,7 @@ class SentinelURL:
     """The parts of a `sentinel://` URL.
 
     Raises:
-        ValueError: it names no host or no master.
+        ValueError: It names no host or no master.
     """
 
     def __init__(self, url: str) -> None:
@@ -63,7 +63,7 @@ def check(url: str) -> None:
     """Look at a URL without connecting.
 
     Raises:
-        ValueError: it is none that `opened` takes.
+        ValueError: It is none that `opened` takes.
     """
     if urlsplit(url).scheme in _SENTINELS:
         SentinelURL(url)
@@ -75,8 +75,8 @@ async def opened(url: str) -> AbstractConnection:
     """Connect to the Redis of a URL, or to the master that its sentinels name.
 
     Raises:
-        RedisUnavailable: with what went wrong.
-        ValueError: the URL is none.
+        RedisUnavailable: With what went wrong.
+        ValueError: The URL is none.
     """
     if urlsplit(url).scheme not in _SENTINELS:
         return await _open(url)

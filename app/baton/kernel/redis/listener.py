@@ -1,4 +1,4 @@
-"""Listens to one channel of Redis on a connection of its own. It keeps no message: it passes each on."""
+"""Listens to one channel of Redis on a connection of its own."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""One Redis connection that many callers share: futures in order, one write per loop tick. It never reconnects."""
+"""One Redis connection that many callers share: futures in order, one write per loop tick."""
 
 import asyncio
 from collections import deque
@@ -126,7 +126,7 @@ async def connect(url: str, timeout_s: float, on_lost: Callable[[str], None]) ->
     """Open a connection and share it.
 
     Raises:
-        RedisUnavailable: with what went wrong.
-        ValueError: the URL is none.
+        RedisUnavailable: With what went wrong.
+        ValueError: The URL is none.
     """
     return Wire(await opened(url), timeout_s, on_lost)
