@@ -38,12 +38,22 @@ async def test_people_who_disagree_hold_a_model_back_for_as_long_as_it_counts(
 
 
 async def test_a_reset_gives_a_model_that_was_held_back_another_chance(database, server):
+    await server.breakers.load()
     await feedback(database, "model", 0, 20, datetime.now(UTC))
     await server.breakers.count_agreement(server.breaker)
     assert not server.breaker.allows
     await server.breakers.set(ADMIN, "model", "reset", "it is a new model")
+    assert server.breaker.allows
     await server.breakers.count_agreement(server.breaker)
     assert server.breaker.allows
+
+
+@pytest.mark.parametrize("action", ["open", "close"])
+async def test_what_people_said_counts_on_when_a_person_holds_a_breaker(database, server, action):
+    await feedback(database, "model", 0, 20, datetime.now(UTC))
+    await server.breakers.set(ADMIN, "model", action, "")
+    await server.breakers.count_agreement(server.breaker)
+    assert server.breaker.status().agreement.judged == 20
 
 
 async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_it_closed(database, server):
@@ -54,8 +64,8 @@ async def test_a_model_that_people_disagree_with_is_asked_where_a_person_holds_i
 
 
 @pytest.mark.parametrize(("decided_in", "said_in"), [("acme", "other"), ("other", "acme")])
-async def test_what_another_organisation_decided_or_said_does_not_count(sqlite, server, decided_in, said_in):
-    await feedback(sqlite, "model", 0, 20, datetime.now(UTC), decided_in=decided_in, said_in=said_in)
+async def test_what_another_organisation_decided_or_said_does_not_count(database, server, decided_in, said_in):
+    await feedback(database, "model", 0, 20, datetime.now(UTC), decided_in=decided_in, said_in=said_in)
     await server.breakers.count_agreement(server.breaker)
     assert server.breaker.status().agreement.judged == 0
 

@@ -141,9 +141,11 @@ def test_nobody_probes_before_its_time_and_one_alone_after():
 
 def test_three_good_probes_of_three_close_it():
     state = leased(opened(0, 0.0, "slow", OURS), 30.0)
-    for phase in ("half_open", "half_open", "closed"):
-        state = probed(state, 31.0, OURS, good=True)
+    for now, phase in ((31.0, "half_open"), (39.0, "half_open"), (48.0, "closed")):
+        assert state.leased_until > now, "each good probe extends the lease of the process that probes"
+        state = probed(state, now, OURS, good=True)
         assert state.phase == phase
+    assert (state.since, state.times) == (48.0, 1)
 
 
 @pytest.mark.parametrize("good_before", [0, 1, 2])

@@ -109,3 +109,14 @@ async def test_what_was_seen_goes_on_while_redis_is_away_and_redis_counts_again_
             await asyncio.sleep(0.005)
     kept = await store.read()
     assert (kept.local, kept.state.phase, kept.buckets) == (False, "open", [])
+
+
+async def test_a_change_made_while_redis_was_away_does_not_hinder_the_next_one(new, away):
+    store = new()
+    before = await store.count(slow=True, failed=False)
+    there, store._redis = store._redis, away._redis
+    assert await store.swap(before, opened(0, before.now, "slow", LIMITS))
+    assert (store.snapshot.state.phase, store.snapshot.local) == ("open", True)
+    store._redis = there
+    assert await store.swap(store.snapshot, State(since=before.now))
+    assert (await new().read()).state.since == before.now

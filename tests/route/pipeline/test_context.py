@@ -79,6 +79,11 @@ def test_sections_are_dropped_whole_the_lowest_priority_first():
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## A", "## B"]
     assert len(text) <= LONGEST
     assert assembled([Section(heading="A", text="a" * 9_000, priority=1)]) == ""
+    alike = [
+        Section(heading=one, text=one * 5_000, priority=priority) for one, priority in (("A", 1), ("B", 2), ("C", 1))
+    ]
+    assert assembled(alike) == f"## B\n\n{alike[1].text}"
+    assert assembled(alike[::2]) == f"## A\n\n{alike[0].text}"
 
 
 async def test_a_local_model_s_answer_stands_alone():
