@@ -38,13 +38,15 @@ async def test_what_hears_of_an_end_reads_the_job_as_ended(world):
     assert read == ["completed"]
 
 
-async def test_a_session_has_the_mode_of_what_was_queued_last_though_it_was_made_first(world):
-    first = await world.delegate(provider="gemini", approval="ask")
+async def test_a_session_has_the_mode_of_what_was_queued_last_whatever_its_id(world):
+    providers = ("gemini", "claude_code", "opencode")
+    waiting = [await world.delegate(provider=provider, approval="ask") for provider in providers]
     runner = Runner(world)
     await world.delegate(provider="codex")
     lease = await runner.lease()
-    await world.delegate(provider="claude_code")
-    await world.control.approve(ADA, first.id)
-    assert await world.mode() == "gemini"
+    for job in sorted(waiting, key=lambda job: job.id, reverse=True):
+        await world.control.approve(ADA, job.id)
+    last = min(waiting, key=lambda job: job.id)
+    assert await world.mode() == last.provider
     await runner.tell(lease, finish="completed")
-    assert await world.mode() == "gemini"
+    assert await world.mode() == last.provider
