@@ -19,12 +19,11 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="session")
 def python_client(tmp_path_factory, server):
     """Generate the Python client from what the server says of itself, where Python finds it; give its folder."""
-    import httpx2  # noqa: PLC0415
-
     assert TOOL.is_dir(), "there is no generator: `make test` installs it"
     folder = tmp_path_factory.mktemp("generated")
     document = folder / "openapi.json"
-    document.write_text(httpx2.get(server.url + "/openapi.json").text)
+    with server.client() as http:
+        document.write_text(http.get("/openapi.json").text)
     command = [TOOL / "openapi-python-client", "generate", "--path", document, "--fail-on-warning", "--meta", "none"]
     command += ["--config", ROOT / "clients/python/config.yaml", "--output-path", folder / "baton_client"]
     done = subprocess.run(
