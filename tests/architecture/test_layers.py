@@ -69,3 +69,21 @@ def test_a_contract_holds_and_breaks(graph, name):
         broken = deepcopy(graph)
         broken.add_import(importer=importer, imported=imported)
         assert not kept(broken, contract), f"{importer} -> {imported} passes"
+
+
+def stores_of_apis(graph):
+    """Return what `api` modules import of modules that hold tables or queries."""
+    apis = (name for name in graph.modules if name.endswith((".api", "_api")))
+    return {
+        (api, imported)
+        for api in apis
+        for imported in graph.find_modules_directly_imported_by(api)
+        if imported.endswith((".store", "_store", ".tables"))
+    }
+
+
+def test_api_modules_import_no_store(graph):
+    assert stores_of_apis(graph) == set()
+    broken, seeded = deepcopy(graph), ("baton.delegate.jobs.api", "baton.delegate.core.jobs_store")
+    broken.add_import(importer=seeded[0], imported=seeded[1])
+    assert stores_of_apis(broken) == {seeded}

@@ -14,7 +14,7 @@ from baton.operate import retention_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review import delegation_share_store, wrong_blocks_store
-from baton.records.review.delegation_share_store import After, Wanted
+from baton.records.review.delegation_groups import After, Wanted
 from baton.records.review.wrong_blocks_store import Report
 from baton.sessions.overrides import store as overrides
 from baton.sessions.overrides.store import Override

@@ -15,7 +15,7 @@ from baton.modes.service import Modes
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 from baton.records.review import delegation_share_store
-from baton.records.review.delegation_share_store import FIRST, After, Group, Wanted
+from baton.records.review.delegation_groups import FIRST, After, Group, Wanted
 from baton.sessions.history import History, Past
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.overrides.store import Override

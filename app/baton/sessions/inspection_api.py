@@ -1,24 +1,42 @@
-"""`/sessions`: what sessions there were, one in full, its look-ups reset. It decides no call."""
+"""`/sessions`: lists sessions, shows one in full, and resets its look-ups."""
 
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import Text, after, page
 from baton.modes.bodies import ModeModel
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.records.review.delegation_share_store import After, Group
+from baton.records.review.delegation_groups import After, Group
 from baton.sessions.inspection import SessionAdmin, SessionFilter
 from baton.sessions.overrides.api import OverrideModel
 
 router = APIRouter(tags=["sessions"])
 SessionAdminOf = Annotated[SessionAdmin, Depends(of(SessionAdmin))]
 SessionId = Annotated[str, Path(max_length=1_024)]
+FilterText = Annotated[str, Field(max_length=1_024)]
+
+
+class SessionsQuery(BaseModel):
+    """Which sessions are listed, and which page of them."""
+
+    user: FilterText = ""
+    team: FilterText = ""
+    project: FilterText = ""
+    client: FilterText = ""
+    since: Moment | None = None
+    until: Moment | None = None
+    cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
+
+    def filter(self) -> SessionFilter:
+        """Return the filter without the page."""
+        return SessionFilter(**self.model_dump(exclude={"cursor", "limit"}))
 
 
 class SessionModel(BaseModel):
@@ -68,22 +86,12 @@ class InspectedModel(SessionModel):
 
 @router.get("/sessions", operation_id="list_sessions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_sessions(
-    caller: CallerOf,
-    inspection: SessionAdminOf,
-    user: Text = "",
-    team: Text = "",
-    project: Text = "",
-    client: Text = "",
-    since: Moment | None = None,
-    until: Moment | None = None,
-    cursor: Cursor = "",
-    limit: Limit = 50,
+    caller: CallerOf, inspection: SessionAdminOf, query: Annotated[SessionsQuery, Query()]
 ) -> SessionPage:
     """List sessions by their recorded calls; without `since`, those of the last seven days."""
-    place = After(*after(cursor, 2))
-    wanted = SessionFilter(user=user, team=team, project=project, client=client, since=since, until=until)
-    found = await inspection.find(caller.principal, wanted, after=place, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
+    place = After(*after(query.cursor, 2))
+    found = await inspection.find(caller.principal, query.filter(), after=place, limit=query.limit + 1)
+    items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return SessionPage(items=[SessionModel.of(group) for group in items], next_cursor=next_cursor)
 
 

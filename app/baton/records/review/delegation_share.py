@@ -12,7 +12,7 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.row_scope import row_scope
 from baton.policies.in_force import Policies
 from baton.records.review import delegation_share_store as store
-from baton.records.review.delegation_share_store import After, By, Group, Wanted
+from baton.records.review.delegation_groups import After, By, Group, Wanted
 
 __all__ = ["After", "Analytics", "By", "DelegationFilter", "Group", "cheaper", "share"]
 

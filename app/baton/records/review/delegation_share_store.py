@@ -1,8 +1,7 @@
 """Sums up decisions by session, user, team or day, in SQL. It does not say scope: its caller does."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal, select
@@ -12,63 +11,10 @@ from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database, storable
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.store import DecisionRow
+from baton.records.review.delegation_groups import FIRST, After, By, Group, Wanted
 
-By = Literal["session", "user", "team", "day"]
 _d = DecisionRow.__table__
 _SOFTENED = '%"effect":"guidance"%'
-
-
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to sum up; all that are set must hold. `since` is included, `until` is not."""
-
-    since: datetime
-    until: datetime | None = None
-    user: str = ""
-    team: str = ""
-    project: str = ""
-    session_id: str = ""
-    client: str = ""
-
-
-class After(msgspec.Struct, frozen=True):
-    """Where a page begins: below the `last_id` of the page before, among decisions up to the first page's newest.
-
-    A group that goes on while it is paged through would otherwise move ahead of the cursor and be on no page.
-    """
-
-    last_id: str = ""
-    newest: str = ""
-
-
-FIRST = After()
-
-
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """What the calls of one session, user, team or day came to.
-
-    `calls` = `delegated` + `direct` + `blocked`: what sub-agents did and the calls that started them, what the main
-    thread did itself, and what was refused. `asked`, `overridden` and `guided` count calls that are among them too;
-    `injected` counts calls by the model that was put in. `last_id` is the group's newest decision.
-    """
-
-    last_id: str
-    user: str = ""
-    team: str = ""
-    session_id: str = ""
-    day: str = ""
-    project: str = ""
-    client: str = ""
-    first_at: datetime
-    last_at: datetime
-    calls: int
-    delegated: int
-    direct: int
-    blocked: int
-    asked: int
-    overridden: int
-    guided: int
-    spawned: int
-    injected: dict[str, int]
 
 
 async def delegation(
