@@ -19,7 +19,7 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.kernel.changes import audit_store, leases
+from baton.kernel.changes import audit_store, leadership
 from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
 from baton.modes.service import Modes
@@ -31,7 +31,7 @@ from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks import ReportFilter, Reports
+from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
 from baton.sessions.overrides.service import Overrides
 from baton.shared import policy_folders
 
@@ -243,10 +243,10 @@ async def test_an_override_and_its_end_are_audited(process, database):
 async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
     decided = record(decision="block", effect="deny")
     await decisions.add(database, [decided])
-    reports = Reports(database, process.changes, Decisions(database))
+    reports = WrongBlocks(database, process.changes, Decisions(database))
     made = await reports.make(DORA, decided.id, "c")
-    assert await reports.find(LEAD, ReportFilter(), before_id="", limit=9) == [made]
-    assert await reports.find(OTHER_LEAD, ReportFilter(), before_id="", limit=9) == []
+    assert await reports.find(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
+    assert await reports.find(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
     with pytest.raises(NotFound):
         await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
     with pytest.raises(Forbidden):
@@ -282,13 +282,13 @@ async def test_of_several_servers_one_purges_a_period(database, redis, monkeypat
         async def purge(self, stop):
             purges.append(self)
 
-    take = leases.take
+    take = leadership.take
 
     async def noted(*arguments):
         looks.append(await take(*arguments))
         return looks[-1]
 
-    monkeypatch.setattr(leases, "take", noted)
+    monkeypatch.setattr(leadership, "take", noted)
     stop = asyncio.Event()
     servers = [Counted(database, Changes(redis, database, "default"), "default") for _ in range(3)]
     running = [asyncio.create_task(one.run(stop)) for one in servers]

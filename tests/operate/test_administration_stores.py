@@ -14,8 +14,8 @@ from baton.operate import retention_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review import delegation_share_store, wrong_blocks_store
-from baton.records.review.delegation_groups import After, Wanted
-from baton.records.review.wrong_blocks_store import Report
+from baton.records.review.delegation_groups import After, GroupFilter
+from baton.records.review.wrong_blocks_store import WrongBlock
 from baton.sessions.overrides import store as overrides
 from baton.sessions.overrides.store import Override
 
@@ -26,7 +26,7 @@ ALL = RowScope()
 
 def report(**fields):
     given = {"team": "t", "decision_id": str(uuid7()), "rule": "x/y", "user": "ann", "comment": "é", "at": NOON}
-    return Report(id=str(uuid7()), **(given | fields))
+    return WrongBlock(id=str(uuid7()), **(given | fields))
 
 
 async def test_a_report_comes_back_and_a_second_one_of_the_same_decision_is_none(database):
@@ -199,8 +199,8 @@ BOB = (1, 0, 1, 0, 0, 1, 0, 0, {})
     ],
 )
 async def test_delegation_is_summed_up_by(database, week, by, keys):
-    found = await delegation_share_store.delegation(
-        database, "default", ALL, Wanted(since=NOON), by, agent_tools=["Agent", "Task"]
+    found = await delegation_share_store.find(
+        database, "default", ALL, GroupFilter(since=NOON), by, agent_tools=["Agent", "Task"]
     )
     assert [(one.session_id, one.user, one.team, one.day, one.client) for one in found] == keys
     assert [counted(one) for one in found] == [BOB, ANN]
@@ -220,16 +220,16 @@ async def test_delegation_is_summed_up_by(database, week, by, keys):
     ],
 )
 async def test_delegation_counts_only_what_is_asked_for(database, week, scope, wanted, calls):
-    found = await delegation_share_store.delegation(
-        database, "default", scope, Wanted(since=NOON, **wanted), "user", agent_tools=["Agent"]
+    found = await delegation_share_store.find(
+        database, "default", scope, GroupFilter(since=NOON, **wanted), "user", agent_tools=["Agent"]
     )
     assert [one.calls for one in found] == calls
 
 
 async def test_a_group_that_goes_on_while_it_is_paged_through_is_on_one_page(database, week):
     async def page(after):
-        return await delegation_share_store.delegation(
-            database, "default", ALL, Wanted(since=NOON), "user", agent_tools=[], after=after, limit=1
+        return await delegation_share_store.find(
+            database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[], after=after, limit=1
         )
 
     (first,) = await page(After())

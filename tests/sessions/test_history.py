@@ -5,7 +5,7 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import Outbox
+from baton.records.pipeline.stream import RecordStream
 from baton.sessions.history import History, Prior, answer_key, name_of_call
 
 ANN = Principal(user="ann")
@@ -76,7 +76,7 @@ async def test_every_key_has_a_lifetime(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
-    await Outbox(redis).append([], kept(ANN, call(tool_use_id="u"), b"answer"))
+    await RecordStream(redis).append([], kept(ANN, call(tool_use_id="u"), b"answer"))
     keys = await redis.call(b"KEYS", b"*")
     assert len(keys) == 7
     lifetimes = [await redis.call(b"TTL", key) for key in keys]
@@ -110,7 +110,7 @@ async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
 async def test_a_retry_gets_the_answer_that_was_kept(history, redis):
     retried = call("Read", tool_use_id="u1")
     await history.begin(ANN, retried, "d1")
-    await Outbox(redis).append([], kept(ANN, retried, b"\x00answer"))
+    await RecordStream(redis).append([], kept(ANN, retried, b"\x00answer"))
     assert (await history.begin(ANN, retried, "d2")).answer == b"\x00answer"
 
 

@@ -11,7 +11,7 @@ from baton.records.pipeline import store as decisions
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
 from baton.records.pipeline.store import Filters
-from baton.records.pipeline.stream import Outbox
+from baton.records.pipeline.stream import RecordStream
 
 
 def record(**fields):
@@ -36,7 +36,7 @@ class Both:
         self.recorder = Recorder(settings, url, database)
         self.put = self.recorder.put
         self._redis = Redis(url, timeout_s=5)
-        self.drain = Drain(Outbox(self._redis), database)
+        self.drain = Drain(RecordStream(self._redis), database)
 
     async def start(self):
         await self._redis.start()

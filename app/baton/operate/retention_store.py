@@ -10,7 +10,7 @@ from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
-from baton.records.review.wrong_blocks_store import ReportRow
+from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.sessions.overrides.store import OverrideRow
 
@@ -65,7 +65,7 @@ async def purge_clients(database: Database, organisation: str, before: datetime)
 
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of reports from before a moment; give their number."""
-    return await _purge(database, ReportRow.__table__, "at", organisation, before)
+    return await _purge(database, WrongBlockRow.__table__, "at", organisation, before)
 
 
 async def purge_audit(database: Database, organisation: str, before: datetime) -> int:

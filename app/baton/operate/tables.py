@@ -21,7 +21,7 @@ from baton.people.users_store import ProjectRow, TeamRow, UserRow
 from baton.policies.layers_store import PolicyLayerRow
 from baton.policies.revisions_store import PolicyRevisionRow
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
-from baton.records.review.wrong_blocks_store import ReportRow
+from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow
@@ -49,7 +49,7 @@ ALL: tuple[Table, ...] = (
             PolicyLayerRow,
             PolicyRevisionRow,
             ProjectRow,
-            ReportRow,
+            WrongBlockRow,
             RouteFeedbackRow,
             RoutingFitRow,
             RoutingRosterRow,

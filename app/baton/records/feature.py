@@ -1,4 +1,4 @@
-"""Builds the records of decisions: their way to SQL, and what people ask of them."""
+"""Build the records of decisions: the pipeline that stores them, and the services that read them."""
 
 import msgspec
 
@@ -6,25 +6,25 @@ from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.recorder import Recorder
-from baton.records.replay.rule_counts import RuleCounts
+from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay
 from baton.records.review.audit import Audit
 from baton.records.review.decisions import Decisions
-from baton.records.review.delegation_share import Analytics
-from baton.records.review.wrong_blocks import Reports
+from baton.records.review.delegation_share import DelegationShare
+from baton.records.review.wrong_blocks import WrongBlocks
 
 
 class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided, and what people say of it."""
+    """The services of this room, as other rooms and the routers find them."""
 
     counters: Counters
     recorder: Recorder
     decisions: Decisions
     audit: Audit
-    reports: Reports
-    analytics: Analytics
+    wrong_blocks: WrongBlocks
+    delegation_share: DelegationShare
     replay: Replay
-    rule_counts: RuleCounts
+    rule_hits: RuleHits
 
 
 async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
@@ -38,8 +38,8 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
         recorder=recorder,
         decisions=decisions,
         audit=Audit(kernel.database),
-        reports=Reports(kernel.database, kernel.changes, decisions),
-        analytics=Analytics(kernel.database, policies),
+        wrong_blocks=WrongBlocks(kernel.database, kernel.changes, decisions),
+        delegation_share=DelegationShare(kernel.database, policies),
         replay=Replay(kernel.database, policies),
-        rule_counts=RuleCounts(kernel.database, policies),
+        rule_hits=RuleHits(kernel.database, policies),
     )

@@ -15,7 +15,7 @@ from baton.modes.service import Modes
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 from baton.records.review import delegation_share_store
-from baton.records.review.delegation_groups import FIRST, After, Group, Wanted
+from baton.records.review.delegation_groups import FIRST, After, Group, GroupFilter
 from baton.sessions.history import History, Past
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.overrides.store import Override
@@ -62,7 +62,7 @@ class SessionAdmin:
         """
         asked = msgspec.structs.asdict(wanted)
         asked["since"] = start_of(wanted.since, wanted.until)
-        return await self._groups(principal, "sessions.read", Wanted(**asked), after=after, limit=limit)
+        return await self._groups(principal, "sessions.read", GroupFilter(**asked), after=after, limit=limit)
 
     async def inspect(self, principal: Principal, session_id: str, user: str = "") -> Inspected:
         """Look at one session; without `user` the principal's own comes first.
@@ -112,18 +112,18 @@ class SessionAdmin:
             raise StoreUnavailable("the session cannot be reset now; nothing was changed, try again") from None
 
     async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> Group:
-        wanted = Wanted(since=datetime.now(UTC) - KEPT, session_id=session_id, user=user)
+        wanted = GroupFilter(since=datetime.now(UTC) - KEPT, session_id=session_id, user=user)
         found = await self._groups(principal, action, wanted, after=FIRST, limit=50)
         if not found or not session_id:
             raise NotFound(f"there is no session `{session_id}`; one that has just begun may take a second to appear")
         return next((one for one in found if one.user == principal.user), found[0])
 
     async def _groups(
-        self, principal: Principal, action: str, wanted: Wanted, *, after: After, limit: int
+        self, principal: Principal, action: str, wanted: GroupFilter, *, after: After, limit: int
     ) -> list[Group]:
         theirs = row_scope(principal, action)
         try:
-            return await delegation_share_store.delegation(
+            return await delegation_share_store.find(
                 self._database,
                 principal.organisation,
                 theirs,

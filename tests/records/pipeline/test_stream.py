@@ -1,57 +1,57 @@
 import pytest
 
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, Outbox
+from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, RecordStream
 
 
-async def contents(outbox):
-    entries = await outbox.take()
-    await outbox.done(entries)
+async def contents(stream):
+    entries = await stream.take()
+    await stream.done(entries)
     return [content for _, content in entries]
 
 
 async def test_records_come_out_once_and_in_order(redis):
-    outbox = Outbox(redis)
-    await outbox.append([b"one", b"two"])
-    await outbox.append([b"three"])
-    assert await outbox.length() == 3
-    assert await contents(outbox) == [b"one", b"two", b"three"]
-    assert await contents(outbox) == []
-    assert await outbox.length() == 0
+    stream = RecordStream(redis)
+    await stream.append([b"one", b"two"])
+    await stream.append([b"three"])
+    assert await stream.length() == 3
+    assert await contents(stream) == [b"one", b"two", b"three"]
+    assert await contents(stream) == []
+    assert await stream.length() == 0
     assert (await redis.call(b"XPENDING", STREAM, GROUP))[0] == 0
 
 
 async def test_answers_are_kept_with_the_records_in_one_write(redis, monkeypatch):
-    outbox = Outbox(redis)
-    await outbox.append([b"warm"], [(b"k0", b"a0")])
+    stream = RecordStream(redis)
+    await stream.append([b"warm"], [(b"k0", b"a0")])
     flushes = []
     flush = type(redis._wire)._flush
     monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
-    await outbox.append([b"one", b"two"], [(b"k1", b"\x00a"), (b"k2", b"")])
+    await stream.append([b"one", b"two"], [(b"k1", b"\x00a"), (b"k2", b"")])
     assert len(flushes) == 1
     assert await redis.call(b"MGET", b"k0", b"k1", b"k2") == [b"a0", b"\x00a", b""]
     assert 0 < await redis.call(b"TTL", b"k1") <= 600
-    assert await contents(outbox) == [b"warm", b"one", b"two"]
+    assert await contents(stream) == [b"warm", b"one", b"two"]
 
 
 async def test_batches_are_bounded(redis):
-    outbox = Outbox(redis)
-    await outbox.append([b"x"] * 201)
-    assert [len(await contents(outbox)) for _ in range(3)] == [200, 1, 0]
+    stream = RecordStream(redis)
+    await stream.append([b"x"] * 201)
+    assert [len(await contents(stream)) for _ in range(3)] == [200, 1, 0]
 
 
 async def test_what_was_taken_and_not_stored_comes_again_at_the_next_start(redis):
-    before = Outbox(redis)
+    before = RecordStream(redis)
     await before.append([b"x"] * 450)
     for _ in range(3):
         await before.take()
-    after = Outbox(redis)
+    after = RecordStream(redis)
     after.look_back(idle_ms=0)
     assert [len(await contents(after)) for _ in range(4)] == [200, 200, 50, 0]
 
 
 async def test_what_another_server_is_just_storing_is_left_to_it(redis):
-    one, two = Outbox(redis), Outbox(redis)
+    one, two = RecordStream(redis), RecordStream(redis)
     await one.append([b"a"])
     taken = await one.take()
     two.look_back()
@@ -61,34 +61,34 @@ async def test_what_another_server_is_just_storing_is_left_to_it(redis):
 
 
 async def test_an_entry_set_aside_is_out_of_the_way_and_kept(redis):
-    outbox = Outbox(redis)
-    await outbox.append([b"bad", b"good"])
-    bad, good = await outbox.take()
-    await outbox.set_aside(bad)
-    await outbox.done([good])
-    assert await outbox.length() == 0
+    stream = RecordStream(redis)
+    await stream.append([b"bad", b"good"])
+    bad, good = await stream.take()
+    await stream.set_aside(bad)
+    await stream.done([good])
+    assert await stream.length() == 0
     assert [fields for _, fields in await redis.call(b"XRANGE", SET_ASIDE, b"-", b"+")] == [[b"r", b"bad"]]
 
 
 async def test_a_stream_that_redis_lost_is_made_again(redis):
-    outbox = Outbox(redis)
-    await outbox.append([b"one"])
-    assert await contents(outbox) == [b"one"]
+    stream = RecordStream(redis)
+    await stream.append([b"one"])
+    assert await contents(stream) == [b"one"]
     await redis.call(b"FLUSHALL")
-    assert await contents(outbox) == []
-    await outbox.append([b"two"])
-    assert await contents(outbox) == [b"two"]
+    assert await contents(stream) == []
+    await stream.append([b"two"])
+    assert await contents(stream) == [b"two"]
 
 
 async def test_foreign_entries_are_handed_out_too(redis):
     await redis.call(b"XADD", STREAM, b"*", b"something", b"")
-    outbox = Outbox(redis)
-    assert await contents(outbox) == [b""]
+    stream = RecordStream(redis)
+    assert await contents(stream) == [b""]
 
 
 async def test_redis_away_is_said_so():
     away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
     await away.start()
     with pytest.raises(RedisUnavailable):
-        await Outbox(away).append([b"x"])
+        await RecordStream(away).append([b"x"])
     await away.close()

@@ -13,9 +13,9 @@ from baton.kernel.base.errors import StoreUnavailable
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations, InForce
 from baton.records.pipeline import store as decisions
-from baton.records.replay import rule_hits
+from baton.records.replay import rule_hits_store
 from baton.records.replay.api import ReplayBody
-from baton.records.replay.rule_hits import Period
+from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
 from tests.support.records import record
 
@@ -62,14 +62,14 @@ async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
     ]
     await decisions.add(database, made)
     period, everybody = Period(since=NOON, until=NOON + 2 * DAY), RowScope()
-    found = await rule_hits.hits(database, "default", everybody, period)
+    found = await rule_hits_store.hits(database, "default", everybody, period)
     assert [(one.rule, one.effect, one.count, one.last) for one in found] == [
         ("a/b", "deny", 2, NOON + DAY),
         ("a/c", "ask", 1, NOON + DAY),
     ]
-    assert await rule_hits.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
-    assert await rule_hits.count_calls(database, "default", everybody, period) == 2
-    assert await rule_hits.count_calls(database, "default", RowScope(user="ann"), period) == 1
-    first = await rule_hits.calls(database, "default", everybody, period, after="", limit=1)
+    assert await rule_hits_store.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
+    assert await rule_hits_store.count_calls(database, "default", everybody, period) == 2
+    assert await rule_hits_store.count_calls(database, "default", RowScope(user="ann"), period) == 1
+    first = await rule_hits_store.calls(database, "default", everybody, period, after="", limit=1)
     assert first == made[:1]
-    assert await rule_hits.calls(database, "default", everybody, period, after=first[0].id, limit=5) == made[1:2]
+    assert await rule_hits_store.calls(database, "default", everybody, period, after=first[0].id, limit=5) == made[1:2]

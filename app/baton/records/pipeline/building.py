@@ -1,4 +1,4 @@
-"""Makes records of what was decided. It neither masks nor stores them: the recorder does, after the answer."""
+"""Build the records of decisions and events. The recorder masks and stores them after the answer is sent."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -18,7 +18,7 @@ _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
 def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "") -> Record:
-    """Make the record of a decided call; `prompt` is what is to be kept of one."""
+    """Return the record of a decided call, with the `prompt` of its sub-agent where the team keeps prompts."""
     principal, verdict = caller.principal, decision.verdict
     command = call.tool_input.get("command")
     return Record(
@@ -56,7 +56,7 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
 def event_record(
     caller: Caller, event: HookEvent, project: str, mode: Mode, revision: str, route: RouteOutcome | None = None
 ) -> Record:
-    """Make the record of an event that is no call: a start with Baton switched off, or a prompt, routed or kept."""
+    """Return the record of an event without a tool call: a session that starts with Baton off, or a prompt."""
     principal = caller.principal
     return Record(
         id=str(uuid7()) if route is None else route.id,
@@ -84,9 +84,10 @@ def event_record(
 
 
 def _command(tool: str, command: object) -> str:
-    """Give a call's command without what it carries of files, of which nothing is kept."""
+    """Return the command of a call without file contents, which are never stored."""
     if isinstance(command, list):
         command = " ".join(str(word) for word in command)
+    # The command of `apply_patch` is the patch itself: nothing but file contents.
     if not isinstance(command, str) or tool == "apply_patch":
         return ""
     return without_content(command)

@@ -1,6 +1,6 @@
-"""Counts what people must be able to see, in this process, since it started. It publishes nothing: `metrics` does.
+"""Counts of decisions, routes and failures in this process since its start; `/metrics` reads them.
 
-Counting costs an answer a dictionary look-up each; what is published is read from here later.
+Counting lies on the path of every answer, so each count is one dictionary look-up.
 """
 
 from bisect import bisect_left
@@ -10,9 +10,9 @@ from baton.records.pipeline.decision import Decision
 
 MOST_REFUSED = 1_000
 MOST_RULES = 1_000
-"""Names of rules that are counted apart, per worker; beyond them all others are one."""
+"""Rules that each worker counts by name; further ones are counted as `others`, so that memory stays bounded."""
 BUCKETS_MS = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
-"""Upper bounds of the histogram of decisions' times; what took longer goes into one more bucket."""
+"""Upper bounds of the histogram of decision times, in milliseconds; one more bucket holds slower ones."""
 
 _BOUNDS_US = tuple(int(bound * 1000) for bound in BUCKETS_MS)
 
@@ -24,9 +24,9 @@ class Counters:
         self.decisions: Counter[tuple[str, ...]] = Counter()
         """Decisions by deciding rule ("" for none), effect and mode (`off`, `guidance` or `strict`)."""
         self.matches: Counter[tuple[str, ...]] = Counter()
-        """Matches of rules by rule and effect, of those that did not decide too."""
+        """Matches by rule and effect, including those of rules that did not decide."""
         self.took = [0] * (len(_BOUNDS_US) + 1)
-        """Decisions by time, one count a bucket, not cumulative."""
+        """Decisions per bucket of time; not cumulative."""
         self.took_us = 0
         self.degraded: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
@@ -36,12 +36,12 @@ class Counters:
         self.refused: Counter[str] = Counter()
         """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
         self.model_calls: Counter[tuple[str, ...]] = Counter()
-        """Calls of models and routing nodes by breaker and outcome."""
+        """Calls to models and routing nodes, by breaker and outcome."""
         self.breaker_changes: Counter[tuple[str, ...]] = Counter()
-        """Changes of breakers by breaker and the phase they came to, counted by the process that made them."""
+        """Changes of breakers, by breaker and new phase; each is counted by the process that made it."""
 
     def decided(self, decision: Decision) -> None:
-        """Count a decision that was made."""
+        """Count a decision, its rule hits and its time."""
         verdict, mode = decision.verdict, decision.mode
         self.decisions[self._rule(verdict.rule), verdict.effect, mode.level if mode.enabled else "off"] += 1
         for hit in verdict.hits:
@@ -58,15 +58,15 @@ class Counters:
             self.degraded.update(degraded)
 
     def failed(self, client: str, answer: str, code: str) -> None:
-        """Count a hook call that got its client's failure answer instead of a decision."""
+        """Count a hook call that was answered with its client's failure answer instead of a decision."""
         self.failures[f"{client} {answer} {code}"] += 1
 
     def token_refused(self, who: str) -> None:
-        """Count a hook call whose token was refused; beyond a thousand names all others are one."""
+        """Count a hook call whose token was refused; beyond a thousand names they are counted as `others`."""
         self.refused[who if who in self.refused or len(self.refused) < MOST_REFUSED else "others"] += 1
 
     def _cause(self, cause: str) -> str:
-        """Name a cause; an expression that failed is named by its rule."""
+        """Return the label of a cause; the rule in `expression:RULE` is one of the bounded names."""
         kind, colon, rule = cause.partition(":")
         return f"{kind}:{self._rule(rule)}" if colon else cause
 

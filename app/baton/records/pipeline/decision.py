@@ -1,4 +1,4 @@
-"""A decision: the engine's verdict with all that people and records need beside it. It renders nothing."""
+"""A decision: the engine's verdict, and what answers and records need beside it."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from baton.engine.call.verdict import Verdict
 
 
 class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """The orchestrator mode that a decision was made under."""
+    """The orchestrator mode under which a decision was made."""
 
     enabled: bool
     level: str
@@ -14,7 +14,7 @@ class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a prompt was routed to, as its record keeps it; `agent` is "" where no agent was chosen.
+    """Where a prompt was routed, as its record stores it; `agent` is "" if no agent was chosen.
 
     `confidence` is from 0 to 1, `elapsed_us` in microseconds, `tier` names what chose the agent.
     """
@@ -28,10 +28,10 @@ class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One decided call. `degraded` names what was unavailable; `elapsed_us` is in microseconds.
+    """The decision on one call. `degraded` names what was unavailable; `elapsed_us` is in microseconds.
 
-    `overridden` tells that the person had switched Baton off for their session, so no rule ran, or that a rule which
-    matched was lifted for it.
+    `overridden` is True if Baton was switched off for the session, so that no rule ran, or if a rule that matched
+    was lifted for it.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Brings records from the stream into SQL, in batches, for as long as it takes. It loses and delays nobody's answer."""
+"""The drain: store the records of the stream in SQL, in batches, at least once each."""
 
 import asyncio
 import logging
@@ -12,59 +12,65 @@ from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.stream import BATCH, Entry, Outbox
+from baton.records.pipeline.stream import BATCH, Entry, RecordStream
 from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 WAIT_MS = 250
-"""How long one look at an empty stream waits for records, in milliseconds; stopping may have to wait as long."""
+"""Longest wait for records of an empty stream, in milliseconds; stopping may take as long."""
 GATHER_S = 0.05
-"""How long records gather before the next batch, in seconds."""
+"""Pause after a batch that was not full, in seconds: fewer and larger transactions."""
 LOOK_BACK_S = 60.0
-"""Pause between looks for what a stopped server left behind, in seconds."""
+"""Time between searches for entries that a stopped server left unacknowledged, in seconds."""
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
-"""Pauses while Redis or the database is away double from the one to the other, in seconds."""
+"""First and longest pause while Redis or the database is away, in seconds; each is twice the one before."""
 
 _decode = msgspec.msgpack.Decoder(Record).decode
 _OF_THE_RECORD = {"22", "23"}
-"""Postgres's classes of errors that this record causes and no other, besides its size: data, constraint."""
+"""Postgres's error classes that the content of a record causes: 22 data exception, 23 constraint violation."""
 
 
 class Drain:
-    """Stream to SQL. What cannot be stored because of what it holds is set aside; everything else waits."""
+    """Store records until told to finish.
 
-    def __init__(self, outbox: Outbox, database: Database) -> None:
-        self._outbox = outbox
+    A record that cannot be stored because of its content is set aside. While Redis or the database is away, all
+    others wait in the stream.
+    """
+
+    def __init__(self, stream: RecordStream, database: Database) -> None:
+        self._stream = stream
         self._database = database
         self._stopping = asyncio.Event()
         self.stored = 0
         self.set_aside = 0
 
     def finish(self) -> None:
-        """Have `run` return once the stream is empty, or as soon as something is away."""
+        """Make `run` return once the stream is empty, or as soon as Redis or the database is away."""
         self._stopping.set()
 
     async def run(self) -> None:
         """Store batches until told to finish."""
         loop = asyncio.get_running_loop()
         backoff, looked_back = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S), loop.time()
-        self._outbox.look_back(idle_ms=0)
+        # Whatever a drain before this one took and did not acknowledge comes first, however short ago that was.
+        self._stream.look_back(idle_ms=0)
         while True:
             entries: list[Entry] = []
             try:
-                entries = await self._outbox.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
+                entries = await self._stream.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
                 if entries:
                     await self._settle(entries)
                 backoff.reset()
             except Exception as error:
-                # Whatever it was, records must go on being stored; what was taken is taken again.
+                # Any error: the drain must go on. The entries of this batch are not acknowledged, so
+                # looking back takes them again; storing one twice changes nothing.
                 if not isinstance(error, RedisUnavailable | DatabaseUnavailable):
                     log.exception("records cannot be stored")
                 if self._stopping.is_set():
                     return
-                self._outbox.look_back(idle_ms=0)
+                self._stream.look_back(idle_ms=0)
                 await self._rest(backoff.next_s())
                 continue
             if self._stopping.is_set() and not entries:
@@ -72,11 +78,11 @@ class Drain:
             if len(entries) < BATCH:
                 await self._rest(GATHER_S)
             if loop.time() - looked_back > LOOK_BACK_S:
-                self._outbox.look_back()
+                self._stream.look_back()
                 looked_back = loop.time()
 
     async def _settle(self, entries: list[Entry]) -> None:
-        """Store a batch and acknowledge it; entries that hold no record are set aside first."""
+        """Store a batch and then acknowledge it; entries that hold no record are set aside first."""
         readable: list[tuple[Entry, Record]] = []
         for entry in entries:
             try:
@@ -85,17 +91,19 @@ class Drain:
                 await self._put_aside(entry)
         if not readable:
             return
+        # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
         if await self._add([record for _, record in readable]):
-            await self._outbox.done([entry for entry, _ in readable])
+            await self._stream.done([entry for entry, _ in readable])
             return
+        # One record spoils the transaction of its whole batch: store them singly to find it.
         for entry, record in readable:
             if await self._add([record]):
-                await self._outbox.done([entry])
+                await self._stream.done([entry])
             else:
                 await self._put_aside(entry)
 
     async def _add(self, records: list[Record]) -> bool:
-        """Store records; waits while the database is away, and tells False when a record itself is at fault."""
+        """Store records, waiting while the database is away; return False if the content of a record is at fault."""
         backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             try:
@@ -108,6 +116,7 @@ class Drain:
             except TooLongToFind:
                 return False
             except StatementError as error:
+                # An error without a state of its own arose while the parameters were bound: the content is at fault.
                 state = str(getattr(error.orig, "sqlstate", "")) if isinstance(error, DBAPIError) else "22"
                 if state[:2] not in _OF_THE_RECORD and self._database.dialect != "sqlite":
                     raise DatabaseUnavailable(str(error)) from error
@@ -117,7 +126,7 @@ class Drain:
                 return True
 
     async def _put_aside(self, entry: Entry) -> None:
-        await self._outbox.set_aside(entry)
+        await self._stream.set_aside(entry)
         self.set_aside += 1
         log.error("a record that cannot be stored was set aside (%d so far)", self.set_aside)
 

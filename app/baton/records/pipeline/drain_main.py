@@ -1,6 +1,6 @@
-"""The process that brings records from the stream into SQL: `python -m baton.records.pipeline.drain_main`, an order on stdin.
+"""The process of the drain: `python -m baton.records.pipeline.drain_main`, with an `Order` as one line on stdin.
 
-It answers nobody; the server starts it, and it leaves once its standard input ends.
+The server starts it; it ends when its standard input ends.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
-from baton.records.pipeline.stream import Outbox
+from baton.records.pipeline.stream import RecordStream
 
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds."""
 NICE = 10
-"""How far it stands back when the processors are busy: agents wait for answers, nobody for this."""
+"""Niceness of the process: agents wait for the server's answers, nobody waits for the drain."""
 FINISH_S = 5.0
-"""Longest that it goes on once it is told to leave, in seconds."""
+"""Longest time that it goes on storing once it is told to end, in seconds."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What to store from where to where; each as in the settings of the server."""
+    """Where records come from and where they are stored; each field as in the settings of the server."""
 
     redis_url: str
     home: str
@@ -40,11 +40,11 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(order: Order) -> None:
-    """Store until standard input ends or a SIGTERM comes; then what is left, for a while."""
+    """Store records until standard input ends or SIGTERM comes, then what is left for at most five seconds."""
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     database = Database(Settings(home=Path(order.home), database_url=order.database_url))
     await redis.start()
-    drain = Drain(Outbox(redis), database)
+    drain = Drain(RecordStream(redis), database)
     loop = asyncio.get_running_loop()
     work = loop.create_task(drain.run())
 
@@ -62,7 +62,10 @@ async def run(order: Order) -> None:
 
 
 def main() -> None:
-    """Take the order and carry it out."""
+    """Read the order and run the drain.
+
+    SIGINT is ignored: Ctrl-C reaches the whole process group, and the server ends the drain when it is ready to.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)
     line = sys.stdin.buffer.readline()

@@ -1,6 +1,6 @@
-"""Keeps the drain, the process that stores records, running beside the server.
+"""Keep the process of the drain running beside the server.
 
-SQL in the server's own process would cost each call a third more of its one core.
+In the server's own process, SQL would make each call cost a third more of its one core.
 """
 
 import logging
@@ -16,14 +16,14 @@ from baton.records.pipeline.drain_main import Order
 log = logging.getLogger(__name__)
 
 STOP_S = 5.0
-"""How long the drain may take to store what is in the stream, in seconds; the rest stays there."""
+"""How long the drain may go on when the server stops, in seconds; the rest waits in the stream."""
 
 
 class DrainProcess:
-    """The drain, started again when it ends.
+    """The drain as a child process, started again when it ends.
 
-    The end of its standard input tells it to store what is left and leave: when the server stops, and also when the
-    server is killed.
+    Closing its standard input tells it to store what is left and end. That also happens when the server is killed,
+    so no drain outlives its server.
     """
 
     def __init__(self, settings: Settings, redis_url: str) -> None:
@@ -38,7 +38,7 @@ class DrainProcess:
         self._keeper = ChildKeeper("the process that stores records", self._spawn)
 
     def start(self) -> None:
-        """Start the drain and keep it running; return before it works.
+        """Start the drain and keep it running; return before it is ready.
 
         Raises:
             OSError: If it cannot be started.

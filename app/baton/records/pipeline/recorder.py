@@ -1,4 +1,4 @@
-"""Takes records off the path of an answer: a bounded queue, masked, into the durable stream. It decides nothing."""
+"""Queue records while an answer is on its way, then mask them and append them to the durable stream."""
 
 import asyncio
 import contextlib
@@ -18,25 +18,25 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.stream import Answer, Outbox
+from baton.records.pipeline.stream import Answer, RecordStream
 
 log = logging.getLogger(__name__)
 
 BATCH = 50
-"""Records that are masked and appended at once: a few milliseconds of work."""
+"""Records that are masked and appended together; this takes a few milliseconds of the event loop."""
 LARGEST_BATCH = 32_768
-"""Characters of records that are masked at once, which is a few milliseconds of work; one record may be larger."""
+"""Characters that are masked together, also a few milliseconds; a single record may be larger."""
 GATHER_S = 0.002
-"""How long records gather before they leave, in seconds."""
+"""How long records gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
-"""Longest wait for Redis, in seconds: nobody waits for this connection, so it may be slow."""
+"""Longest wait for Redis, in seconds. No answer waits for this connection, so it may be slow."""
 MOST_ANSWERS = 500
-"""Answers that may wait: while Redis is slow, the memory is for records."""
+"""Queue length above which answers for retries are dropped: while Redis is slow, records need the memory."""
 RETRY_S = 0.1
 STOP_S = 5.0
-"""Longest that stopping may wait for Redis, in seconds."""
+"""Longest time that stopping waits for Redis, in seconds."""
 STATS_S = 0.5
-"""Longest wait for Redis to count, in seconds."""
+"""Longest wait for the length of the stream, in seconds."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _IDS = (
@@ -54,19 +54,19 @@ _IDS = (
 )
 _ids = attrgetter(*_IDS)
 _lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))
-_Waiting = tuple[Record, Answer | None, int]
-"""A record, the answer that is to be kept with it, and how many characters of the record a client chose."""
+_QueueEntry = tuple[Record, Answer | None, int]
+"""A record, the answer to keep for retries, and how many characters of the record the client chose."""
 
 
 class Recorder:
-    """Queue and stream. What the queue must drop, because Redis is away for long, is counted."""
+    """A bounded queue before the stream. While Redis is away and the queue is full, records are dropped and counted."""
 
     def __init__(self, settings: Settings, redis_url: str, database: Database) -> None:
         self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
-        self._outbox = Outbox(self._redis)
+        self._stream = RecordStream(self._redis)
         self._database = database
         self._limit = settings.records_queue
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[_QueueEntry] = deque()
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
         self._appending: asyncio.Task[None] | None = None
@@ -75,11 +75,12 @@ class Recorder:
         self._dropped = 0
 
     def put(self, record: Record, answer: Answer | None = None) -> None:
-        """Take a record, and the answer to keep for retries of its call; returns at once, whatever is away."""
+        """Queue a record, and the answer to keep for retries of its call. Never waits, whatever is away."""
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
         size = _size(record)
+        # Cut what masking would cut anyway: up to ten thousand records may have to wait in memory.
         if size > WINDOW:
             record = _bounded(record)
             size = _size(record)
@@ -89,25 +90,25 @@ class Recorder:
         self._arrived.set()
 
     def counts(self) -> dict[str, int]:
-        """Count since the start; `queued` is as of now."""
+        """Return the counts since the start; `queued` is the present length of the queue."""
         return {"queued": len(self._queue), "dropped": self._dropped, "appended": self._appended}
 
     async def stats(self) -> dict[str, int]:
-        """Give `counts`, and what lies in Redis: `waiting` to be stored and `set_aside`, as last known."""
+        """Return `counts` and, as last known, how many entries in Redis are `waiting` to be stored or `set_aside`."""
         with contextlib.suppress(RedisUnavailable, TimeoutError):
             async with asyncio.timeout(STATS_S):
-                self._lengths = await self._outbox.lengths()
+                self._lengths = await self._stream.lengths()
         return self.counts() | {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
 
     async def start(self) -> None:
-        """Connect and begin; Redis may be away."""
+        """Start to append. Redis may be away."""
         await self._redis.start()
         self._appending = asyncio.get_running_loop().create_task(self._append_all())
 
     async def stop(self) -> None:
-        """Bring what is queued to the stream, for at most five seconds.
+        """Append what is queued, for at most five seconds.
 
-        What never reached the stream goes to SQL directly, or is counted as dropped.
+        What does not reach the stream is stored in SQL directly, or is counted as dropped.
         """
         self._stopping.set()
         self._arrived.set()
@@ -126,23 +127,26 @@ class Recorder:
             if not self._stopping.is_set():
                 await asyncio.sleep(GATHER_S)
             while self._queue:
+                # While Redis is away, one record is enough to find out that it is back.
                 batch = self._next(BATCH if self._redis.up else 1)
                 packed = [content for record, _, _ in batch if (content := self._pack(record)) is not None]
                 try:
-                    await self._outbox.append(packed, [answer for _, answer, _ in batch if answer is not None])
+                    await self._stream.append(packed, [answer for _, answer, _ in batch if answer is not None])
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
                     await pause(self._stopping, RETRY_S)
                     continue
+                # Removed only now: after a failed append they are sent again. A timeout may hide that Redis took
+                # them, so the stream can hold a record twice; SQL stores it once, by its id.
                 for _ in batch:
                     self._queue.popleft()
                 self._appended += len(packed)
                 self._dropped += len(batch) - len(packed)
 
-    def _next(self, most: int) -> list[_Waiting]:
-        """Give the first records, so many that masking them does not hold up the loop."""
-        batch: list[_Waiting] = []
+    def _next(self, most: int) -> list[_QueueEntry]:
+        """Return the first records of the queue, as many as can be masked without delaying the event loop."""
+        batch: list[_QueueEntry] = []
         size = 0
         for entry in islice(self._queue, most):
             size += entry[2]
@@ -153,7 +157,7 @@ class Recorder:
 
     @staticmethod
     def _pack(record: Record) -> bytes | None:
-        """Mask and encode a record; one that cannot be is None: it must not hold up the others."""
+        """Mask and encode a record; return None if it cannot be encoded, so that it does not hold up the others."""
         try:
             return _encode(record if _may_leave(record) else masked(record))
         except Exception:
@@ -174,14 +178,14 @@ class Recorder:
 
 
 def _size(record: Record) -> int:
-    """Count the characters that a client chose."""
+    """Return how many characters of a record the client chose."""
     ids = len(record.session_id) + len(record.agent_id) + len(record.agent_type) + len(record.tool_use_id)
     texts = len(record.project) + len(record.command) + len(record.prompt)
     return ids + len(record.tool) + texts + sum(map(len, record.paths))
 
 
 def _bounded(record: Record) -> Record:
-    """Keep of each text what masking looks at: ten thousand records may have to wait in memory."""
+    """Return the record with each text cut to what masking reads of it."""
     texts = {name: getattr(record, name)[:LONGEST_ID] for name in _IDS}
     return msgspec.structs.replace(
         record,
@@ -194,7 +198,7 @@ def _bounded(record: Record) -> Record:
 
 
 def _may_leave(record: Record) -> bool:
-    """Tell whether a record may leave as it is, as most may: `masked` would change nothing."""
+    """Return whether `masked` would change nothing, which holds for most records and is cheaper to find out."""
     return (
         not record.prompt
         and record.elapsed_us < 2**31
@@ -214,7 +218,7 @@ def _fitting(name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _fit(*ids: str) -> bool:
-    """Tell whether ids may leave as they are; a session's calls have the same ones but for the call's own."""
+    """Return whether ids are storable as they are. Cached: the calls of a session have the same ids."""
     return all(map(_fitting, ids))
 
 
@@ -224,7 +228,7 @@ def _harmless(text: str) -> bool:
 
 
 def masked(record: Record) -> Record:
-    """Give the record as it may leave the process: secrets masked, every text storable and of bounded length."""
+    """Return the record with secrets masked, and every text storable and of bounded length."""
     ids: tuple[str, ...] = _ids(record)
     together = "".join(ids)
     texts = {}

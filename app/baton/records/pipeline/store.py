@@ -1,4 +1,4 @@
-"""The table of decisions, and its queries. It does not say who may see which: `baton.records.review.decisions` does."""
+"""The tables of decisions and their queries; `baton.records.review.decisions` decides who may see which."""
 
 import base64
 import binascii
@@ -16,12 +16,12 @@ from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
 from baton.people.row_scope import RowScope
 
 LARGEST_BATCH = 200
-"""Rows of one statement: more would hold up the loop."""
+"""Rows per statement; more would delay the event loop."""
 LARGEST_PAGE = 200
 
 
 class DecisionRow(SQLModel, table=True):
-    """One decision, as `engine.record.Record` describes it."""
+    """One decision; the columns are the fields of `baton.engine.call.record.Record`."""
 
     __tablename__ = "decisions"
     __table_args__ = (
@@ -65,7 +65,7 @@ class DecisionRow(SQLModel, table=True):
 
 
 class DecisionRuleRow(SQLModel, table=True):
-    """One rule that matched in a decision; its purpose is to find decisions by rule."""
+    """One rule hit of a decision, in a table of its own so that decisions are found by rule."""
 
     __tablename__ = "decision_rules"
     __table__: ClassVar[Table]
@@ -78,7 +78,7 @@ class DecisionRuleRow(SQLModel, table=True):
 _decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__
 LISTED = [column for column in _decisions.c if column.name != "prompt"]
-"""What a list of decisions holds: prompts are long, and are for whoever asks for that one decision."""
+"""The columns of a list of decisions. Prompts are long, so `get` alone reads them."""
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,10 +105,10 @@ class BadCursorError(ValueError):
 
 
 async def add(database: Database, records: Sequence[Record]) -> None:
-    """Store at most 200 records in one transaction; one that is stored already is left as it is.
+    """Store at most 200 records in one transaction; one that is stored already stays as it is.
 
     Raises:
-        DatabaseUnavailable: nothing was stored.
+        DatabaseUnavailable: If the database is away; nothing was stored.
     """
     if len(records) > LARGEST_BATCH:
         raise ValueError(f"{len(records)} records in one batch; at most {LARGEST_BATCH}")
@@ -116,6 +116,7 @@ async def add(database: Database, records: Sequence[Record]) -> None:
         {"rule": hit.id, "decision_id": record.id, "effect": hit.effect} for record in records for hit in record.rules
     ]
     async with database.transaction() as connection:
+        # The stream hands an entry out at least once, so the same record may come again.
         new = insert_into(database.dialect, _decisions).on_conflict_do_nothing()
         await connection.execute(new, [_row(record) for record in records])
         if rules:
@@ -125,15 +126,16 @@ async def add(database: Database, records: Sequence[Record]) -> None:
 async def find(
     database: Database, organisation: str, wanted: Filters, cursor: str = "", limit: int = 50
 ) -> tuple[list[Record], str]:
-    """Find decisions, newest first, at most `limit` (200), and the cursor of the next page ("" on the last).
+    """Return decisions without their prompts, newest first, and the cursor of the next page ("" on the last).
 
-    They come without prompts: `get` gives one with its own.
+    At most `limit` decisions are returned, and never more than 200.
 
     Raises:
-        BadCursorError: the cursor is not one of ours.
-        DatabaseUnavailable: the database is away.
+        BadCursorError: If the cursor was not made by this server.
+        DatabaseUnavailable: If the database is away.
     """
     limit = max(1, min(limit, LARGEST_PAGE))
+    # One row more than asked for tells whether there is a next page.
     query = _where(select(*LISTED), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
     if cursor:
         query = query.where(_decisions.c.id < _before(cursor))
@@ -145,7 +147,7 @@ async def find(
 
 
 async def get(database: Database, organisation: str, decision_id: str) -> Record | None:
-    """Find one decision by its id."""
+    """Return one decision with its prompt, or None if the organisation has none with that id."""
     query = select(_decisions).where(
         _decisions.c.id == storable(decision_id), _decisions.c.organisation == organisation
     )
@@ -155,7 +157,7 @@ async def get(database: Database, organisation: str, decision_id: str) -> Record
 
 
 async def counts(database: Database, organisation: str, wanted: Filters) -> dict[str, int]:
-    """Count decisions by effect."""
+    """Return how many decisions there are of each effect."""
     query = _where(select(_decisions.c.effect, func.count()), organisation, wanted).group_by(_decisions.c.effect)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()

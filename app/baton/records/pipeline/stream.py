@@ -1,6 +1,6 @@
-"""The durable stream between answers and SQL: records in, batches out, each kept until its batch is stored.
+"""The durable stream between answers and SQL: each record stays in Redis until its batch is stored.
 
-Answers for retries travel with the records: one call to Redis for both. It reads no answer: `store.history` does.
+Answers for retries are kept by the same call to Redis; `baton.sessions.history` reads them.
 """
 
 import os
@@ -13,11 +13,13 @@ from baton.kernel.redis.client import Redis, RedisRefused, Script
 
 STREAM = b"baton:records"
 SET_ASIDE = b"baton:records:unreadable"
-"""Where entries go that no server can store; the newest ten thousand are kept for people to look at."""
+"""The stream of entries that cannot be stored; about the newest ten thousand are kept for people to look at."""
 GROUP = b"store"
 BATCH = 200
 ABANDONED_MS = 60_000
-"""After this long unacknowledged, an entry that another server took is taken over, in milliseconds."""
+"""How long an entry must be unacknowledged before another server claims it, in milliseconds.
+
+Shorter than any batch takes would only store batches twice."""
 
 ANSWER_S = 600
 """How long an answer is kept for retries, in seconds."""
@@ -25,13 +27,16 @@ ANSWER_S = 600
 Entry = tuple[bytes, bytes]
 """An entry's id in the stream, and its content."""
 Answer = tuple[bytes, bytes]
-"""The key that an answer is kept under, and the answer."""
+"""The Redis key of an answer, and the answer."""
 
 _APPEND = Script.read(Path(__file__).with_name("stream.lua"))
 
 
-class Outbox:
-    """A stream with one consumer group. Entries are handed out at least once; storing must bear a repetition."""
+class RecordStream:
+    """A Redis stream with one consumer group.
+
+    Entries are delivered at least once, so storing the same record again must change nothing.
+    """
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -40,27 +45,29 @@ class Outbox:
         self._claim_idle_ms = 0
 
     async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> None:
-        """Append records and keep answers in one call; when it returns, Redis has them.
+        """Append records and keep answers in one call. When it returns, Redis has them.
 
         Raises:
-            RedisUnavailable: some may have been appended, and none is known to be.
+            RedisUnavailable: If Redis is away; it may have taken them all the same.
         """
         keys = [STREAM, *(key for key, _ in answers)]
         await self._redis.script(_APPEND, keys, [ANSWER_S, *(answer for _, answer in answers), *records])
 
     async def take(self, *, wait_ms: int = 0) -> list[Entry]:
-        """Take the next batch: first what a stopped server left unacknowledged, then what is new.
+        """Return the next batch: first entries that a stopped server left unacknowledged, then new ones.
 
-        With `wait_ms` it waits that long for something new, and holds up everything else on this connection.
+        With `wait_ms` it waits that long for a new entry, which blocks everything else on this connection.
 
         Raises:
-            RedisUnavailable: what was taken stays unacknowledged, and is taken again later.
+            RedisUnavailable: If Redis is away; entries that it had handed out come again after `look_back`.
         """
         try:
             return await self._abandoned() or await self._new(wait_ms)
         except RedisRefused as error:
             if not str(error).startswith("NOGROUP"):
                 raise
+        # Redis is new or lost its data. Create the group here and not at the start, which Redis may miss; from
+        # entry 0, so that records which were appended before the group existed are delivered too.
         try:
             await self._redis.call(b"XGROUP", b"CREATE", STREAM, GROUP, b"0", b"MKSTREAM")
         except RedisRefused as error:
@@ -69,14 +76,14 @@ class Outbox:
         return await self._new(wait_ms)
 
     async def done(self, entries: Sequence[Entry]) -> None:
-        """Acknowledge and delete entries that are stored."""
+        """Acknowledge and delete entries. Call it only once they are stored: nothing delivers them again."""
         if not entries:
             return
         ids = [entry_id for entry_id, _ in entries]
         await self._redis.pipeline([(b"XACK", STREAM, GROUP, *ids), (b"XDEL", STREAM, *ids)])
 
     async def set_aside(self, entry: Entry) -> None:
-        """Move an entry that cannot be stored out of the way."""
+        """Move an entry that cannot be stored to the stream `SET_ASIDE`, then acknowledge and delete it."""
         await self._redis.pipeline(
             [
                 (b"XADD", SET_ASIDE, b"MAXLEN", b"~", 10_000, b"*", b"r", entry[1]),
@@ -86,18 +93,18 @@ class Outbox:
         )
 
     async def length(self) -> int:
-        """Count the entries that are not stored yet."""
+        """Return how many entries are not stored yet."""
         return (await self.lengths())[0]
 
     async def lengths(self) -> tuple[int, int]:
-        """Count the entries that are not stored yet, and those that were set aside."""
+        """Return how many entries are not stored yet, and how many were set aside."""
         waiting, set_aside = await self._redis.pipeline([(b"XLEN", STREAM), (b"XLEN", SET_ASIDE)])
         return waiting, set_aside
 
     def look_back(self, *, idle_ms: int = ABANDONED_MS) -> None:
-        """Have the next `take` look for entries that were handed out, this long ago or longer, and not acknowledged.
+        """Make the next `take` claim entries that were delivered at least `idle_ms` ago and not acknowledged.
 
-        With 0 it takes over what other servers are just storing, too: that costs a repetition, nothing else.
+        With 0 it also claims what other servers are storing at this moment: those are stored twice, harmlessly.
         """
         self._claim_from = b"0-0"
         self._claim_idle_ms = idle_ms
@@ -108,6 +115,7 @@ class Outbox:
         reply = await self._redis.call(
             b"XAUTOCLAIM", STREAM, GROUP, self._consumer, self._claim_idle_ms, self._claim_from, b"COUNT", BATCH
         )
+        # XAUTOCLAIM returns where to go on, and 0-0 after the last pending entry: then `take` reads new ones again.
         self._claim_from = b"" if reply[0] == b"0-0" else reply[0]
         return _entries(reply[1])
 
@@ -120,5 +128,5 @@ class Outbox:
 
 
 def _entries(raw: list[Any]) -> list[Entry]:
-    """Read Redis's entries; one that was deleted meanwhile is None, one of another make has no record."""
+    """Return Redis's entries. One that was deleted meanwhile is None; a foreign one has no fields."""
     return [(one[0], one[1][1] if one[1] and len(one[1]) > 1 else b"") for one in raw if one]

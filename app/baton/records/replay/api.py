@@ -1,4 +1,4 @@
-"""`POST /policies/replay` and `GET /policies/rules`: what other policies would have decided, and how often rules spoke."""
+"""`POST /policies/replay` (past calls under other policies) and `GET /policies/rules` (rule hits)."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -19,15 +19,15 @@ from baton.people.rate_limits import EXPENSIVE
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, place
 from baton.policies.layers_api import FilePath, Tier
-from baton.records.replay.rule_counts import RuleCounts
-from baton.records.replay.rule_hits import Period
+from baton.records.replay.period import Period
+from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Progress, Replay, Summary
 
 router = APIRouter(tags=["policies"])
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]
 PolicyLayersOf = Annotated[PolicyLayers, Depends(of(PolicyLayers))]
 ReplayOf = Annotated[Replay, Depends(of(Replay))]
-RuleCountsOf = Annotated[RuleCounts, Depends(of(RuleCounts))]
+RuleHitsOf = Annotated[RuleHits, Depends(of(RuleHits))]
 
 
 class ReplayBody(BaseModel):
@@ -76,14 +76,14 @@ class RuleCountModel(BaseModel):
 )
 async def list_rule_counts(
     caller: CallerOf,
-    rule_counts: RuleCountsOf,
+    rule_hits: RuleHitsOf,
     since: Moment | None = None,
     until: Moment | None = None,
     project: Annotated[str, Query(max_length=1_024)] = "",
 ) -> list[RuleCountModel]:
     """Count each rule's hits in a period (seven days), with those that never fired and those most reported."""
     period = _period(since, until)
-    found = await rule_counts.find(caller.principal, project or caller.project, period)
+    found = await rule_hits.find(caller.principal, project or caller.project, period)
     return [RuleCountModel.model_validate(one, from_attributes=True) for one in found]
 
 

@@ -1,86 +1,73 @@
-"""Queries over what was decided, by rule and in order of time. It has no table of its own."""
+"""Rule hits: how often each rule matched, which never did, and which are reported as wrong most often."""
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
-from sqlalchemy import Select, Table, distinct, func, select
 
-from baton.engine.call.record import Record
-from baton.kernel.base.sql import Database
-from baton.people.row_scope import RowScope
-from baton.records.pipeline.store import LISTED, DecisionRow, DecisionRuleRow
-from baton.records.review.wrong_blocks_store import ReportRow
-
-_decisions = DecisionRow.__table__
-_rules = DecisionRuleRow.__table__
-_reports = ReportRow.__table__
+from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.people.row_scope import row_scope
+from baton.policies.in_force import Policies
+from baton.records.replay import rule_hits_store
+from baton.records.replay.period import Period
 
 
-class Hits(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a rule matched with one effect, for how many users, and when last."""
+class RuleHitCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The hits of one rule in a period, by effect; `last_hit` is None for a rule without any.
+
+    `active` is False for a rule that has hits and is no longer in the caller's policy set.
+    """
 
     rule: str
-    effect: str
-    count: int
-    last: datetime
+    decision: str
+    active: bool
+    enabled: bool
+    shadow: bool
+    hits: dict[str, int]
+    last_hit: datetime | None
+    users: int
+    reports: int
+    never_fired: bool
 
 
-class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """From when (included) until when (not included)."""
+class RuleHits(msgspec.Struct, frozen=True):
+    """Counts the rule hits that a principal may see."""
 
-    since: datetime
-    until: datetime
+    database: Database
+    policies: Policies
 
+    async def find(self, principal: Principal, project: str, period: Period) -> list[RuleHitCounts]:
+        """Return the counts of every rule in the caller's policy set or with hits: most reported, then most hit first.
 
-async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> list[Hits]:
-    """Count matches by rule and effect."""
-    query = (
-        select(_rules.c.rule, _rules.c.effect, func.count(), func.max(_decisions.c.at))
-        .join(_decisions, _decisions.c.id == _rules.c.decision_id)
-        .group_by(_rules.c.rule, _rules.c.effect)
-        .order_by(_rules.c.rule, _rules.c.effect)
-    )
-    rows = await _all(database, _limited(query, _decisions, organisation, scope, period))
-    return [Hits(rule=row[0], effect=row[1], count=row[2], last=row[3]) for row in rows]
-
-
-async def users(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
-    """Count the users whom each rule spoke to."""
-    query = (
-        select(_rules.c.rule, func.count(distinct(_decisions.c.user)))
-        .join(_decisions, _decisions.c.id == _rules.c.decision_id)
-        .group_by(_rules.c.rule)
-    )
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _decisions, organisation, scope, period))}
-
-
-async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
-    """Count the reports of wrong blocks by rule."""
-    query = select(_reports.c.rule, func.count()).group_by(_reports.c.rule)
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _reports, organisation, scope, period))}
-
-
-async def calls(
-    database: Database, organisation: str, scope: RowScope, period: Period, *, after: str, limit: int
-) -> list[Record]:
-    """Give recorded tool calls, oldest first; `after` continues after the last one of the page before."""
-    query = select(*LISTED).where(_decisions.c.event == "PreToolUse", _decisions.c.id > after)
-    query = _limited(query, _decisions, organisation, scope, period).order_by(_decisions.c.id).limit(limit)
-    return [msgspec.convert(row._asdict(), Record) for row in await _all(database, query)]
-
-
-async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period) -> int:
-    """Count the recorded tool calls of a period."""
-    query = select(func.count()).select_from(_decisions).where(_decisions.c.event == "PreToolUse")
-    return int((await _all(database, _limited(query, _decisions, organisation, scope, period)))[0][0])
-
-
-def _limited(query: Select[Any], table: Table, organisation: str, scope: RowScope, period: Period) -> Select[Any]:
-    query = query.where(table.c.organisation == organisation, table.c.at >= period.since, table.c.at < period.until)
-    return scope.limit(query, table)
-
-
-async def _all(database: Database, query: Select[Any]) -> Any:
-    async with database.transaction() as connection:
-        return (await connection.execute(query)).all()
+        Raises:
+            StoreUnavailable: If the database is away.
+        """
+        theirs, organisation = row_scope(principal, "decisions.read"), principal.organisation
+        try:
+            hits = await rule_hits_store.hits(self.database, organisation, theirs, period)
+            users = await rule_hits_store.users(self.database, organisation, theirs, period)
+            reports = await rule_hits_store.reports(self.database, organisation, theirs, period)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("the decisions cannot be counted now; try again") from None
+        in_force = await self.policies.prepare(principal, project, wait_s=None)
+        rules = {rule.id: rule for rule in in_force.policies.rules}
+        counted = []
+        for rule_id in rules.keys() | {one.rule for one in hits}:
+            rule = rules.get(rule_id)
+            own = [one for one in hits if one.rule == rule_id]
+            counted.append(
+                RuleHitCounts(
+                    rule=rule_id,
+                    decision=rule.decision if rule else "",
+                    active=rule is not None,
+                    enabled=rule is not None and rule.enabled,
+                    shadow=rule is not None and rule.shadow,
+                    hits={one.effect: one.count for one in own},
+                    last_hit=max((one.last for one in own), default=None),
+                    users=users.get(rule_id, 0),
+                    reports=reports.get(rule_id, 0),
+                    never_fired=not own,
+                )
+            )
+        return sorted(counted, key=lambda one: (-one.reports, -sum(one.hits.values()), one.rule))

@@ -1,6 +1,7 @@
-"""Past decisions against other policies: what would change, by rule and by user. It changes and records nothing.
+"""Replay past calls under other policies: what would be decided differently, by rule and by user.
 
-Calls are put together from what is kept of them; what cannot be, or does not come out as it did, is counted apart.
+Calls are rebuilt from their records. A call that cannot be rebuilt, or that the same policies now decide differently,
+is counted in `not_replayed`.
 """
 
 import asyncio
@@ -24,19 +25,19 @@ from baton.policies.combinations import Combinations, InForce, Key
 from baton.policies.in_force import ORGANISATION, Policies, as_layer
 from baton.policies.layer_rights import place_of
 from baton.policies.layers import Where, refusal
-from baton.records.replay import rule_hits
-from baton.records.replay.rule_hits import Period
+from baton.records.replay import rule_hits_store
+from baton.records.replay.period import Period
 
 PAGE = 25
-"""Records that are read at a time; more would hold up the loop."""
+"""Records per page; more would delay the event loop."""
 SLICE_S = 0.002
-"""Longest that a slice of work holds on before the loop has its turn for as long, in seconds."""
+"""Longest slice of work, in seconds; after each, the event loop has as long for answers."""
 EXAMPLES = 5
-"""Decisions that are named for each change."""
+"""Ids of decisions that each change names."""
 
 
 class Change(msgspec.Struct, kw_only=True):
-    """Calls that would be decided otherwise in the same way: `before` and `after` are effects with their rules."""
+    """Calls whose decision changes in the same way: `before` and `after` are an effect with its rule."""
 
     before: str
     after: str
@@ -47,10 +48,10 @@ class Change(msgspec.Struct, kw_only=True):
 
 
 class Summary(msgspec.Struct, kw_only=True):
-    """What a replay found. Every call read is replayed, or counted in `not_replayed` by its reason.
+    """The result of a replay. Every call read is either replayed, or counted in `not_replayed` by its reason.
 
-    `by_tool_alone` were replayed without their input, of which nothing had been kept. `truncated` tells that the
-    period holds more calls than were asked for; the oldest were taken.
+    `by_tool_alone` counts calls that were replayed without their input, of which nothing was stored. `truncated` is
+    True if the period has more calls than the limit; the oldest were taken.
     """
 
     read: int = 0
@@ -67,7 +68,7 @@ class Summary(msgspec.Struct, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a replay is: calls read, of how many."""
+    """How far a replay is: calls read, and calls in total."""
 
     read: int
     total: int
@@ -81,10 +82,10 @@ class Replay:
         self._policies = policies
 
     async def candidate(self, where: Where, files: dict[str, str]) -> Combinations:
-        """Build the state in which a layer had these files, and all others were as they are.
+        """Return the policies as they would be if one layer had these files.
 
         Raises:
-            PoliciesRefused: naming every problem by file and line.
+            PoliciesRefused: If the files are invalid; it names every problem by file and line.
         """
         base, lower, active = self._policies.base, dict(self._policies.lower), self._policies.active
         layer = as_layer(where.tier, where.name, files)
@@ -98,7 +99,7 @@ class Replay:
         return await self._built(build)
 
     async def of_revision(self, texts: dict[str, str]) -> Combinations:
-        """Build the state in which the layers of a revision were as its texts say, and all others as they are."""
+        """Return the policies as they would be with the layers of a revision, given its texts."""
         layers, lower = _layers(texts), self._policies.lower
         narrow: dict[Key, Layer] = {(one.tier, one.name): one for one in layers if one.narrow}
 
@@ -118,28 +119,29 @@ class Replay:
     async def run(
         self, principal: Principal, candidate: Combinations, period: Period, limit: int
     ) -> AsyncIterator[Progress | Summary]:
-        """Replay at most `limit` calls, oldest first: tell how far it is, and in the end what was found.
+        """Replay at most `limit` calls, oldest first; yield the progress, and at the end the summary.
 
         Raises:
-            Forbidden: the role may not replay.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not replay.
+            StoreUnavailable: If the database is away.
         """
         theirs, organisation = row_scope(principal, "policies.replay"), principal.organisation
         run = _Run(Combinations(InForce(self._policies.active), self._policies.lower), candidate)
         after = ""
         try:
-            total = await rule_hits.count_calls(self._database, organisation, theirs, period)
+            total = await rule_hits_store.count_calls(self._database, organisation, theirs, period)
             run.summary.truncated = total > limit
             total = min(total, limit)
             yield Progress(0, total)
             while run.summary.read < total:
                 most = min(PAGE, total - run.summary.read)
-                records: Sequence[Record] = await rule_hits.calls(
+                records: Sequence[Record] = await rule_hits_store.calls(
                     self._database, organisation, theirs, period, after=after, limit=most
                 )
                 if not records:
                     break
                 after = records[-1].id
+                # Evaluating holds the interpreter lock, in a thread too: pause between slices for the server's answers.
                 while records:
                     records = await asyncio.to_thread(run.work, records)
                     await asyncio.sleep(SLICE_S)
@@ -150,7 +152,7 @@ class Replay:
 
 
 class _Run:
-    """One replay under way."""
+    """The state of one replay."""
 
     def __init__(self, present: Combinations, candidate: Combinations) -> None:
         self._present = present
@@ -165,7 +167,7 @@ class _Run:
         )
 
     def work(self, records: Sequence[Record]) -> Sequence[Record]:
-        """Replay for a slice's time, and give the records that are left."""
+        """Replay records for the time of a slice; return those that are left."""
         end = time.perf_counter() + SLICE_S
         for done, record in enumerate(records, 1):
             self._replay(record)
@@ -182,6 +184,7 @@ class _Run:
             self._missing[facts] += 1
             return
         before = evaluate(present, facts)
+        # The same policies decide it differently now: they saw more than the record holds.
         if record.revision == present.revision and before.effect != record.effect:
             self._missing["what was kept is not enough: the same rules decide it otherwise"] += 1
             return
@@ -193,10 +196,10 @@ class _Run:
 
     def _note(self, record: Record, facts: Facts, before: tuple[str, str], after: tuple[str, str]) -> None:
         rule = after[1] or before[1]
-        said = (_said(*before), _said(*after), rule)
-        change = self._changes.get(said)
+        labels = (_label(*before), _label(*after), rule)
+        change = self._changes.get(labels)
         if change is None:
-            change = self._changes[said] = Change(before=said[0], after=said[1], rule=rule, users={}, examples=[])
+            change = self._changes[labels] = Change(before=labels[0], after=labels[1], rule=rule, users={}, examples=[])
         change.count += 1
         user = facts.principal.user
         change.users[user] = change.users.get(user, 0) + 1
@@ -207,7 +210,7 @@ class _Run:
         self._rules.update({before[1], after[1]} - {""})
 
     def finish(self) -> Summary:
-        """Give what was found, the most frequent first."""
+        """Return the summary, the most frequent first."""
         self.summary.not_replayed = dict(self._missing.most_common())
         self.summary.by_rule = dict(self._rules.most_common())
         self.summary.by_user = dict(self._users.most_common())
@@ -220,12 +223,12 @@ def _for(state: Combinations, principal: Principal, project: str) -> PolicySet:
     return found.policies
 
 
-def _said(effect: str, rule: str) -> str:
+def _label(effect: str, rule: str) -> str:
     return f"{effect} by {rule}" if rule else effect
 
 
 def _layers(texts: dict[str, str]) -> list[Layer]:
-    """Take the texts of a revision apart again into its layers."""
+    """Return the layers of a revision, given its texts by source."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     for source, text in texts.items():
         found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text

@@ -1,4 +1,4 @@
-"""Who may read the log of changes. It has no way to change or remove an entry: there is none."""
+"""Read the audit log. Entries are written by `Changes.write` alone; nothing changes or removes one before its time."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from baton.people.permissions import require
 
 
 class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which entries to find; all that are set must hold. `since` is included, `until` is not."""
+    """A filter of entries; all fields that are set must hold. `since` is included, `until` is not."""
 
     kind: str = ""
     object: str = ""
@@ -29,11 +29,11 @@ class Audit:
         self._database = database
 
     async def find(self, principal: Principal, wanted: AuditFilter, *, before_id: str, limit: int) -> list[AuditEntry]:
-        """Find entries, newest first; `before_id` continues after the last entry of the page before.
+        """Return entries, newest first; `before_id` is the id of the last one of the page before.
 
         Raises:
-            Forbidden: the role may not.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not.
+            StoreUnavailable: If the database is away.
         """
         require(principal, "audit.read")
         try:

@@ -1,4 +1,4 @@
-"""`GET /audit`: who changed what, when, from what to what, why. Nothing here, or elsewhere, changes an entry."""
+"""`GET /audit`: who changed what, when, from what to what, and why."""
 
 from datetime import datetime
 from typing import Annotated, Any

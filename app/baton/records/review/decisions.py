@@ -1,4 +1,4 @@
-"""Who may see which recorded decisions. It does not decide calls and holds no query: `baton.records.pipeline.store` does."""
+"""Read recorded decisions, as far as a principal may see them."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ _AWAY = "the decisions cannot be read now; try again"
 
 
 class Decisions:
-    """A principal's view of the records: their own, or all for who may see all."""
+    """The recorded decisions: a developer sees their own, a lead their team's, an admin all."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -26,11 +26,11 @@ class Decisions:
     async def find(
         self, principal: Principal, wanted: DecisionFilter, cursor: str, limit: int
     ) -> tuple[list[Record], str]:
-        """Find decisions, newest first, and the cursor of the next page ("" on the last).
+        """Return decisions, newest first, and the cursor of the next page ("" on the last).
 
         Raises:
-            Invalid: the cursor is not one of ours.
-            StoreUnavailable: the database is away.
+            Invalid: If the cursor was not made by this server.
+            StoreUnavailable: If the database is away.
         """
         wanted = msgspec.structs.replace(wanted, scope=row_scope(principal, "decisions.read"))
         try:
@@ -41,11 +41,11 @@ class Decisions:
             raise StoreUnavailable(_AWAY) from None
 
     async def get(self, principal: Principal, decision_id: str) -> Record:
-        """Find one decision; another's is as if it were not there.
+        """Return one decision.
 
         Raises:
-            NotFound: there is none with that id that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is none with that id that the principal may see.
+            StoreUnavailable: If the database is away.
         """
         try:
             record = await store.get(self._database, principal.organisation, decision_id)
@@ -56,7 +56,7 @@ class Decisions:
         return record
 
     async def counts(self, principal: Principal) -> dict[str, int]:
-        """Count the decided calls that a principal may see, by effect.
+        """Return how many tool calls were decided with each effect, of those that a principal may see.
 
         Raises:
             StoreUnavailable: If the database is away.

@@ -1,4 +1,4 @@
-"""`GET /decisions`: what was decided, newest first. It shows a caller their own records, and all to who may see all."""
+"""`GET /decisions` and `/decisions/{id}`: recorded decisions, newest first."""
 
 from typing import Annotated, Literal
 

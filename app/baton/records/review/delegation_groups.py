@@ -1,4 +1,4 @@
-"""Calls summed up by session, user, team or day: which ones, in which groups, and where a page of groups begins."""
+"""The types of calls that are summed up by session, user, team or day: the filter, the page and the group."""
 
 from datetime import datetime
 from typing import Literal
@@ -8,8 +8,8 @@ import msgspec
 By = Literal["session", "user", "team", "day"]
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to sum up; all that are set must hold. `since` is included, `until` is not."""
+class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of decisions; all fields that are set must hold. `since` is included, `until` is not."""
 
     since: datetime
     until: datetime | None = None
@@ -23,7 +23,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class After(msgspec.Struct, frozen=True):
     """Where a page begins: below the `last_id` of the page before, among decisions up to the first page's newest.
 
-    A group that goes on while it is paged through would otherwise move ahead of the cursor and be on no page.
+    Without `newest`, a group that gets a new call between two pages would move ahead of the cursor and be on no page.
     """
 
     last_id: str = ""
@@ -34,11 +34,11 @@ FIRST = After()
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """What the calls of one session, user, team or day came to.
+    """The sums of one session, user, team or day.
 
-    `calls` = `delegated` + `direct` + `blocked`: what sub-agents did and the calls that started them, what the main
-    thread did itself, and what was refused. `asked`, `overridden` and `guided` count calls that are among them too;
-    `injected` counts calls by the model that was put in. `last_id` is the group's newest decision.
+    `calls` = `delegated` + `direct` + `blocked`: calls by sub-agents and those that started them, calls by the main
+    thread itself, and refused calls. `asked`, `overridden` and `guided` count some of the same calls again;
+    `injected` counts calls by the model that Baton put in. `last_id` is the id of the group's newest decision.
     """
 
     last_id: str

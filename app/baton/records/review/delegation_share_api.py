@@ -1,4 +1,4 @@
-"""`GET /analytics/delegation`: what agents delegated, did themselves, and were refused. It sums up calls, not money."""
+"""`GET /analytics/delegation`: how many calls agents delegated, made themselves, or were refused."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -11,10 +11,10 @@ from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
-from baton.records.review.delegation_share import After, Analytics, DelegationFilter, Group, cheaper, share
+from baton.records.review.delegation_share import After, DelegationFilter, DelegationShare, Group, cheaper, share
 
 router = APIRouter(tags=["analytics"])
-AnalyticsOf = Annotated[Analytics, Depends(of(Analytics))]
+DelegationShareOf = Annotated[DelegationShare, Depends(of(DelegationShare))]
 Model = Literal["haiku", "sonnet", "opus", "fable"]
 
 
@@ -76,7 +76,7 @@ class DelegationPage(BaseModel):
 )
 async def get_delegation(
     caller: CallerOf,
-    analytics: AnalyticsOf,
+    delegation_share: DelegationShareOf,
     by: Literal["session", "user", "team", "day"] = "day",
     parent: Model = "opus",
     user: Text = "",
@@ -97,7 +97,7 @@ async def get_delegation(
         since=since, until=until, user=user, team=team, project=project, session_id=session_id, client=client
     )
     place = After(*after(cursor, 2))
-    found = await analytics.delegation(caller.principal, wanted, by, after=place, limit=limit + 1)
+    found = await delegation_share.find(caller.principal, wanted, by, after=place, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
         by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor

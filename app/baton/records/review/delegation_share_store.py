@@ -1,4 +1,4 @@
-"""Sums up decisions by session, user, team or day, in SQL. It does not say scope: its caller does."""
+"""Sum up decisions by session, user, team or day, in SQL."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,24 +11,24 @@ from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database, storable
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.store import DecisionRow
-from baton.records.review.delegation_groups import FIRST, After, By, Group, Wanted
+from baton.records.review.delegation_groups import FIRST, After, By, Group, GroupFilter
 
 _d = DecisionRow.__table__
-_SOFTENED = '%"effect":"guidance"%'
+_GUIDANCE_HIT = '%"effect":"guidance"%'
 
 
-async def delegation(
+async def find(
     database: Database,
     organisation: str,
     scope: RowScope,
-    wanted: Wanted,
+    wanted: GroupFilter,
     by: By,
     *,
     agent_tools: Iterable[str],
     after: After = FIRST,
     limit: int = 50,
 ) -> list[Group]:
-    """Sum up calls by group, the group of the newest call first."""
+    """Return the sums by group, the group of the newest call first."""
     keys = _keys(by, database.dialect)
     query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, scope, wanted)
     query = query.group_by(*keys.values()).order_by(func.max(_d.c.id).desc()).limit(limit)
@@ -48,6 +48,7 @@ def _keys(by: By, dialect: str) -> dict[str, ColumnElement[Any]]:
         case "team":
             return {"team": _d.c.team}
         case "day":
+            # SQLite stores UTC; Postgres would cut the day in the time zone of its session.
             moment: ColumnElement[Any] = _d.c.at if dialect == "sqlite" else func.timezone("UTC", _d.c.at)
             return {"day": cast(func.date(moment), String).label("day")}
 
@@ -69,7 +70,7 @@ def _sums(agent_tools: list[str]) -> list[ColumnElement[Any]]:
         _count(~passed).label("blocked"),
         _count(_d.c.decision == "ask").label("asked"),
         _count(_d.c.overridden).label("overridden"),
-        _count(cast(_d.c.rules, String).like(_SOFTENED)).label("guided"),
+        _count(cast(_d.c.rules, String).like(_GUIDANCE_HIT)).label("guided"),
         _count(passed & spawns).label("spawned"),
         *(_count(passed & (_d.c.model_injected == model)).label(f"injected_{model}") for model in sorted(MODELS)),
     ]
@@ -79,7 +80,7 @@ def _count(condition: ColumnElement[bool]) -> Function[int]:
     return func.sum(case((condition, literal(1)), else_=literal(0)))
 
 
-def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: Wanted) -> Select[Any]:
+def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: GroupFilter) -> Select[Any]:
     query = scope.limit(query, _d).where(
         _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.at >= wanted.since
     )

@@ -1,4 +1,4 @@
-"""Reports of wrong blocks: made by developers, answered by leads. It changes no policy."""
+"""Wrong blocks: developers report decisions that were wrong, leads answer. An answer changes no policy by itself."""
 
 from datetime import UTC, datetime
 
@@ -15,43 +15,43 @@ from baton.people.permissions import covers, require
 from baton.people.row_scope import row_scope
 from baton.records.review import wrong_blocks_store as store
 from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks_store import Report, State
+from baton.records.review.wrong_blocks_store import State, WrongBlock
 
 KIND = "reports"
 _AWAY = "reports cannot be read or changed now; nothing was changed, try again"
 _RANK = {"deny": 4, "ask": 3, "rewrite": 2, "guidance": 1}
 
 
-class ReportFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reports to find; all that are set must hold."""
+class WrongBlockFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of wrong blocks; all fields that are set must hold."""
 
     rule: str = ""
     state: str = ""
     user: str = ""
 
 
-class Reports:
-    """The reports of the organisation."""
+class WrongBlocks:
+    """The wrong blocks that the organisation's developers reported."""
 
     def __init__(self, database: Database, changes: Changes, decisions: Decisions) -> None:
         self._database = database
         self._changes = changes
         self._decisions = decisions
 
-    async def make(self, principal: Principal, decision_id: str, comment: str) -> Report:
+    async def make(self, principal: Principal, decision_id: str, comment: str) -> WrongBlock:
         """Report a decision as wrong, with the rule that decided it.
 
         Raises:
-            Conflict: the principal has reported this decision before.
-            Forbidden: the role may not.
-            NotFound: there is no such decision that the principal may see.
-            StoreUnavailable: the database is away; nothing was stored.
+            Conflict: If the principal has reported this decision before.
+            Forbidden: If the role may not.
+            NotFound: If there is no such decision that the principal may see.
+            StoreUnavailable: If the database is away; nothing was stored.
         """
         require(principal, "reports.write")
         decision = await self._decisions.get(principal, decision_id)
         if not covers(principal, "reports.write", user=decision.user, team=decision.team):
             raise NotFound(f"there is no decision `{decision_id}`")
-        report = Report(
+        report = WrongBlock(
             id=str(uuid7()),
             team=decision.team,
             decision_id=decision.id,
@@ -68,12 +68,14 @@ class Reports:
             raise Conflict(f"you have reported decision `{decision_id}` already; `baton reports` shows the answer")
         return report
 
-    async def find(self, principal: Principal, wanted: ReportFilter, *, before_id: str, limit: int) -> list[Report]:
-        """Find reports, newest first; `before_id` continues after the last one of the page before.
+    async def find(
+        self, principal: Principal, wanted: WrongBlockFilter, *, before_id: str, limit: int
+    ) -> list[WrongBlock]:
+        """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before.
 
         Raises:
-            Forbidden: the role may not.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not.
+            StoreUnavailable: If the database is away.
         """
         theirs = row_scope(principal, "reports.read")
         try:
@@ -88,12 +90,12 @@ class Reports:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
-    async def get(self, principal: Principal, report_id: str) -> Report:
-        """Find one report.
+    async def get(self, principal: Principal, report_id: str) -> WrongBlock:
+        """Return one wrong block.
 
         Raises:
-            NotFound: there is none that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is none that the principal may see.
+            StoreUnavailable: If the database is away.
         """
         try:
             found = await store.get(
@@ -107,14 +109,15 @@ class Reports:
 
     async def resolve(
         self, principal: Principal, report_id: str, *, state: State, answer: str, version: str | None
-    ) -> Report:
-        """Answer a report.
+    ) -> WrongBlock:
+        """Answer a wrong block, or open it again.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is none that the principal may answer.
-            PreconditionFailed: somebody else has answered it since `version`.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: If the role may not.
+            Conflict: If it is changed at the same time.
+            NotFound: If there is none that the principal may answer.
+            PreconditionFailed: If somebody has answered it since `version`.
+            StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "reports.resolve")
         before = await self.get(principal, report_id)
@@ -129,6 +132,7 @@ class Reports:
         )
         async with self._changes.write(KIND, principal, "report.resolve") as change:
             if not await store.replace(change.connection, principal.organisation, after):
+                # Somebody was faster between our reading and writing: name their version, if they have committed it.
                 check_if_match(version, (await self.get(principal, report_id)).version)
                 raise Conflict(f"report `{report_id}` was changed at the same time; read it again")
             await change.audit(
@@ -141,6 +145,6 @@ class Reports:
 
 
 def _deciding(decision: Record) -> str:
-    """Name the rule that decided: the first of the strongest effect."""
+    """Return the rule that decided, which is the first of the strongest effect; "" if none matched."""
     hits = sorted(decision.rules, key=lambda hit: -_RANK.get(hit.effect, 0))
     return hits[0].id if hits else ""

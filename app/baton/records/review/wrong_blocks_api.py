@@ -1,4 +1,4 @@
-"""`/reports`: a developer's word that a decision was wrong, and a lead's answer. It changes no policy."""
+"""`/reports`: wrong blocks, as developers report them, and the leads' answers."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -11,10 +11,10 @@ from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
-from baton.records.review.wrong_blocks import ReportFilter, Reports
+from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
 
 router = APIRouter(tags=["reports"])
-ReportsOf = Annotated[Reports, Depends(of(Reports))]
+WrongBlocksOf = Annotated[WrongBlocks, Depends(of(WrongBlocks))]
 State = Literal["open", "accepted", "declined"]
 
 
@@ -79,7 +79,7 @@ class ReportPage(BaseModel):
     response_model_exclude_none=True,
     dependencies=[ADMIN],
 )
-async def make_report(caller: CallerOf, reports: ReportsOf, body: ReportBody, response: Response) -> ReportModel:
+async def make_report(caller: CallerOf, reports: WrongBlocksOf, body: ReportBody, response: Response) -> ReportModel:
     """Report a decision as wrong; the leads of its team see it with the rule that decided."""
     report = await reports.make(caller.principal, body.decision_id, body.comment)
     response.headers["ETag"] = etag(report.version)
@@ -89,7 +89,7 @@ async def make_report(caller: CallerOf, reports: ReportsOf, body: ReportBody, re
 @router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_reports(
     caller: CallerOf,
-    reports: ReportsOf,
+    reports: WrongBlocksOf,
     rule: Text = "",
     state: Literal["", "open", "accepted", "declined"] = "",
     user: Text = "",
@@ -98,7 +98,7 @@ async def list_reports(
 ) -> ReportPage:
     """List reports: a developer's own, a lead's team's, an admin's all."""
     (before_id,) = after(cursor)
-    wanted = ReportFilter(rule=rule, state=state, user=user)
+    wanted = WrongBlockFilter(rule=rule, state=state, user=user)
     found = await reports.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
     items, next_cursor = page(found, limit, lambda report: (report.id,))
     return ReportPage(
@@ -107,7 +107,7 @@ async def list_reports(
 
 
 @router.get("/reports/{report_id}", operation_id="get_report", response_model_exclude_none=True)
-async def get_report(caller: CallerOf, reports: ReportsOf, report_id: str, response: Response) -> ReportModel:
+async def get_report(caller: CallerOf, reports: WrongBlocksOf, report_id: str, response: Response) -> ReportModel:
     """Show one report."""
     report = await reports.get(caller.principal, report_id)
     response.headers["ETag"] = etag(report.version)
@@ -119,7 +119,7 @@ async def get_report(caller: CallerOf, reports: ReportsOf, report_id: str, respo
 )
 async def answer_report(
     caller: CallerOf,
-    reports: ReportsOf,
+    reports: WrongBlocksOf,
     report_id: str,
     body: AnswerBody,
     response: Response,

@@ -1,4 +1,4 @@
-"""The table of blocks that developers call wrong, and its queries. It does not say who may see which."""
+"""The table of wrong blocks, and its queries."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Literal
@@ -14,8 +14,8 @@ from baton.people.row_scope import RowScope
 State = Literal["open", "accepted", "declined"]
 
 
-class ReportRow(SQLModel, table=True):
-    """One report; `version` counts its changes."""
+class WrongBlockRow(SQLModel, table=True):
+    """One wrong block; `version` counts its changes."""
 
     __tablename__ = "reports"
     __table_args__ = (
@@ -39,11 +39,11 @@ class ReportRow(SQLModel, table=True):
     version: int
 
 
-_reports = ReportRow.__table__
+_reports = WrongBlockRow.__table__
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A developer's word that a decision was wrong, and what a lead answered. `rule` is "" where none had matched."""
+class WrongBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that a developer reports as wrong, and a lead's answer. `rule` is "" if no rule had matched."""
 
     id: str
     team: str
@@ -59,8 +59,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
 
 
-async def add(database: Database, organisation: str, report: Report) -> bool:
-    """Store a report; False, and nothing stored, if this user has reported the decision before."""
+async def add(database: Database, organisation: str, report: WrongBlock) -> bool:
+    """Store a wrong block; return False and store nothing if this user has reported the decision before."""
     insert = insert_into(database.dialect, _reports).values(row_of(report) | {"organisation": organisation})
     async with database.transaction() as connection:
         done = await connection.execute(
@@ -79,8 +79,8 @@ async def find(
     user: str = "",
     before_id: str = "",
     limit: int = 50,
-) -> list[Report]:
-    """Find reports, newest first; `before_id` continues after the last one of the page before."""
+) -> list[WrongBlock]:
+    """Return wrong blocks, newest first; `before_id` is the id of the last one of the page before."""
     query = _visible(organisation, scope).order_by(_reports.c.id.desc()).limit(limit)
     for column, value in (("rule", rule), ("state", state), ("user", user)):
         if value:
@@ -89,19 +89,19 @@ async def find(
         query = query.where(_reports.c.id < before_id)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
-    return [msgspec.convert(row._asdict(), Report) for row in rows]
+    return [msgspec.convert(row._asdict(), WrongBlock) for row in rows]
 
 
-async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> Report | None:
-    """Find one report."""
+async def get(database: Database, organisation: str, scope: RowScope, report_id: str) -> WrongBlock | None:
+    """Return one wrong block, or None if there is none in this scope."""
     query = _visible(organisation, scope).where(_reports.c.id == storable(report_id))
     async with database.transaction() as connection:
         row = (await connection.execute(query)).first()
-    return None if row is None else msgspec.convert(row._asdict(), Report)
+    return None if row is None else msgspec.convert(row._asdict(), WrongBlock)
 
 
-async def replace(connection: AsyncConnection, organisation: str, report: Report) -> bool:
-    """Put a report in the place of its version before; False if another change came first."""
+async def replace(connection: AsyncConnection, organisation: str, report: WrongBlock) -> bool:
+    """Replace the previous version of a wrong block; return False if another change came first."""
     change = (
         update(_reports)
         .where(

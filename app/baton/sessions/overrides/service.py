@@ -18,8 +18,8 @@ from baton.people.row_scope import row_scope
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.policies.layer_rights import may_write, place_of
-from baton.records.review.delegation_groups import Group, Wanted
-from baton.records.review.delegation_share_store import delegation
+from baton.records.review import delegation_share_store
+from baton.records.review.delegation_groups import Group, GroupFilter
 from baton.sessions.overrides import store
 from baton.sessions.overrides.store import Override
 
@@ -170,8 +170,8 @@ class Overrides:
 
     async def _seen(self, principal: Principal, session_id: str) -> list[Group]:
         """Give what is recorded of a session that the principal may see, by user."""
-        recent = Wanted(since=self._now() - _RECENT, session_id=session_id)
-        return await delegation(
+        recent = GroupFilter(since=self._now() - _RECENT, session_id=session_id)
+        return await delegation_share_store.find(
             self._database,
             self._organisation,
             row_scope(principal, "overrides.write"),
