@@ -106,3 +106,25 @@ def test_only_the_organisations_setting_is_locked(http):
 def test_the_reason_of_a_removal_has_at_most_1000_characters(http, length, status):
     query = {"scope": "user", "id": "ann", "reason": "r" * length}
     assert http.delete("/mode", params=query).status_code == status
+
+
+def test_the_etag_of_the_mode_in_force_is_that_of_the_setting_that_decides(http):
+    wide = http.put("/mode", json={"scope": "project", "id": "etags", "enabled": True})
+    where = {"user": "ann", "project": "etags"}
+    assert http.get("/mode", params=where).headers["ETag"] == wide.headers["ETag"]
+    narrow = http.put("/mode", json={"scope": "user_project", "enabled": True, "level": "strict"} | where)
+    assert http.get("/mode", params=where).headers["ETag"] == narrow.headers["ETag"] != wide.headers["ETag"]
+
+
+def test_settings_are_listed_in_pages_without_loss(http):
+    names = {f"page-{number}" for number in range(5)}
+    for name in names:
+        assert http.put("/mode", json={"scope": "session", "id": name, "user": "pat", "enabled": True}).is_success
+    found, cursor = [], ""
+    while True:
+        shown = http.get("/modes", params={"user": "pat", "limit": 2, "cursor": cursor}).json()
+        found += [item["id"] for item in shown["items"]]
+        cursor = shown.get("next_cursor")
+        if not cursor:
+            break
+    assert (len(found), set(found)) == (5, names)

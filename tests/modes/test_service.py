@@ -317,3 +317,16 @@ async def test_no_more_callers_are_remembered_than_may_be(modes, monkeypatch):
         mode_of(modes, ALICE, session_id)
         assert len(modes._known) <= 2
     assert mode_of(modes, ALICE, "s3").enabled
+
+
+async def test_disabling_clears_what_a_lead_set_for_the_caller(modes):
+    await modes.put(LEAD, setting("user", enabled=True, level="strict"))
+    await modes.put(ALICE, setting("project", enabled=False))
+    assert not mode_of(modes, ALICE).enabled
+    assert [one.scope for one in modes.settings] == ["project"]
+
+
+async def test_a_setting_is_read_until_the_moment_of_its_expiry_and_not_at_it(modes):
+    await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
+    for moment, count in ((NOON + timedelta(minutes=59), 1), (NOON + timedelta(hours=1), 0)):
+        assert len(await store.load_all(modes._database, "default", moment)) == count

@@ -50,3 +50,19 @@ async def test_a_session_has_the_mode_of_what_was_queued_last_whatever_its_id(wo
     assert await world.mode() == last.provider
     await runner.tell(lease, finish="completed")
     assert await world.mode() == last.provider
+
+
+async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(world):
+    async def modes():
+        shown = [event.body["update"] for event in await world.session_events() if event.type == "session.update"]
+        return [one["currentModeId"] for one in shown if one["sessionUpdate"] == "current_mode_update"]
+
+    runner = Runner(world, slots=2)
+    for _ in range(2):
+        await world.delegate(provider="codex")
+    assert await modes() == ["codex", "codex"]
+    first, second = (await runner.poll()).jobs
+    await runner.tell(first, finish="completed")
+    assert await modes() == ["codex", "codex"]
+    await runner.tell(second, finish="completed")
+    assert await modes() == ["codex", "codex", "default_mode"]
