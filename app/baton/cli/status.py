@@ -23,8 +23,8 @@ def status(as_json: AsJson = False) -> None:
     print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
     for problem in answer["policy_problems"]:
         print(plain(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}"))
-    known = answer.get("decisions") is not None  # not while SQL cannot be read
-    _counts("decisions", answer.get("decisions"), "none yet" if known else "unknown, the database is away")
+    decisions = answer.get("decisions")  # absent while SQL cannot be read
+    _counts("decisions", decisions, _UNKNOWN if decisions is None else "none yet")
     _counts("records", answer["records"], "none")
     _counts("decided without", answer["degraded"], "nothing was missing")
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")

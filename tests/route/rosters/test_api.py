@@ -121,7 +121,7 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
         ({"files": {"a.md": FILE, "b.md": FILE}}, "names its agent `gamma`"),
         (
             {"files": {"x/a.md": "---\ntriggers: /(/\n---"}},
-            "`files.x/a.md.triggers` `/(/` is no regular",
+            "`files.x/a.md.triggers` `/(/` is not a regular expression",
         ),
         ({"agents": [{"name": "a", "triggers": ["/(/"]}]}, "`agents[0].triggers` `/(/` is not a regular expression"),
         (
