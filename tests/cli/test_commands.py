@@ -170,7 +170,7 @@ def test_decisions_that_cannot_be_counted_are_not_none(answering_status, baton):
     changes |= {"decisions": {}}
     assert "  decisions: none yet\n" in baton("status", BATON_URL=url).stdout
     changes |= {"decisions": None, "database": "down"}
-    assert "  decisions: unknown, the database is away\n" in baton("status", BATON_URL=url).stdout
+    assert "  decisions: not known while the database is down\n" in baton("status", BATON_URL=url).stdout
 
 
 @pytest.mark.parametrize(
