@@ -1,14 +1,11 @@
-"""Overrides, reports and retention as leads, admins and several processes see them."""
+"""Overrides as leads, admins and several processes see them."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from uuid_utils import uuid7
 
-from baton.clients import last_heard_store
-from baton.clients.last_heard_store import LastContact
 from baton.engine.call.call import ToolCall
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
@@ -16,22 +13,18 @@ from baton.engine.call.record import Record
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import Forbidden, Invalid, NotFound, PreconditionFailed
+from baton.kernel.base.errors import Forbidden, Invalid, NotFound
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.kernel.changes import audit_store, leadership
+from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
-from baton.modes import store as modes
 from baton.modes.service import Modes
-from baton.operate.retention import Kept, Retention
 from baton.people.directory import Project
 from baton.people.users import Users
 from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.records.pipeline import store as decisions
-from baton.records.review.decisions import Decisions
-from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
 from baton.sessions.overrides.service import Overrides
 from baton.shared import policy_folders
 
@@ -238,81 +231,3 @@ async def test_an_override_and_its_end_are_audited(process, database):
     assert (end.action, end.actor, end.object) == ("override.end", "ada", made.id)
     assert end.reason == "the work is done"
     assert end.before["rule"] == RULE
-
-
-async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
-    decided = record(decision="block", effect="deny")
-    await decisions.add(database, [decided])
-    reports = WrongBlocks(database, process.changes, Decisions(database))
-    made = await reports.make(DORA, decided.id, "c")
-    assert await reports.find(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
-    assert await reports.find(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
-    with pytest.raises(NotFound):
-        await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
-    with pytest.raises(Forbidden):
-        await reports.resolve(DORA, made.id, state="accepted", answer="", version="*")
-    answered = await reports.resolve(LEAD, made.id, state="accepted", answer="yes", version="1")
-    assert (answered.state, answered.resolved_by, answered.version) == ("accepted", "lea", 2)
-    with pytest.raises(PreconditionFailed, match='"2"'):
-        await reports.resolve(LEAD, made.id, state="declined", answer="no", version="1")
-    assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None
-
-
-async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database, redis):
-    old, young = (record(at=datetime.now(UTC) - timedelta(days=days)) for days in (31, 29))
-    await decisions.add(database, [old, young])
-    servers = [Retention(database, Changes(redis, database, "default"), "default") for _ in range(2)]
-    await servers[0].put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
-    stops = [asyncio.Event(), asyncio.Event()]
-    running = [asyncio.create_task(one.run(stop)) for one, stop in zip(servers, stops, strict=True)]
-    while await decisions.get(database, "default", old.id) is not None:  # noqa: ASYNC110 - SQL has no event
-        await asyncio.sleep(0.01)
-    for stop in stops:
-        stop.set()
-    await asyncio.gather(*running)
-    assert await decisions.get(database, "default", young.id) == young
-
-
-async def test_of_several_servers_one_purges_a_period(database, redis, monkeypatch):
-    """All of them look several times within the hour that the first one leads."""
-    monkeypatch.setattr("baton.operate.retention.LOOK_S", 0.001)
-    purges, looks = [], []
-
-    class Counted(Retention):
-        async def purge(self, stop):
-            purges.append(self)
-
-    take = leadership.take
-
-    async def noted(*arguments):
-        looks.append(await take(*arguments))
-        return looks[-1]
-
-    monkeypatch.setattr(leadership, "take", noted)
-    stop = asyncio.Event()
-    servers = [Counted(database, Changes(redis, database, "default"), "default") for _ in range(3)]
-    running = [asyncio.create_task(one.run(stop)) for one in servers]
-    while len(looks) < 9:  # noqa: ASYNC110 - nothing tells of a look
-        await asyncio.sleep(0.001)
-    stop.set()
-    await asyncio.gather(*running)
-    assert len(purges) == 1
-
-
-async def test_what_is_purged_is_counted_by_kind(database, redis):
-    now = datetime.now(UTC)
-    await decisions.add(database, [record(at=now - timedelta(days=400))])
-    agents = [
-        ModeSetting(scope="session", id=name, expires_at=now + timedelta(hours=h)) for name, h in (("a", -1), ("b", 1))
-    ]
-    async with database.transaction() as connection:
-        await modes.change(connection, "default", put=[*agents, ModeSetting(scope="team", id="red")])
-    heard = [
-        LastContact(user="dora", client=name, last_seen=now - timedelta(days=days))
-        for name, days in (("a", 366), ("b", 8))
-    ]
-    await last_heard_store.note(database, "default", heard)
-    purged = await Retention(database, Changes(redis, database, "default"), "default").purge(asyncio.Event())
-    assert {kind: number for kind, number in purged.items() if number} == {"decisions": 1, "modes": 1, "clients": 1}
-    assert [one.client for one in await last_heard_store.load(database, "default")] == ["b"]
-    assert {one.id for one in await modes.load_all(database, "default", now - timedelta(hours=2))} == {"b", "red"}

@@ -1,0 +1,74 @@
+"""`GET /audit` over real HTTP, and what cursors and pages every list refuses."""
+
+import pytest
+
+
+@pytest.fixture
+def dora(server):
+    with server.client(**{"Baton-User": "dora"}) as client:
+        yield client
+
+
+def ok(response, status=200):
+    assert response.status_code == status, response.text
+    return response.json() if response.content else None
+
+
+def refused(response, status, code, text=""):
+    assert (response.status_code, response.json()["code"]) == (status, code), response.text
+    assert text in response.json()["detail"], response.text
+
+
+def strict(client, session):
+    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
+    ok(client.put("/mode", json=body))
+
+
+def test_a_change_is_in_the_audit_log_with_who_and_what(http, dora, session):
+    strict(dora, session)
+    (entry,) = ok(http.get("/audit", params={"kind": "mode", "object": f"session dora {session['session_id']}"}))[
+        "items"
+    ]
+    assert (entry["actor"], entry["role"], entry["before"]) == ("dora", "developer", {})
+    assert entry["after"]["level"] == "strict"
+
+
+@pytest.mark.parametrize("how", ["DELETE", "PUT"])
+def test_why_a_mode_was_removed_is_in_the_audit_log(http, dora, session, how):
+    strict(dora, session)
+    if how == "DELETE":
+        where = {"scope": "session", "id": session["session_id"], "reason": "done"}
+        ok(dora.delete("/mode", params=where), 204)
+    else:
+        ok(dora.put("/mode", json={"scope": "user", "enabled": False, "reason": "done"}))
+    query = {"kind": "mode", "object": f"session dora {session['session_id']}"}
+    removed, _ = ok(http.get("/audit", params=query))["items"]
+    assert (removed["action"], removed["before"]["level"], removed["reason"]) == ("mode.remove", "strict", "done")
+
+
+def test_the_audit_log_is_paged_without_loss(http, dora, session):
+    for level in ("strict", "guidance", "strict"):
+        body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": level}
+        ok(dora.put("/mode", json=body))
+    query = {"object": f"session dora {session['session_id']}", "limit": 2}
+    first = ok(http.get("/audit", params=query))
+    rest = ok(http.get("/audit", params=query | {"cursor": first["next_cursor"]}))
+    assert [item["after"]["level"] for item in first["items"] + rest["items"]] == ["strict", "guidance", "strict"]
+    assert "next_cursor" not in rest
+
+
+def test_developers_do_not_read_the_audit_log(dora):
+    refused(dora.get("/audit"), 403, "forbidden", "`audit.read`")
+
+
+def test_no_route_changes_the_audit_log(http):
+    paths = ok(http.get("/openapi.json"))["paths"]
+    assert {path: sorted(set(paths[path]) - {"parameters"}) for path in paths if "audit" in path} == {"/audit": ["get"]}
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert http.request(method, "/audit").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["/audit", "/modes", "/reports", "/overrides", "/sessions", "/analytics/delegation"])
+def test_a_foreign_cursor_and_a_huge_page_are_refused(http, path):
+    refused(http.get(path, params={"cursor": "AAAA"}), 422, "validation", "`cursor`")
+    refused(http.get(path, params={"limit": 201}), 422, "validation", "`limit`")

@@ -1,0 +1,95 @@
+"""Who sees and answers which wrong blocks."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from uuid_utils import uuid7
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.kernel.changes.announce import Changes
+from baton.modes.service import Modes
+from baton.people.users import Users
+from baton.policies.in_force import KIND as POLICIES
+from baton.policies.in_force import Policies
+from baton.records.pipeline import store as decisions
+from baton.records.review.decisions import Decisions
+from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
+from baton.sessions.overrides.service import Overrides
+from baton.shared import policy_folders
+
+ADMIN = Principal(user="ada", role="admin")
+LEAD = Principal(user="lea", role="lead", team="red")
+OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
+DORA = Principal(user="dora", team="red")
+
+
+def record(**fields):
+    given = {
+        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
+        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
+    }  # fmt: skip
+    return Record(id=str(uuid7()), **(given | fields))
+
+
+@pytest.fixture
+async def database(sqlite_url):
+    """One kind is enough here: `tests/store` runs the queries on both."""
+    database = Database(Settings(database_url=sqlite_url))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def team(tmp_path):
+    """The organisation's own policies, which lock a rule of the mode."""
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
+    return folder
+
+
+class Process:
+    """One server's view of what all share."""
+
+    def __init__(self, database, redis, folder: Path):
+        self.changes = Changes(redis, database, "default")
+        self.users = Users(database, self.changes, organisation="default", team="default")
+        self.policies = Policies(policy_folders.shipped(), folder, database, "default")
+        self.changes.on(POLICIES, self.policies.load_layers)
+        self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
+        self.overrides = Overrides(
+            database, self.changes, self.users, self.policies, self.modes, organisation="default"
+        )
+
+
+@pytest.fixture
+async def process(database, redis, team):
+    one = Process(database, redis, team)
+    for name in ("red", "blue"):
+        await one.users.put_team(ADMIN, name)
+    for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
+        await one.users.put_user(ADMIN, name, team=of, disabled=False)
+    return one
+
+
+async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, database):
+    decided = record(decision="block", effect="deny")
+    await decisions.add(database, [decided])
+    reports = WrongBlocks(database, process.changes, Decisions(database))
+    made = await reports.make(DORA, decided.id, "c")
+    assert await reports.find(LEAD, WrongBlockFilter(), before_id="", limit=9) == [made]
+    assert await reports.find(OTHER_LEAD, WrongBlockFilter(), before_id="", limit=9) == []
+    with pytest.raises(NotFound):
+        await reports.resolve(OTHER_LEAD, made.id, state="declined", answer="", version="*")
+    with pytest.raises(Forbidden):
+        await reports.resolve(DORA, made.id, state="accepted", answer="", version="*")
+    answered = await reports.resolve(LEAD, made.id, state="accepted", answer="yes", version="1")
+    assert (answered.state, answered.resolved_by, answered.version) == ("accepted", "lea", 2)
+    with pytest.raises(PreconditionFailed, match='"2"'):
+        await reports.resolve(LEAD, made.id, state="declined", answer="no", version="1")
+    assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None

@@ -1,0 +1,77 @@
+"""`/reports` over real HTTP."""
+
+import pytest
+
+from tests.support.server import until
+
+
+@pytest.fixture
+def dora(server):
+    with server.client(**{"Baton-User": "dora"}) as client:
+        yield client
+
+
+@pytest.fixture
+def eve(server):
+    with server.client(**{"Baton-User": "eve"}) as client:
+        yield client
+
+
+def ok(response, status=200):
+    assert response.status_code == status, response.text
+    return response.json() if response.content else None
+
+
+def refused(response, status, code, text=""):
+    assert (response.status_code, response.json()["code"]) == (status, code), response.text
+    assert text in response.json()["detail"], response.text
+
+
+def strict(client, session):
+    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
+    ok(client.put("/mode", json=body))
+
+
+def edits(client, session, **more):
+    call = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
+    return ok(client.post("/pre-tool-use", json=session | call | more))
+
+
+def recorded(client, session, count=1):
+    query = {"session_id": session["session_id"]}
+    return until(
+        lambda: (page := client.get("/decisions", params=query).json()["items"]) and len(page) >= count and page
+    )
+
+
+@pytest.fixture
+def blocked(dora, session):
+    """A decision that blocked dora."""
+    strict(dora, session)
+    assert edits(dora, session)["decision"] == "block"
+    return recorded(dora, session)[0]
+
+
+def test_a_report_is_made_listed_and_answered(http, dora, eve, blocked):
+    made = ok(dora.post("/reports", json={"decision_id": blocked["id"], "comment": "a one-line fix"}), 201)
+    assert (made["rule"], made["state"], made["user"]) == ("orchestrator/direct-edit", "open", "dora")
+    path = f"/reports/{made['id']}"
+    again = dora.post("/reports", json={"decision_id": blocked["id"]})
+    refused(again, 409, "conflict", "already")
+    refused(eve.post("/reports", json={"decision_id": blocked["id"]}), 404, "not_found")
+    refused(eve.get(path), 404, "not_found")
+    assert made in ok(http.get("/reports", params={"rule": made["rule"], "state": "open"}))["items"]
+    answer = {"state": "accepted", "answer": "the rule will spare those"}
+    refused(dora.put(path, json=answer), 403, "forbidden")
+    refused(
+        http.put(path, json=answer), 412, "precondition_failed", '`If-Match` is missing; the current version is `"1"`'
+    )
+    answered = http.put(path, json=answer, headers={"If-Match": '"1"'})
+    assert (ok(answered)["state"], answered.headers["etag"]) == ("accepted", '"2"')
+    refused(http.put(path, json=answer, headers={"If-Match": '"1"'}), 412, "precondition_failed", '"2"')
+    assert ok(dora.get(path))["answer"] == answer["answer"]
+    assert ok(dora.get("/reports", params={"state": "accepted"}))["items"][0]["id"] == made["id"]
+
+
+def test_a_decision_that_is_not_there_cannot_be_reported(dora):
+    refused(dora.post("/reports", json={"decision_id": "none"}), 404, "not_found", "`none`")
