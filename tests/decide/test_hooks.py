@@ -9,7 +9,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.records.pipeline.counters import Counters
 from baton.route.pipeline.pipeline import Routing
-from baton.sessions.service import Sessions, SessionStarted
+from baton.sessions.service import Sessions, SessionStart
 
 START = HookEvent(
     client="claude-code", name="SessionStart", native_name="SessionStart", session_id="s", cwd="/home/ada/shop"
@@ -22,7 +22,7 @@ class Starts:
     settle = staticmethod(Sessions.settle)
 
     async def start(self, caller, event):
-        return SessionStarted(mode=Mode())
+        return SessionStart(mode=Mode())
 
     def place(self, principal, call):
         return call

@@ -16,7 +16,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes import leadership
 from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
-from baton.operate.retention import Kept, Retention
+from baton.operate.retention import Retention, RetentionDays
 from baton.records.pipeline import store as decisions
 
 ADMIN = Principal(user="ada", role="admin")
@@ -42,7 +42,7 @@ async def test_of_two_servers_one_purges_and_keeps_to_the_setting(database, redi
     old, young = (record(at=datetime.now(UTC) - timedelta(days=days)) for days in (31, 29))
     await decisions.add(database, [old, young])
     servers = [Retention(database, Changes(redis, database, "default"), "default") for _ in range(2)]
-    await servers[0].put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
+    await servers[0].put(ADMIN, RetentionDays(decisions_days=30), version="0", reason="r")
     stops = [asyncio.Event(), asyncio.Event()]
     running = [asyncio.create_task(one.run(stop)) for one, stop in zip(servers, stops, strict=True)]
     while await decisions.get(database, "default", old.id) is not None:  # noqa: ASYNC110 - SQL has no event

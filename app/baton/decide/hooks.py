@@ -70,7 +70,8 @@ class Hooks:
             principal=caller.principal,
             client=event.client,
             session_id=event.session_id,
-            agent_id=event.agent_id or self._sessions.handed(caller.principal, call.project, event.session_id),
+            agent_id=event.agent_id
+            or self._sessions.delegation_reason(caller.principal, call.project, event.session_id),
             project=call.project,
         )
         route = await self._routing.route(caller, event, prompt)

@@ -1,4 +1,4 @@
-"""What all workers of one machine share: the home folder, the schema, the first token, Valkey and the drain."""
+"""Starts what all workers of one machine share: home folder, schema, first token, Valkey and the storing process."""
 
 import logging
 import sys
@@ -18,18 +18,18 @@ from baton.records.pipeline.drain_process import DrainProcess
 log = logging.getLogger(__name__)
 
 MENDABLE = (DatabaseUnavailable, HomeInUse, OSError, ValkeyFailed, ValueError)
-"""What keeps a server from starting, and an operator can mend."""
+"""Errors that keep a server from starting and that an operator can fix."""
 
 
 @asynccontextmanager
 async def backing(settings: Settings) -> AsyncIterator[str]:
-    """Take the home folder and start it all; stop it again at the end, with every waiting record stored.
+    """Lock the home folder and start everything; at the end store every waiting record and stop again.
 
     Yields:
         The URL of the Redis to use.
 
     Raises:
-        MENDABLE: If it cannot start, for a reason that an operator can mend.
+        MENDABLE: If it cannot start, for a reason that an operator can fix.
     """
     lock = HomeLock(settings.home)
     killed = lock.take()
@@ -52,7 +52,7 @@ async def backing(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _show_first_token(settings: Settings) -> None:
-    """Make a first admin's token for a server that asks for tokens and has none."""
+    """Create the first admin's token if the server requires tokens and has none, and say where it is."""
     if not settings.auth_on:
         return
     admin = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
@@ -65,5 +65,5 @@ async def _show_first_token(settings: Settings) -> None:
     if not token:
         return
     logs.notice(f"The first admin's token is in `{file.absolute()}`.")
-    if sys.stdout.isatty():  # anywhere else a log would keep it
+    if sys.stdout.isatty():  # anything else may be a log that is kept
         print(f"It is shown this once: {token}", flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""Builds what operators see and do: health, metrics, retention, a person's data."""
+"""Builds the services for operators: health, metrics, retention, and export or deletion of a user's data."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ from baton.sessions.history import History
 
 
 class OperateFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """The server as its operators see it."""
+    """The services for operators."""
 
     lifecycle: Lifecycle
     health: Health

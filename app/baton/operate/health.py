@@ -1,4 +1,4 @@
-"""The state of the server and of what it depends on. A dependency that is away degrades it; it never fails a check."""
+"""The state of the server and its dependencies. A dependency that is down degrades the server; the check still passes."""
 
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,7 +12,7 @@ from baton.kernel.redis.client import Redis
 
 
 class HealthState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found."""
+    """The result of a check."""
 
     phase: Phase
     redis: Literal["up", "down"]
@@ -25,7 +25,7 @@ class HealthState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health:
-    """Checks dependencies when asked."""
+    """Checks the dependencies on request."""
 
     def __init__(self, redis: Redis, database: Database, lifecycle: Lifecycle) -> None:
         self._redis = redis
@@ -35,7 +35,7 @@ class Health:
         self.started_at = datetime.now(UTC)
 
     async def check(self) -> HealthState:
-        """Look at the dependencies; takes at most the database's own short timeout."""
+        """Check the dependencies; this takes at most the database's own short timeout."""
         database = await self._database.ping()
         return HealthState(
             phase=self._lifecycle.phase, redis="up" if self._redis.up else "down", database="up" if database else "down"

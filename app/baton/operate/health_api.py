@@ -1,4 +1,4 @@
-"""`GET /healthz`, `/readyz` and `/status`: for load balancers and for people. They decide nothing."""
+"""`GET /healthz` and `/readyz` for load balancers, `/status` for people."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -48,7 +48,7 @@ class Alive(BaseModel):
 
 
 class Ready(BaseModel):
-    """Whether the server takes calls; a dependency that is away degrades it, it does not make it unready."""
+    """Whether the server takes calls; a dependency that is down degrades it but does not make it unready."""
 
     status: Literal["ready", "starting", "draining"]
     redis: Literal["up", "down"]
@@ -58,14 +58,14 @@ class Ready(BaseModel):
 
 
 class ClientModel(BaseModel):
-    """A client, and when it was last heard of."""
+    """A client and when it last sent something."""
 
     user: str
     client: str
     last_seen: datetime
     protocol: str | None = None
     silent: bool = False
-    """True when it fell silent within the last week while its user goes on working: its hook may be dead."""
+    """True if it went silent within the last week while its user goes on working: its hook may be broken."""
 
 
 class TokenSeenModel(BaseModel):
@@ -79,7 +79,7 @@ class TokenSeenModel(BaseModel):
 
 
 class ModelModel(BaseModel):
-    """The model that routing asks when it is unsure, as this server saw it last."""
+    """The model that routing asks when it is unsure, as of this server's last check."""
 
     url: str
     model: str
@@ -89,7 +89,7 @@ class ModelModel(BaseModel):
 
 
 class StatusModel(BaseModel):
-    """The server at a glance: counts of all workers of this machine since the start, and all decisions that are kept."""
+    """The server at a glance: counts of all workers of this machine since the start, and of all stored decisions."""
 
     version: str
     protocol: str
@@ -108,10 +108,10 @@ class StatusModel(BaseModel):
     hook_failures: dict[str, int]
     records: dict[str, int]
     refused: dict[str, int]
-    """Hook calls with a token that was refused, by its id or the address they came from; for admins and auditors."""
+    """Hook calls with a refused token, by the token's id or the address they came from; for admins and auditors."""
     breakers: list[BreakerModel]
     model: ModelModel | None = None
-    """The model that routing may ask; absent where it asks none."""
+    """The model that routing may ask; absent if none is set."""
     word_table: WordTableState
     """The table by which routing compares meanings; while it is `missing`, words alone are compared."""
     clients: list[ClientModel]
@@ -123,14 +123,14 @@ class StatusModel(BaseModel):
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", operation_id="get_healthz")
 async def healthz() -> Alive:
-    """Tell that the process answers; checks nothing else."""
+    """Answer that the process is alive; nothing else is checked."""
     return Alive()
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", operation_id="get_readyz", responses={503: {"model": Ready}})
 async def readyz(health: HealthOf, policies: PoliciesOf, response: Response) -> Ready:
-    """Tell whether the server takes calls, and the state of what it depends on."""
+    """Show whether the server takes calls, and the state of its dependencies."""
     found = await health.check()
     response.status_code = 200 if found.phase == "ready" else 503
     return Ready(
@@ -157,7 +157,7 @@ async def status(
     tokens: TokensOf,
     runners: RunnersOf,
 ) -> StatusModel:
-    """Show counts, dependencies, and each client's last word."""
+    """Show counts, dependencies, and when each client last sent something."""
     found = await health.check()
     in_force = policies.status
     totals = metrics.totals()
@@ -205,7 +205,7 @@ async def status(
 
 
 async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | None:
-    """Count the caller's decisions; None while the database is away."""
+    """Count the caller's decisions; None while the database is down."""
     try:
         return await decisions.counts(caller.principal)
     except StoreUnavailable:
@@ -213,7 +213,7 @@ async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | N
 
 
 async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:
-    """List the caller's tokens; none while the database is away, and none for a role that sees none."""
+    """List the caller's tokens; none while the database is down, and none for a role that may not see tokens."""
     if reach(caller.principal, "tokens.read") is None:
         return []
     try:
@@ -223,7 +223,7 @@ async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:
 
 
 async def _runners(runners: Runners, caller: Caller) -> list[RunnerModel]:
-    """List the caller's runners; none while the database is away."""
+    """List the caller's runners; none while the database is down."""
     try:
         return [RunnerModel.of(one) for one in await runners.find(caller.principal)]
     except StoreUnavailable:

@@ -1,8 +1,8 @@
-"""Publishes what the process counted, for Prometheus: of all workers of this machine together. It counts nothing itself.
+"""Publishes the counts of all workers of this machine together, for Prometheus.
 
 With several workers prometheus-client keeps each worker's numbers in files of one folder, which `baton.serve.worker_metrics`
-prepares; whichever worker is asked adds them up. So nothing is read on the path of an answer, each worker brings its
-counts over once a second, and a worker that is killed loses those of its last second.
+prepares; the worker that is asked adds them up. Each worker copies its counts there once a second, so that decisions do
+not wait for it; a worker that is killed loses the counts of its last second.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ from baton.records.pipeline.counters import BUCKETS_MS, Counters
 from baton.records.pipeline.recorder import Recorder
 
 FLUSH_S = 1.0
-"""How often a worker's counts are brought over, in seconds."""
+"""How often a worker's counts are copied to the metrics, in seconds."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _TOOK = "baton_decision_seconds"
 _LONGER = "+Inf"
 _WHO = "refused_tokens_by_whom"
 _KEYS = ("cause", "client", "answer", "code", "who")
-"""Labels in the order in which they make a key of the totals."""
+"""Labels, in the order in which their values form a key of the totals."""
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What all workers of this machine counted since the start; `queued` in `records` is as of now.
+    """The counts of all workers of this machine since the start; `queued` in `records` is the present number.
 
-    `failures` are hook calls answered without a decision, by `client answer code`; `refused` those with a token that was
+    `failures` are hook calls answered without a decision, by `client answer code`; `refused` those whose token was
     refused, by `token ID` or `address IP`.
     """
 
@@ -85,13 +85,13 @@ class Metrics:
         return Counter(f"baton_{name}", text, labels, registry=self._own)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Bring counts over every second, and once more when told to stop."""
+        """Copy counts to the metrics every second, and once more at the end."""
         while not stop.is_set():
             await pause(stop, FLUSH_S)
             self.flush()
 
     def flush(self) -> None:
-        """Bring over what was counted since the last time."""
+        """Add to the metrics what was counted since the last time."""
         counters = self._counters
         self._add(self._decisions, counters.decisions)
         self._add(self._matches, counters.matches)
@@ -122,19 +122,19 @@ class Metrics:
                 self._flushed[key] = count
 
     async def render(self) -> bytes:
-        """Give all metrics in Prometheus's text format."""
+        """Return all metrics in Prometheus's text format."""
         self.flush()
         records = await self._recorder.stats()
         health = await self._health.check()
         up = {"redis": health.redis == "up", "database": health.database == "up"}
         jobs = await self._jobs.count()
-        told = [] if jobs is None else families(jobs)
+        of_jobs = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
-        shown.register(_Shown([*self._counted(), *self._state(records, up), *told]))
+        shown.register(_Collected([*self._counted(), *self._state(records, up), *of_jobs]))
         return generate_latest(shown)
 
     def totals(self) -> Totals:
-        """Count for people, of all workers; those of other workers are of a second ago."""
+        """Return the totals of all workers for people; those of other workers are up to a second old."""
         self.flush()
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for metric in self._families():
@@ -154,7 +154,7 @@ class Metrics:
         )
 
     def _families(self) -> list[Metric]:
-        """Gather the counts: this worker's own, or with several workers everybody's."""
+        """Return the counts: this worker's own, or of all workers if there are several."""
         if values.ValueClass is values.MutexValue:
             return list(self._own.collect())
         merged = CollectorRegistry()
@@ -162,7 +162,11 @@ class Metrics:
         return list(merged.collect())
 
     def _counted(self) -> Iterator[Metric]:
-        """Give the counts, the times as the histogram that they are."""
+        """Yield the counts, with the decision times as a histogram.
+
+        The times are counted by bucket in a plain counter, because prometheus-client's own histogram cannot take
+        counts that were made elsewhere.
+        """
         buckets: Counts[str] = Counts()
         took_s = 0.0
         for metric in self._families():
@@ -182,7 +186,7 @@ class Metrics:
         )
 
     def _state(self, records: Mapping[str, int], up: Mapping[str, bool]) -> Iterator[Metric]:
-        """Give what every worker would say alike."""
+        """Yield the values that are the same in every worker."""
         policies = self._policies.status
         revision = GaugeMetricFamily("baton_policy", "1 for the active policy revision.", labels=["revision"])
         revision.add_metric([policies.revision], 1)
@@ -201,12 +205,12 @@ class Metrics:
         yield available
 
 
-class _Shown(Collector):
-    """Families that were gathered already."""
+class _Collected(Collector):
+    """Metric families that were collected already."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
 
     def collect(self) -> list[Metric]:
-        """Give them."""
+        """Return the families."""
         return self._families

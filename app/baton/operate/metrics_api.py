@@ -1,4 +1,4 @@
-"""`GET /metrics`: what Prometheus scrapes, of all workers of the machine. It shows no user, path or command."""
+"""`GET /metrics`: the counts of all workers of this machine, for Prometheus; without users, paths or commands."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema, in this process, before anything else uses it. It goes back only when told."""
+"""Upgrades or downgrades the database's schema with alembic, in this process."""
 
 import asyncio
 import fcntl
@@ -20,46 +20,46 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
 from baton.shared import packaged
 
 _LOCK = 0x6261746F6E
-"""Postgres's advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
+"""Key of the Postgres advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
 
 
 def config(connection: Connection | None = None) -> Config:
-    """Configure alembic, to run on a connection that is open already."""
+    """Build alembic's configuration; with a connection, alembic runs on it."""
     made = Config(attributes={"connection": connection})
     made.set_main_option("script_location", str(packaged.folder("alembic")).replace("%", "%%"))
     return made
 
 
 async def upgrade(settings: Settings) -> None:
-    """Bring the settings' database to the newest schema; a second process that does the same waits.
+    """Upgrade the settings' database to the newest schema. A second process that does the same waits.
 
     Raises:
-        DatabaseUnavailable: the database is away.
-        ValueError: the database is of a newer Baton.
+        DatabaseUnavailable: If the database cannot be reached.
+        ValueError: If the database belongs to a newer Baton.
     """
     await _run(settings, lambda sync: command.upgrade(config(sync), "head"))
 
 
 async def downgrade(settings: Settings, revision: str) -> None:
-    """Bring the settings' database back to a revision; what only later ones hold is lost.
+    """Downgrade the settings' database to a revision; data that only later revisions hold is lost.
 
     Raises:
-        DatabaseUnavailable: the database is away.
-        ValueError: there is no such revision before the database's own.
+        DatabaseUnavailable: If the database cannot be reached.
+        ValueError: If there is no such revision before the database's own.
     """
     await _run(settings, lambda sync: command.downgrade(config(sync), revision))
 
 
 async def missing(settings: Settings) -> list[str]:
-    """Describe each revision that the settings' database lacks, the oldest first; changes nothing.
+    """Describe each revision that the settings' database lacks, the oldest first. Nothing is changed.
 
     Raises:
-        DatabaseUnavailable: the database is away.
-        ValueError: the database is of a newer Baton.
+        DatabaseUnavailable: If the database cannot be reached.
+        ValueError: If the database belongs to a newer Baton.
     """
     url = database_url(settings)
     if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):  # noqa: ASYNC240, PTH110 - a local file
-        return _lacking(None)  # to look would create it
+        return _lacking(None)  # connecting would create the file
     database = Database(settings)
     try:
         async with database.transaction() as connection:
@@ -81,7 +81,7 @@ async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
     database = Database(settings)
     try:
         async with _alone(settings, database), database.transaction() as connection:
-            if database.dialect == "sqlite":  # Python's driver begins no transaction for DDL by itself
+            if database.dialect == "sqlite":  # Python's driver starts no transaction before DDL
                 await connection.exec_driver_sql("BEGIN IMMEDIATE")
             await connection.run_sync(work)
     except (CommandError, RevisionError) as error:
@@ -95,12 +95,12 @@ async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
 def _unknown(error: Exception) -> str:
     known = ScriptDirectory.from_config(config())
     revisions = ", ".join(f"`{one.revision}`" for one in reversed(list(known.walk_revisions())))
-    return f"the database's schema is not of this Baton: {error}; known revisions: {revisions}"
+    return f"the database's schema does not belong to this version of Baton: {error}; known revisions: {revisions}"
 
 
 @asynccontextmanager
 async def _alone(settings: Settings, database: Database) -> AsyncIterator[None]:
-    """Keep other processes from migrating this database meanwhile."""
+    """Keep other processes from migrating this database at the same time."""
     if database.dialect == "sqlite":
         path = database_url(settings).database
         if not path or path == ":memory:":
@@ -111,7 +111,7 @@ async def _alone(settings: Settings, database: Database) -> AsyncIterator[None]:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             yield
     else:
-        # A lock of a second session: it outlives the transaction that migrates, and ends with the connection.
+        # On a second connection, so that the lock is held until the migration has committed; it ends with the connection.
         async with database.transaction() as connection:
             await connection.execute(text("SET LOCAL statement_timeout = 0"))
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

@@ -1,6 +1,6 @@
-"""How long the organisation keeps decisions, reports, audit entries and jobs. It removes only what is older.
+"""How long the organisation keeps decisions, wrong blocks, audit entries and jobs, and the removal of older rows.
 
-Feedback on a route is kept as long as the decision that tells of the route.
+Feedback on a route is kept as long as the decision that holds the route.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 KEY = "retention"
 PERIOD = timedelta(hours=1)
-"""How often what is too old is removed, by one process of all."""
+"""How often old rows are removed, by one process for all servers."""
 LOOK_S = 60.0
-"""How often a process looks whether it is time, in seconds."""
+"""How often each process checks whether it is time, in seconds."""
 PAUSE_S = 0.1
-"""Between two batches, so that those who store decisions get their turn, in seconds."""
+"""Pause between two batches, in seconds, so that decisions can be stored in between."""
 LEAST_AUDIT_DAYS = 365
 LONGEST_DAYS = 36_500
 _AWAY = "retention cannot be read now; try again"
@@ -40,8 +40,8 @@ _AWAY = "retention cannot be read now; try again"
 _Days = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_DAYS)]
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """How long rows are kept, in days; audit entries at least a year, so that nobody hides a change by it."""
+class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
+    """How long rows are kept, in days; audit entries at least a year, so that nobody can hide a change this way."""
 
     decisions_days: _Days = 365
     reports_days: _Days = 365
@@ -50,7 +50,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retention:
-    """The organisation's retention, and the work of keeping to it."""
+    """Reads and changes the organisation's retention, and removes rows that are older."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Retention:
         self._organisation = organisation
         self._now = now
 
-    async def get(self, principal: Principal) -> tuple[Kept, int]:
-        """Tell how long rows are kept, and the version of that setting (0 for the defaults).
+    async def get(self, principal: Principal) -> tuple[RetentionDays, int]:
+        """Return how long rows are kept, and the version of that setting (0 for the defaults).
 
         Raises:
-            Forbidden: the role may not.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not do this.
+            StoreUnavailable: If the database cannot be reached.
         """
         require(principal, "retention.read")
         try:
@@ -78,26 +78,28 @@ class Retention:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
-    async def put(self, principal: Principal, kept: Kept, *, version: str | None, reason: str) -> tuple[Kept, int]:
+    async def put(
+        self, principal: Principal, days: RetentionDays, *, version: str | None, reason: str
+    ) -> tuple[RetentionDays, int]:
         """Set how long rows are kept.
 
         Raises:
-            Forbidden: the role may not.
-            PreconditionFailed: somebody else has changed it since `version`.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: If the role may not do this.
+            PreconditionFailed: If it was changed since `version`.
+            StoreUnavailable: If the database cannot be reached; nothing was changed.
         """
         require(principal, "retention.write")
         async with self._changes.write(KEY, principal, "retention.set") as change:
             value, current = await organisation_settings.get_with(change.connection, self._organisation, KEY)
             check_if_match(version, current)
-            before = msgspec.structs.asdict(msgspec.convert(value, Kept))
-            after = msgspec.structs.asdict(kept)
+            before = msgspec.structs.asdict(msgspec.convert(value, RetentionDays))
+            after = msgspec.structs.asdict(days)
             await organisation_settings.put(change.connection, self._organisation, KEY, after, current + 1)
             await change.audit(KEY, before=before, after=after, reason=reason)
-        return kept, current + 1
+        return days, current + 1
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Purge once an hour, whichever process gets to it, until told to stop."""
+        """Purge once an hour, in the process that gets the lease first, until `stop` is set."""
         while not stop.is_set():
             with contextlib.suppress(DatabaseUnavailable):
                 if await leadership.take(self._database, self._organisation, KEY, self._now(), PERIOD):
@@ -105,7 +107,11 @@ class Retention:
             await pause(stop, LOOK_S)
 
     async def purge(self, stop: asyncio.Event) -> dict[str, int]:
-        """Remove what is too old, in batches; give the numbers of rows by kind. Raises DatabaseUnavailable."""
+        """Remove old rows in batches, and return the number of rows by kind.
+
+        Raises:
+            DatabaseUnavailable: If the database cannot be reached.
+        """
         kept, _ = await self._read()
         now = self._now()
         purged: dict[str, int] = {}
@@ -122,7 +128,7 @@ class Retention:
         ):
             purged[kind] = await self._all_batches(remove, now - timedelta(days=days), stop)
         if any(purged.values()):
-            log.info("removed what was too old: %s", purged)
+            log.info("removed rows older than the retention: %s", purged)
         return purged
 
     async def _all_batches(
@@ -136,6 +142,6 @@ class Retention:
             await pause(stop, PAUSE_S)
         return total
 
-    async def _read(self) -> tuple[Kept, int]:
+    async def _read(self) -> tuple[RetentionDays, int]:
         value, version = await organisation_settings.get(self._database, self._organisation, KEY)
-        return msgspec.convert(value, Kept), version
+        return msgspec.convert(value, RetentionDays), version

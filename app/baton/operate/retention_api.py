@@ -1,4 +1,4 @@
-"""`/retention`: how long the organisation keeps what. It removes nothing itself."""
+"""`/retention`: shows and sets how long the organisation keeps rows."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Kept, Retention
+from baton.operate.retention import LEAST_AUDIT_DAYS, LONGEST_DAYS, Retention, RetentionDays
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
 
@@ -24,13 +24,13 @@ class RetentionModel(BaseModel):
     jobs_days: int
 
     @classmethod
-    def of(cls, kept: Kept) -> "RetentionModel":
-        """Show retention as the API does."""
-        return cls.model_validate(kept, from_attributes=True)
+    def of(cls, days: RetentionDays) -> "RetentionModel":
+        """Build the model of a retention."""
+        return cls.model_validate(days, from_attributes=True)
 
 
 class RetentionBody(BaseModel):
-    """Days to keep rows for, and why; audit entries are kept for a year at least."""
+    """Days to keep rows for, and the reason; audit entries are kept for at least a year."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -56,18 +56,18 @@ class RetentionBody(BaseModel):
 
 @router.get("/retention", operation_id="get_retention")
 async def get_retention(caller: CallerOf, retention: RetentionOf, response: Response) -> RetentionModel:
-    """Tell how long decisions, reports and audit entries are kept."""
-    kept, version = await retention.get(caller.principal)
+    """Show how long decisions, reports, jobs and audit entries are kept."""
+    days, version = await retention.get(caller.principal)
     response.headers["ETag"] = etag(version)
-    return RetentionModel.of(kept)
+    return RetentionModel.of(days)
 
 
 @router.put("/retention", operation_id="put_retention", dependencies=[ADMIN])
 async def put_retention(
     caller: CallerOf, retention: RetentionOf, body: RetentionBody, response: Response, if_match: IfMatch = None
 ) -> RetentionModel:
-    """Set how long rows are kept; what is older goes within the hour. `If-Match` must name the present version."""
-    kept = Kept(**body.model_dump(exclude={"reason"}))
-    stored, version = await retention.put(caller.principal, kept, version=if_match, reason=body.reason)
+    """Set how long rows are kept; older ones are removed within the hour. `If-Match` must name the current version."""
+    days = RetentionDays(**body.model_dump(exclude={"reason"}))
+    stored, version = await retention.put(caller.principal, days, version=if_match, reason=body.reason)
     response.headers["ETag"] = etag(version)
     return RetentionModel.of(stored)

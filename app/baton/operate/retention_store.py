@@ -1,4 +1,4 @@
-"""Removes rows that are older than an organisation keeps them, or a user's, a batch at a time. It does not know how long that is."""
+"""Queries that remove old rows, or a user's decisions, one batch at a time."""
 
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ _rules = DecisionRuleRow.__table__
 
 
 async def purge_decisions(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of decisions from before a moment; give their number."""
+    """Remove at most one batch of decisions from before a moment; return their number."""
     oldest = (
         select(_decisions.c.id, _decisions.c.rules)
         .where(_decisions.c.organisation == organisation, _decisions.c.at < before)
@@ -30,7 +30,7 @@ async def purge_decisions(database: Database, organisation: str, before: datetim
 
 
 async def remove_decisions_of(database: Database, organisation: str, user: str) -> int:
-    """Remove at most one batch of a user's decisions; give their number."""
+    """Remove at most one batch of a user's decisions; return their number."""
     theirs = (
         select(_decisions.c.id, _decisions.c.rules)
         .where(_decisions.c.organisation == organisation, _decisions.c.user == storable(user))
@@ -43,7 +43,7 @@ async def remove_decisions_of(database: Database, organisation: str, user: str) 
 async def _remove_decisions(database: Database, found: Select[Any]) -> int:
     async with database.transaction() as connection:
         rows = (await connection.execute(found)).all()
-        # By whole keys: the table of rules has no index that begins with the decision.
+        # By whole primary keys: the table of rules has no index that begins with the decision.
         hits = sorted({(hit["id"], row.id) for row in rows for hit in row.rules})
         for start in range(0, len(hits), LARGEST_BATCH):
             part = hits[start : start + LARGEST_BATCH]
@@ -54,32 +54,32 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
 
 
 async def purge_route_feedback(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of words on routes from before a moment; give their number."""
+    """Remove at most one batch of feedback on routes from before a moment; return their number."""
     return await _purge(database, RouteFeedbackRow.__table__, "at", organisation, before)
 
 
 async def purge_clients(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of clients that were not heard of since a moment; give their number."""
+    """Remove at most one batch of clients that have sent nothing since a moment; return their number."""
     return await _purge(database, ClientRow.__table__, "last_seen", organisation, before)
 
 
 async def purge_reports(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of reports from before a moment; give their number."""
+    """Remove at most one batch of reports from before a moment; return their number."""
     return await _purge(database, WrongBlockRow.__table__, "at", organisation, before)
 
 
 async def purge_audit(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of audit entries from before a moment; give their number."""
+    """Remove at most one batch of audit entries from before a moment; return their number."""
     return await _purge(database, AuditRow.__table__, "at", organisation, before)
 
 
 async def purge_overrides(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of overrides that expired before a moment; give their number."""
+    """Remove at most one batch of overrides that expired before a moment; return their number."""
     return await _purge(database, OverrideRow.__table__, "expires_at", organisation, before)
 
 
 async def purge_modes(database: Database, organisation: str, before: datetime) -> int:
-    """Remove at most one batch of mode settings that expired before a moment; give their number."""
+    """Remove at most one batch of mode settings that expired before a moment; return their number."""
     return await _purge(database, ModeSettingRow.__table__, "expires_at", organisation, before)
 
 

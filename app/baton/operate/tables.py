@@ -1,4 +1,4 @@
-"""Every table in one place, for migrations to compare with. It holds none itself."""
+"""Every table, for migrations to compare the database with."""
 
 from sqlalchemy import Table
 

@@ -1,4 +1,4 @@
-"""What is kept about a person: given out whole, or deleted. It does not say what is kept: each table does."""
+"""Exports or deletes what is stored about a user."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
@@ -18,8 +18,8 @@ from baton.sessions.history import History
 from baton.sessions.overrides.service import KIND as OVERRIDES
 
 
-class Export:
-    """Everything about one user, read while it is sent."""
+class UserExport:
+    """Everything stored about one user, read while it is sent."""
 
     def __init__(self, database: Database, organisation: str, user: str) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class Export:
         self.at = datetime.now(UTC)
 
     async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
-        """Give the inside of a JSON object: each table's name with the list of its rows."""
+        """Yield the inside of a JSON object: each table's name with the list of its rows."""
         for number, table in enumerate(sorted(store.concerning(self._user))):
             yield b"%b%b:[" % (b"," if number else b"", encode(str(table)))
             first = True
@@ -39,7 +39,7 @@ class Export:
 
 
 class UserData:
-    """A person's right to see what is kept about them, and to have it deleted."""
+    """Gives users what is stored about them, and deletes it."""
 
     def __init__(self, database: Database, changes: Changes, users: Users, history: History) -> None:
         self._database = database
@@ -47,24 +47,24 @@ class UserData:
         self._users = users
         self._history = history
 
-    async def export(self, principal: Principal, user: str) -> Export:
+    async def export(self, principal: Principal, user: str) -> UserExport:
         """Prepare an export.
 
         Raises:
-            NotFound: it is another's, whom the principal may not see.
-            StoreUnavailable: the database is away.
+            NotFound: If the principal may not see this user's data.
+            StoreUnavailable: If the database cannot be reached.
         """
         self._find(principal, "users.export", user)
         if not await self._database.ping():
-            raise StoreUnavailable("what is kept cannot be read now; try again")
-        return Export(self._database, principal.organisation, user)
+            raise StoreUnavailable("the user's data cannot be read now; try again")
+        return UserExport(self._database, principal.organisation, user)
 
     async def delete(self, principal: Principal, user: str, reason: str = "") -> dict[str, int]:
-        """Delete what is kept about a user, but their tokens and what the audit log says; give rows by table.
+        """Delete what is stored about a user, except tokens and audit entries; return the number of rows by table.
 
         Raises:
-            NotFound: it is another's, whom the principal may not reach.
-            StoreUnavailable: the database is away; decisions may have been deleted, all else is there.
+            NotFound: If the principal may not delete this user's data.
+            StoreUnavailable: If the database cannot be reached; some decisions may be deleted, everything else is still there.
         """
         self._find(principal, "users.delete-data", user)
         organisation = principal.organisation
@@ -74,6 +74,7 @@ class UserData:
             while gone == LARGEST_BATCH:
                 gone = await retention_store.remove_decisions_of(self._database, organisation, user)
                 decisions += gone
+            # Decisions may be many, so they go in batches first; the rest is one transaction with its audit entry.
             async with self._changes.write(MODES, principal, "user.delete-data") as change:
                 await change.also(OVERRIDES)
                 await change.also(POLICIES)
@@ -90,7 +91,7 @@ class UserData:
             raise NotFound(f"there is no user `{user}`")
 
     async def _forget(self, user: Principal, sessions: list[str]) -> None:
-        """Forget the sessions' state; what Redis cannot be told now, it forgets by itself."""
+        """Forget the sessions' state. If Redis is down, the state expires by itself."""
         try:
             for session_id in sessions:
                 await self._history.end(user, session_id)

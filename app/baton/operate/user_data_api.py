@@ -1,4 +1,4 @@
-"""`/users/{name}/export` and `/users/{name}/data`: everything that is kept about a person, shown and deleted."""
+"""`/users/{name}/export` and `/users/{name}/data`: exports and deletes what is stored about a user."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -20,7 +20,7 @@ UserDataOf = Annotated[UserData, Depends(of(UserData))]
 
 
 class KeptModel(BaseModel):
-    """Everything that is kept about a user: rows by the name of their table, and what they changed (`audit`)."""
+    """Everything stored about a user: rows by the name of their table, and the user's changes (`audit`)."""
 
     user: str
     exported_at: datetime
@@ -40,7 +40,7 @@ class DeletedModel(BaseModel):
     dependencies=[EXPENSIVE],
 )
 async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> StreamingResponse:
-    """Give everything that is kept about a user."""
+    """Export everything that is stored about a user."""
     parts = await user_data.export(caller.principal, name)
 
     async def body() -> AsyncIterator[bytes]:
@@ -54,5 +54,5 @@ async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> St
 
 @router.delete("/users/{name}/data", operation_id="delete_user_data", dependencies=[ADMIN])
 async def delete_user_data(caller: CallerOf, user_data: UserDataOf, name: Name, reason: Reason = "") -> DeletedModel:
-    """Delete a user's decisions, sessions, modes and clients. Their tokens and what the audit log says stay."""
+    """Delete a user's decisions, sessions, modes and clients. Tokens and audit entries stay."""
     return DeletedModel(deleted=await user_data.delete(caller.principal, name, reason))

@@ -1,4 +1,4 @@
-"""Everything that the database keeps about one user, table by table. It does not say who may ask for it."""
+"""Queries for everything that the database holds about one user, table by table."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,14 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.kernel.base.sql import Database, storable
 from baton.operate import tables
 
-_KEPT_BACK = {"digest"}
-"""Columns that are nobody's to see."""
-_STAYING = {"audit", "tokens", "users"}
-"""Tables that a deletion leaves: who changed what must stay known, and a token must stay refused."""
+_SECRET = {"digest"}
+"""Columns that are never exported."""
+_NOT_DELETED = {"audit", "tokens", "users"}
+"""Tables that a deletion leaves alone: changes must stay traceable, and a revoked token must stay refused."""
 
 
 def concerning(user: str) -> dict[str, tuple[Table, ColumnElement[bool]]]:
-    """Tell, for each table that holds something about a user, which rows do."""
+    """Return each table that holds something about a user, with the condition for the user's rows."""
     name, found = storable(user), {}
     for table in tables.ALL:
         if table.name == "audit":
@@ -33,9 +33,9 @@ def concerning(user: str) -> dict[str, tuple[Table, ColumnElement[bool]]]:
 
 
 async def rows(database: Database, organisation: str, user: str, table: str) -> AsyncIterator[dict[str, Any]]:
-    """Give a table's rows about a user, one by one, without what is secret."""
+    """Yield a table's rows about a user, without secret columns."""
     source, theirs = concerning(user)[table]
-    query = select(*(column for column in source.c if column.name not in _KEPT_BACK))
+    query = select(*(column for column in source.c if column.name not in _SECRET))
     async with database.transaction() as connection:
         result = await connection.stream(query.where(source.c.organisation == organisation, theirs))
         async for row in result:
@@ -43,7 +43,7 @@ async def rows(database: Database, organisation: str, user: str, table: str) -> 
 
 
 async def session_ids(database: Database, organisation: str, user: str) -> list[str]:
-    """List the sessions that a user's decisions name."""
+    """Return the ids of the sessions of a user's decisions."""
     decisions, theirs = concerning(user)["decisions"]
     query = select(decisions.c.session_id).where(decisions.c.organisation == organisation, theirs).distinct()
     async with database.transaction() as connection:
@@ -51,10 +51,10 @@ async def session_ids(database: Database, organisation: str, user: str) -> list[
 
 
 async def remove(connection: AsyncConnection, organisation: str, user: str) -> dict[str, int]:
-    """Delete what is kept about a user but for their decisions, which may be many; give the number of rows by table."""
+    """Delete a user's rows, except decisions, which may be many; return the number of rows by table."""
     deleted = {}
     for name, (table, of_user) in concerning(user).items():
-        if name not in _STAYING and name != "decisions":
+        if name not in _NOT_DELETED and name != "decisions":
             result = await connection.execute(delete(table).where(table.c.organisation == organisation, of_user))
             deleted[name] = result.rowcount
     return deleted

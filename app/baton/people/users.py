@@ -185,7 +185,7 @@ class Users:
     async def put_project(
         self, principal: Principal, project: Project, *, if_match: str | None = None, reason: str = ""
     ) -> Project:
-        """Say which team answers for a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
+        """Set the team that owns a project. Raises Forbidden, PreconditionFailed and StoreUnavailable."""
         require(principal, "projects.write")
         self.check_team(project.team)
 

@@ -1,6 +1,6 @@
-"""Which policy set holds for whom: the organisation's, or that with the layers of a team, a project, a user over it.
+"""Builds the policy set of each principal: the organisation's, with the layers of the team, project and user over it.
 
-It reads no table and no folder; what it is made from never changes, a reload makes another one.
+An instance never changes: a reload builds a new one.
 """
 
 from collections.abc import Mapping

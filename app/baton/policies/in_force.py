@@ -89,7 +89,7 @@ class Policies:
 
     @property
     def status(self) -> PoliciesStatus:
-        """Tell people what is active and what is not."""
+        """The active revision, and the problems that keep a newer one from becoming active."""
         return PoliciesStatus(
             revision=self.active.revision,
             rules=len(self.active.rules),

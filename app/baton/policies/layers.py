@@ -242,7 +242,7 @@ class PolicyLayers:
 
 
 def refusal(problems: list[Problem]) -> PoliciesRefused:
-    """Say what keeps a layer from being accepted, problem by problem."""
+    """Return the error for a layer that has problems, one field error for each."""
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     return PoliciesRefused(
         f"{count}; the first: {problems[0]}", *(FieldError(f"{one.file}:{one.line}", one.text) for one in problems)

@@ -207,7 +207,7 @@ class Runner:
             await asyncio.wait(set(self._running.values()), timeout=self._config.cancel_grace_s + _LAST_S)
 
     async def _goodbye(self) -> None:
-        """Tell the server that nothing runs here any more, so that no lease has to run out."""
+        """Report to the server that nothing runs here any more, so that it need not wait for leases to expire."""
         if self._heard:
             with contextlib.suppress(ServerAway, Refused, TimeoutError):
                 await asyncio.wait_for(self._server.poll(self._body(0, 0)), 2)

@@ -12,6 +12,7 @@ from baton.serve.server_settings import server_settings
 from baton.shared.environment import unknown_variables
 
 BACKLOG = 2_048
+"""Connections that may wait to be accepted."""
 
 
 def serve() -> None:
@@ -45,19 +46,19 @@ def serve() -> None:
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     note = settings.home / "server.json"
 
-    def tell() -> None:
+    def on_ready() -> None:
         note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
         logs.notice(
             f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project."
         )
 
     if settings.workers > 1:
-        status = asyncio.run(supervise(settings, listener, tell))
-        if status != START_FAILED:  # then the note is another server's, or there is none
+        status = asyncio.run(supervise(settings, listener, on_ready))
+        if status != START_FAILED:  # after a failed start the note may be another server's
             note.unlink(missing_ok=True)
         raise typer.Exit(status)
     try:
-        started = run(settings, create_app(settings, on_ready=tell), listener)
+        started = run(settings, create_app(settings, on_ready=on_ready), listener)
     except KeyboardInterrupt:
         logs.notice("Baton has stopped; every record is kept.")
         started = True
@@ -72,14 +73,14 @@ def _unsafe(settings: Settings) -> str:
         return ""
     if not settings.on_loopback:
         return (
-            f"`BATON_HOST` is `{settings.host}`, but with `BATON_AUTH=off` the server answers anybody who reaches it;"
+            f"`BATON_HOST` is `{settings.host}`, but with `BATON_AUTH=off` the server answers anybody who can reach it;"
             " leave `BATON_AUTH` out (the first start writes an admin's token to a file, BATON_ALLOWED_HOSTS names the hosts"
             " that clients use), or bind to `127.0.0.1`, `::1` or `localhost`"
         )
     if settings.database_url:
         return (
             "`BATON_AUTH` is `off`, but `BATON_DATABASE_URL` names a shared database; leave one of the two out: without"
-            " tokens the server takes everybody's word for who they are"
+            " tokens the server believes everybody who they say they are"
         )
     return ""
 

@@ -1,4 +1,4 @@
-"""`baton db`: check and migrate the database, on the machine that the server runs on; no server need run.
+"""`baton db`: checks and migrates the database, on the server's machine; the server need not run.
 
 The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A server migrates by itself when it starts.
 """
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script.")]
-Found = TypeVar("Found")
+T = TypeVar("T")
 # SQL takes half a second to import, so each command imports what it needs.
 
 
@@ -81,8 +81,8 @@ def downgrade(
 
 @app.command("admin-token")
 def admin_token(
-    user: Annotated[str, typer.Option(help="The user that it stands for. Default: the operating system's user.")] = "",
-    expires: Annotated[str, typer.Option(metavar="SPAN", help="When it ends by itself, such as 30m, 8h, 90d.")] = "1d",
+    user: Annotated[str, typer.Option(help="The user it belongs to. Default: the operating system's user.")] = "",
+    expires: Annotated[str, typer.Option(metavar="SPAN", help="When it expires, such as 30m, 8h, 90d.")] = "1d",
     as_json: AsJson = False,
 ) -> None:
     """Create an admin token if the last one is lost, and show it, this once. Servers accept it within a second."""
@@ -123,7 +123,7 @@ def _missing() -> list[str]:
     return _do(migrate.missing(server_settings()))
 
 
-def _do(work: Coroutine[None, None, Found]) -> Found:
+def _do(work: Coroutine[None, None, T]) -> T:
     from baton.kernel.base.sql import DatabaseUnavailable
 
     try:

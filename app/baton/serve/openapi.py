@@ -1,4 +1,4 @@
-"""`python -m baton.serve.openapi`: prints the OpenAPI document as it is committed. It starts no server."""
+"""`python -m baton.serve.openapi`: prints the OpenAPI document, as `openapi/openapi.json` holds it."""
 
 import json
 

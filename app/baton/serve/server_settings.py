@@ -1,4 +1,4 @@
-"""The server's settings for the commands that run on its machine; tells what is wrong with them. It reads no file."""
+"""Reads the server's settings for commands that run on its machine, and reports invalid ones."""
 
 import sys
 
@@ -9,12 +9,12 @@ from baton.kernel.base.settings import Settings
 
 
 def server_settings() -> Settings:
-    """Read the settings from the environment; ends the command with 2, and what is wrong, where they are not valid."""
+    """Read the settings from the environment. If any is invalid, print each problem and exit with status 2."""
     try:
         return Settings()
     except ValidationError as error:
         for one in error.errors():
-            if one["type"] == "default_factory_not_called":  # it follows from another that is told
+            if one["type"] == "default_factory_not_called":  # a consequence of another error, which is reported
                 continue
             name = "_".join(str(part) for part in one["loc"]).upper()
             name = name if name == "PORT" else f"BATON_{name.removeprefix('BATON_')}"

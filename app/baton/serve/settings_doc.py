@@ -1,4 +1,4 @@
-"""Writes the table of settings into docs/operations.md: `python -m baton.serve.settings_doc`. Nothing reads it at run time."""
+"""`python -m baton.serve.settings_doc`: writes the table of settings into docs/operations.md."""
 
 import json
 from pathlib import Path
@@ -17,11 +17,11 @@ _COMPUTED = {
     "admin_per_minute": "`600` where tokens are needed, else `0`",
     "expensive_per_minute": "`300` where tokens are needed, else `0`",
 }
-"""What a default that is computed comes to."""
+"""Defaults that are computed, in words."""
 
 
 def table() -> str:
-    """Make the table: each setting's variable, default and meaning."""
+    """Return the table: each setting's variable, default and meaning."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         variable = "`PORT`" if name == "port" else f"`BATON_{name.upper()}`"
@@ -31,7 +31,7 @@ def table() -> str:
 
 
 def _shown(default: object) -> str:
-    """Write a default as one would set it."""
+    """Return a default as one would write it in the environment."""
     value = default.get_secret_value() if isinstance(default, SecretStr) else default
     if value in ("", (), {}):
         return "empty"
@@ -39,7 +39,7 @@ def _shown(default: object) -> str:
 
 
 def written(text: str) -> str:
-    """Give the document with the table as it must be."""
+    """Return the document with its table up to date."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
 

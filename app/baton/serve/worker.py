@@ -1,6 +1,6 @@
-"""One of several processes that answer: `python -m baton.serve.worker`, an order on stdin. `baton.serve.workers` starts it.
+"""`python -m baton.serve.worker`: one of several processes that answer requests; `baton.serve.workers` starts it.
 
-It leaves once its standard input ends.
+It reads an `Order` from its standard input, and exits once that input ends: then the supervisor is gone.
 """
 
 import asyncio
@@ -17,18 +17,18 @@ from baton.kernel.http.server import run
 from baton.main import create_app
 
 READY = b"ready\n"
-"""What it says once it takes calls."""
+"""The line that a worker prints once it takes calls."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What it shares with the others: Redis's address, and the listening socket by its descriptor."""
+    """What the workers share: Redis's URL, and the listening socket by its descriptor."""
 
     redis_url: str
     listener: int
 
 
 def main() -> None:
-    """Take the order and serve; settings come from the environment, as the supervisor's do."""
+    """Read the order and serve. Settings come from the environment, as the supervisor's do."""
     line = sys.stdin.buffer.readline()
     if not line:  # the supervisor is gone already
         return

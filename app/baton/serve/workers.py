@@ -1,4 +1,4 @@
-"""Several worker processes on one socket: started, started again when they end, replaced one by one."""
+"""Runs several worker processes on one socket: starts and restarts them, and replaces them one by one."""
 
 import asyncio
 import logging
@@ -20,9 +20,9 @@ from baton.serve.worker import READY, Order
 log = logging.getLogger(__name__)
 
 STOP_S = GRACE_S + 10.0
-"""Longest wait for a worker to have left, in seconds, besides the time it goes on serving."""
+"""Longest wait for a worker to exit, in seconds, in addition to `drain_s`."""
 START_FAILED = 3
-"""The status of a server that cannot start."""
+"""The exit status of a server that cannot start."""
 
 
 class Worker:
@@ -39,7 +39,7 @@ class Worker:
         """Start the process and wait until it takes calls.
 
         Returns:
-            False if it ended before, or cannot be started.
+            False if it ended before that, or cannot be started.
         """
         try:
             self.keeper.start()
@@ -53,9 +53,9 @@ class Worker:
         return self._ready.is_set()
 
     async def leave(self) -> None:
-        """Let it answer what it has begun, and end it."""
+        """Let the process answer the requests that it has begun, and end it."""
         if not await self.keeper.stop(within_s=self._settings.drain_s + STOP_S):
-            log.warning("a worker did not leave; it was killed")
+            log.warning("a worker did not exit in time; it was killed")
 
     def _spawn(self) -> Child:
         child = spawn(
@@ -69,7 +69,7 @@ class Worker:
         return child
 
     async def _read(self, child: Child) -> None:
-        """Pass on what it prints, but for the line by which it tells that it takes calls."""
+        """Pass on what the process prints, except the line `READY`."""
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, child.stdout)
@@ -84,7 +84,7 @@ class Worker:
 
 
 class Workers:
-    """All workers of this machine. A worker's end costs the others nothing: the socket is the supervisor's."""
+    """All workers of this machine. The supervisor owns the socket, so a worker's end does not affect the others."""
 
     def __init__(self, settings: Settings, listener: socket.socket, redis_url: str) -> None:
         self._settings = settings
@@ -93,7 +93,11 @@ class Workers:
         self._rolling = asyncio.Lock()
 
     async def start(self) -> int:
-        """Start all and wait until they take calls; return the status of one that cannot start, else 0."""
+        """Start all workers and wait until they take calls.
+
+        Returns:
+            0, or the exit status of one that cannot start.
+        """
         self._running = [Worker(self._settings, self._order) for _ in range(self._settings.workers)]
         for worker, ready in zip(
             self._running, await asyncio.gather(*(worker.start() for worker in self._running)), strict=True
@@ -104,7 +108,7 @@ class Workers:
         return 0
 
     async def roll(self) -> None:
-        """Put a new worker in the place of each, one after the other; the old ones stay if a new one cannot start."""
+        """Replace the workers one after the other. If a new one cannot start, the remaining old ones stay."""
         async with self._rolling:
             for place, old in enumerate(self._running):
                 new = Worker(self._settings, self._order)
@@ -120,15 +124,15 @@ class Workers:
                 new.keeper.watch()
                 self._running[place] = new
                 await old.leave()
-            log.info("every worker is a new one")
+            log.info("every worker was replaced")
 
     async def stop(self) -> None:
-        """End all of them."""
+        """End all workers."""
         await asyncio.gather(*(worker.leave() for worker in self._running))
 
 
 async def supervise(settings: Settings, listener: socket.socket, on_ready: Callable[[], None]) -> int:
-    """Run the workers, and what stands behind them, until SIGTERM or Ctrl-C; SIGHUP replaces them one by one.
+    """Run the workers and what they share until SIGTERM or Ctrl-C; SIGHUP replaces them one by one.
 
     Returns:
         The exit status.
@@ -153,6 +157,6 @@ async def supervise(settings: Settings, listener: socket.socket, on_ready: Calla
                     task.cancel()
                 await workers.stop()
     except MENDABLE as error:
-        log.error("Baton cannot start: %s", error)  # noqa: TRY400 - an operator can mend it: no stack
+        log.error("Baton cannot start: %s", error)  # noqa: TRY400 - an operator can fix it: no stack
         return START_FAILED
     return status

@@ -1,4 +1,4 @@
-"""Builds agents' sessions: their life, their history, rules lifted for them."""
+"""Builds the services of agents' sessions: life cycle, history, inspection and overrides."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ from baton.sessions.service import Sessions
 
 
 class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server knows of agents' sessions."""
+    """The services of agents' sessions."""
 
     sessions: Sessions
     history: History
@@ -28,7 +28,11 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
 async def build(
     kernel: Kernel, *, users: Users, policies: Policies, modes: Modes, recorder: Recorder
 ) -> SessionsFeature:
-    """Build the services and read the overrides. Raise DatabaseUnavailable."""
+    """Build the services and read the overrides.
+
+    Raises:
+        DatabaseUnavailable: If the database cannot be reached.
+    """
     rate = CallRate(kernel.settings.rate_per_minute, kernel.settings.rate_burst)
     history = History(kernel.redis, ttl_s=kernel.settings.history_ttl_s, rate=rate)
     sessions = Sessions(

@@ -1,11 +1,11 @@
--- Reads the names of the calls before this one and appends this one, in one step.
+-- Reads the names of the calls before this one and appends this one, atomically.
 -- KEYS: 1 the session's names by agent, 2 its background tasks, 3 its project and root,
---   4 this call and 5 its answer (absent where the client gives calls no id), the last what counts the user's calls.
+--   4 this call and 5 its answer (absent if the client sends no call ids), the last the user's rate.
 -- ARGV: 1 agent, 2 tool name, 3 decision id.
--- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`; between two calls of the user lie `interval_ms`
---   (0 for no limit), of which they may be `tolerance_ms` ahead.
--- Gives {names before, one a line; decision id; answer or false; 1 for a retry; background tasks; project or false;
---   root or false; ms until the user may call again, 0 for a call that may be made}. One that may not is not appended.
+-- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`. The rate limit is a GCRA: one call each
+--   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
+-- Returns {names before, one a line; decision id; answer or false; 1 for a retry; background tasks; project or false;
+--   root or false; ms until the user may call again, 0 if this call is allowed}. A call that is not allowed is not appended.
 local background = redis.call('SCARD', KEYS[2])
 local place = redis.call('HMGET', KEYS[3], 'project', 'root')
 if KEYS[5] then

@@ -1,4 +1,4 @@
-"""What a session has done so far, in Redis: look-ups, retries, background tasks, recent edits. It judges nothing."""
+"""Keeps in Redis what a session has done so far: look-ups, retries, background tasks, recent edits."""
 
 import asyncio
 import json
@@ -17,10 +17,10 @@ from baton.kernel.base.sql import storable
 from baton.kernel.redis.client import Redis, Script
 from baton.records.pipeline.stream import ANSWER_S
 
-KEPT = 50
+NAMES_KEPT = 50
 """Tool names kept per session and agent."""
 LONGEST_NAME = 256
-"""Characters of a tool's name that are kept."""
+"""Characters kept of a tool's name."""
 RETRY_S = ANSWER_S
 """How long a tool_use_id is remembered, in seconds."""
 EDIT_S = 600
@@ -30,13 +30,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Prior(msgspec.Struct, frozen=True, kw_only=True):
-    """What stood before a call.
+    """What Redis held before a call.
 
-    `prior` holds the tool names of this session and agent, oldest first. `decision_id` is the first one that this
-    call was given; with `retry` it came before, and `answer` is what it got then, where that was kept.
+    `prior` holds the tool names of this session and agent, oldest first. `retry` is set if the same call came before:
+    then `decision_id` is the first one that it was given, and `answer` the answer of that time if it is still stored.
     `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
-    session's project and root as noted at its start, "" where unknown. `wait_ms` is how long the user has to wait
-    before they may make calls again; such a call is not appended.
+    session's project and root as noted at its start, "" if unknown. If `wait_ms` is not 0, the user has made too many
+    calls and must wait that long, in milliseconds; such a call is not appended.
     """
 
     prior: tuple[str, ...]
@@ -59,7 +59,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest(*parts: str) -> bytes:
-    """Name what belongs to these parts, whatever characters and lengths they have: 32 hexadecimal digits."""
+    """Return a name of 32 hexadecimal digits for these parts, whatever characters and lengths they have."""
+    # With the lengths, ("ab", "c") and ("a", "bc") get different names.
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return blake2b(text.encode(), digest_size=16).hexdigest().encode()
 
@@ -67,7 +68,7 @@ def digest(*parts: str) -> bytes:
 class History:
     """Each session's recent past. Every key carries organisation, user and session, and has a lifetime.
 
-    All methods raise `RedisUnavailable`. Answers are kept by whoever records the call, under `answer_key`.
+    All methods raise `RedisUnavailable`. The recorder stores answers, under `answer_key`.
     """
 
     def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
@@ -75,7 +76,7 @@ class History:
         self._ttl_s = ttl_s
         self._begin = Script.read(
             Path(__file__).with_name("history.lua"),
-            most=KEPT,
+            most=NAMES_KEPT,
             lifetime_s=ttl_s,
             retry_s=RETRY_S,
             interval_ms=rate.interval,
@@ -87,8 +88,8 @@ class History:
     ) -> Prior:
         """Read what stood before the call and append the call, in one trip; a retry appends nothing.
 
-        `name` is what `name_of_call` gives for the call, for a caller that has it already. Without `editors` nobody
-        is looked for who has edited the call's file, and `other_editor` is "".
+        `name` is the result of `name_of_call`, if the caller has it already. Without `editors` no other editor of the
+        call's file is looked for, and `other_editor` is "".
         """
         session = _session(principal, call.session_id)
         keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
@@ -98,7 +99,7 @@ class History:
         keys.append(rate_key(principal.organisation, principal.user))
         tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
-        # Queued ahead of the script: all leave in one write.
+        # Queued before the script, so that one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
         begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id))
         names, first_id, answer, retry, background, project, root, wait_ms = begun
@@ -118,12 +119,12 @@ class History:
         return [self._redis.submit(b"HGETALL", key) for key in keys]
 
     async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
-        """Note the session's project and root, for calls that do not say them."""
+        """Store the session's project and root, for calls that name none."""
         key = b"baton:place:" + _session(principal, session_id)
         await self._redis.pipeline([(b"HSET", key, "project", project, "root", root), (b"EXPIRE", key, self._ttl_s)])
 
     async def started(self, principal: Principal, session_id: str, task: str) -> None:
-        """Note that a background task of the session runs; noting it twice counts once."""
+        """Note that a background task of the session runs. Noting a task twice counts once."""
         key = b"baton:background:" + _session(principal, session_id)
         await self._redis.pipeline([(b"SADD", key, digest(task)), (b"EXPIRE", key, self._ttl_s)])
 
@@ -132,7 +133,7 @@ class History:
         await self._redis.call(b"SREM", b"baton:background:" + _session(principal, session_id), digest(task))
 
     async def note_edit(self, principal: Principal, project: str, path: str, session_id: str) -> None:
-        """Note that the session has edited a file of the project, for ten minutes."""
+        """Note for `EDIT_S` that the session has edited a file of the project."""
         session = _session(principal, session_id)
         edits, edited = _edits_key(principal, project, path), b"baton:edited:" + session
         await self._redis.pipeline(
@@ -145,7 +146,7 @@ class History:
         )
 
     async def look(self, principal: Principal, session_id: str) -> Past:
-        """Read what is known of a session, and leave it as it is."""
+        """Read what Redis holds of a session, without changing it."""
         session = _session(principal, session_id)
         flat, background, place = await self._redis.pipeline(
             [
@@ -165,11 +166,11 @@ class History:
         )
 
     async def reset(self, principal: Principal, session_id: str) -> None:
-        """Forget the session's calls, all agents' (its context was cleared or compacted)."""
+        """Forget the calls of all agents of a session whose context was cleared or compacted."""
         await self._redis.call(b"DEL", b"baton:calls:" + _session(principal, session_id))
 
     async def end(self, principal: Principal, session_id: str) -> None:
-        """Forget the session: its calls, its background tasks, and that it edits anything."""
+        """Forget the session: its calls, background tasks, place and recent edits."""
         session = _session(principal, session_id)
         edited = b"baton:edited:" + session
         edits = await self._redis.call(b"SMEMBERS", edited)
@@ -182,12 +183,15 @@ class History:
 
 
 def answer_key(principal: Principal, call: ToolCall, name: bytes) -> bytes:
-    """Give the key that `begin` looks for a call's answer under; `name` is what `name_of_call` gives for it."""
+    """Return the key of a call's stored answer, which `begin` reads; `name` is the result of `name_of_call`."""
     return _answer_key(_session(principal, call.session_id), name)
 
 
 def name_of_call(call: ToolCall) -> bytes:
-    """Name one call of a session. A client that uses an id for two different calls gets two decisions."""
+    """Return the name of one call of a session: a digest of its id and content.
+
+    The content is part of it because some clients use an id twice: two different calls must get two decisions.
+    """
     try:
         content = _encode((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input))
     except (UnicodeEncodeError, TypeError):  # half a surrogate pair, or a number that no float holds
@@ -196,7 +200,7 @@ def name_of_call(call: ToolCall) -> bytes:
 
 
 def _session(principal: Principal, session_id: str) -> bytes:
-    """Name a session of one user of one organisation, as a hash tag: its keys lie together in a cluster."""
+    """Return a hash tag that names a session of one user of one organisation, so that a cluster keeps its keys together."""
     return _tag(principal.organisation, principal.user, session_id)
 
 
@@ -214,7 +218,7 @@ def _edits_key(principal: Principal, project: str, path: str) -> bytes:
 
 
 def _other_editor(replies: list[list[bytes]], session: bytes) -> str:
-    """Find the latest recent edit by another session; Redis gives each file's editors as a flat list."""
+    """Find the latest recent edit by another session; Redis returns each file's editors as a flat list."""
     latest, editor = time.time() - EDIT_S, ""
     for flat in replies:
         for member, note in zip(flat[::2], flat[1::2], strict=True):

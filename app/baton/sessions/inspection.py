@@ -1,4 +1,4 @@
-"""Sessions as people look at them: listed, inspected, their history reset. It decides no call."""
+"""Lists and inspects sessions, and resets their history, for people."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,12 +20,13 @@ from baton.sessions.history import History, Past
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.overrides.store import Override
 
-KEPT = timedelta(days=366)
+LONGEST_AGE = timedelta(days=366)
+"""A session without a call for longer than this is not found."""
 _AWAY = "sessions cannot be read now; try again"
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sessions to find; all that are set must hold. Without `since`, those of the last seven days."""
+    """Which sessions to find; every field that is set must match. Without `since`, those of the last seven days."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -35,17 +36,17 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     client: str = ""
 
 
-class Inspected(msgspec.Struct, frozen=True, kw_only=True):
-    """One session: what it did, the mode in force, what Redis holds of it (None while it is away)."""
+class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One session: its calls summed up, the mode in force, its overrides, and what Redis holds (None while Redis is down)."""
 
-    seen: Group
+    calls: Group
     mode: Mode
     past: Past | None
     overrides: list[Override]
 
 
 class SessionAdmin:
-    """The sessions whose calls are recorded."""
+    """The sessions that have recorded calls."""
 
     def __init__(self, database: Database, history: History, modes: Modes, overrides: Overrides) -> None:
         self._database = database
@@ -54,47 +55,47 @@ class SessionAdmin:
         self._overrides = overrides
 
     async def find(self, principal: Principal, wanted: SessionFilter, *, after: After, limit: int) -> list[Group]:
-        """Find sessions, the one of the newest call first.
+        """Find sessions, the one with the newest call first.
 
         Raises:
-            Forbidden: the role may not.
-            StoreUnavailable: the database is away.
+            Forbidden: If the role may not do this.
+            StoreUnavailable: If the database cannot be reached.
         """
         asked = msgspec.structs.asdict(wanted)
         asked["since"] = start_of(wanted.since, wanted.until)
         return await self._groups(principal, "sessions.read", GroupFilter(**asked), after=after, limit=limit)
 
-    async def inspect(self, principal: Principal, session_id: str, user: str = "") -> Inspected:
-        """Look at one session; without `user` the principal's own comes first.
+    async def inspect(self, principal: Principal, session_id: str, user: str = "") -> SessionDetails:
+        """Show one session. If several users have one of that id and `user` is empty, the principal's own is preferred.
 
         Raises:
-            NotFound: there is none that the principal may see.
-            StoreUnavailable: the database is away.
+            NotFound: If there is no such session that the principal may see.
+            StoreUnavailable: If the database cannot be reached.
         """
-        seen = await self._one(principal, "sessions.read", session_id, user)
-        theirs = msgspec.structs.replace(principal, user=seen.user, team=seen.team)
+        calls = await self._one(principal, "sessions.read", session_id, user)
+        theirs = msgspec.structs.replace(principal, user=calls.user, team=calls.team)
         try:
             past = await self._history.look(theirs, session_id)
         except RedisUnavailable:
             past = None
-        return Inspected(
-            seen=seen,
-            mode=self._modes.effective(theirs, seen.project, session_id),
+        return SessionDetails(
+            calls=calls,
+            mode=self._modes.effective(theirs, calls.project, session_id),
             past=past,
-            overrides=self._overrides.find(principal, session_id=session_id, user=seen.user),
+            overrides=self._overrides.find(principal, session_id=session_id, user=calls.user),
         )
 
     async def reset(self, principal: Principal, session_id: str, user: str = "", reason: str = "") -> None:
         """Forget a session's look-ups, so that its next one counts as the first; its decisions stay.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is none that the principal may reset.
-            StoreUnavailable: the database or Redis is away.
+            Forbidden: If the role may not do this.
+            NotFound: If there is no such session that the principal may reset.
+            StoreUnavailable: If the database or Redis cannot be reached; nothing was changed.
         """
         require(principal, "sessions.write")
-        seen = await self._one(principal, "sessions.write", session_id, user)
-        theirs = msgspec.structs.replace(principal, user=seen.user)
+        calls = await self._one(principal, "sessions.write", session_id, user)
+        theirs = msgspec.structs.replace(principal, user=calls.user)
         try:
             past = await self._history.look(theirs, session_id)
             async with self._database.transaction() as connection:
@@ -103,16 +104,17 @@ class SessionAdmin:
                     principal,
                     action="session.reset",
                     kind="session",
-                    object=f"{seen.user}/{session_id}",
+                    object=f"{calls.user}/{session_id}",
                     before=msgspec.to_builtins(past.calls),
                     reason=reason,
                 )
+                # Inside the transaction: if Redis fails, the audit entry is rolled back too.
                 await self._history.reset(theirs, session_id)
         except (DatabaseUnavailable, RedisUnavailable):
             raise StoreUnavailable("the session cannot be reset now; nothing was changed, try again") from None
 
     async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> Group:
-        wanted = GroupFilter(since=datetime.now(UTC) - KEPT, session_id=session_id, user=user)
+        wanted = GroupFilter(since=datetime.now(UTC) - LONGEST_AGE, session_id=session_id, user=user)
         found = await self._groups(principal, action, wanted, after=FIRST, limit=50)
         if not found or not session_id:
             raise NotFound(f"there is no session `{session_id}`; one that has just begun may take a second to appear")

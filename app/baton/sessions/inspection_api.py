@@ -56,19 +56,19 @@ class SessionModel(BaseModel):
 
     @classmethod
     def of(cls, group: Group) -> "SessionModel":
-        """Show a session as the API does."""
+        """Build the model of a session."""
         return cls.model_validate(group, from_attributes=True)
 
 
 class SessionPage(BaseModel):
-    """A page of sessions, that of the newest call first; `next_cursor` is absent on the last one."""
+    """A page of sessions, the one with the newest call first; `next_cursor` is absent on the last one."""
 
     items: list[SessionModel]
     next_cursor: str | None = None
 
 
 class PastModel(BaseModel):
-    """What rules about a session's past go by: tool names by agent, oldest first, and background tasks."""
+    """The past that rules may ask about: tool names by agent, oldest first, and the number of background tasks."""
 
     calls: dict[str, list[str]]
     background_running: int
@@ -77,7 +77,7 @@ class PastModel(BaseModel):
 
 
 class InspectedModel(SessionModel):
-    """A session in full; `past` is absent while Redis is away."""
+    """A session in full; `past` is absent while Redis is down."""
 
     mode: ModeModel
     past: PastModel | None = None
@@ -99,10 +99,10 @@ async def list_sessions(
 async def get_session(
     caller: CallerOf, inspection: SessionAdminOf, session_id: SessionId, user: Text = ""
 ) -> InspectedModel:
-    """Show one session: its mode with the chain of settings, its look-ups, background tasks, place and overrides."""
+    """Show one session: its mode with the chain of settings, look-ups, background tasks, project and overrides."""
     found = await inspection.inspect(caller.principal, session_id, user)
     return InspectedModel(
-        **SessionModel.of(found.seen).model_dump(),
+        **SessionModel.of(found.calls).model_dump(),
         mode=ModeModel.of(found.mode),
         past=None if found.past is None else PastModel.model_validate(found.past, from_attributes=True),
         overrides=[OverrideModel.model_validate(one, from_attributes=True) for one in found.overrides],

@@ -1,4 +1,4 @@
-"""The life of an agent's session: its start, its tool calls' ends, its end. It does not decide calls."""
+"""The life of an agent's session: its start, finished tool calls, prompts, and its end."""
 
 import asyncio
 from collections import OrderedDict
@@ -25,7 +25,7 @@ from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
 
 REMEMBERED = 20_000
-"""Sessions whose project a process remembers for calls that do not say it."""
+"""Number of sessions whose project a process remembers, for calls that name none."""
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
 
@@ -36,8 +36,8 @@ _TASK_NAMES = ("shell_id", "task_id", "bash_id")
 _Key = tuple[str, str, str]
 
 
-class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a starting session is told: the mode, the directives while it is on, a word to the person."""
+class SessionStart(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a starting session: the mode, the directives while it is on, and a notice for the person."""
 
     mode: Mode
     context: str = ""
@@ -46,7 +46,7 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """Knows what calls of a session leave unsaid, and keeps its state in Redis."""
+    """Keeps sessions' state in Redis, and fills in the project and root of calls that name none."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class Sessions:
         self._delegated = delegated
         self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
 
-    async def start(self, caller: Caller, event: HookEvent) -> SessionStarted:
-        """Begin (or go on with) a session: note its project, let work items and jobs switch the mode, direct it."""
+    async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
+        """Start or resume a session: store its project, let work items and jobs switch the mode, return the directives."""
         project = caller.project or caller.root or event.cwd
         degraded: list[str] = []
         try:
@@ -85,11 +85,11 @@ class Sessions:
             revision = self._policies.active.revision
             self._recorder.put(event_record(caller, event, project, mode, revision))
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
-            return SessionStarted(mode=mode, notice=notice, degraded=tuple(degraded))
-        return SessionStarted(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
+            return SessionStart(mode=mode, notice=notice, degraded=tuple(degraded))
+        return SessionStart(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Forget a session's state; its decisions stay. Tell what was unavailable."""
+        """Forget a session's state; its decisions stay. Return what was unavailable."""
         self._places.pop(_key(caller.principal, event.session_id), None)
         try:
             await self._history.end(caller.principal, event.session_id)
@@ -98,7 +98,7 @@ class Sessions:
         return ()
 
     async def tool_used(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Note what a finished call changed: edited files, background tasks. Tell what was unavailable."""
+        """Note what a finished call changed: edited files, background tasks. Return what was unavailable."""
         principal, session_id = caller.principal, event.session_id
         if not session_id:
             return ()
@@ -118,7 +118,7 @@ class Sessions:
         return ()
 
     def prompted(self, caller: Caller, event: HookEvent, route: RouteOutcome | None = None) -> None:
-        """Record where a prompt was led, and the prompt itself if the team keeps prompts; nothing if Baton is off."""
+        """Record a prompt's route, and the prompt itself if the team keeps prompts; nothing while Baton is off."""
         principal = caller.principal
         kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
         if caller.disabled or not (kept or route):
@@ -130,7 +130,7 @@ class Sessions:
         self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
 
     async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Note that a background agent has ended. Tell what was unavailable."""
+        """Note that a background agent has ended. Return what was unavailable."""
         try:
             await self._history.ended(caller.principal, event.session_id, event.agent_id)
         except RedisUnavailable:
@@ -152,20 +152,20 @@ class Sessions:
             return ["mode"]
         return []
 
-    def handed(self, principal: Principal, project: str, session_id: str) -> str:
-        """Say whose agent a session is that does delegated work, "" of a session of a person's."""
+    def delegation_reason(self, principal: Principal, project: str, session_id: str) -> str:
+        """Return the reason that a session is exempt from the mode as delegated work, "" for a person's own session."""
         decided = self._modes.effective(principal, project, session_id).chain[-1:]
         return decided[0].reason if decided and decided[0].delegated else ""
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
-        """Fill in the project and root that a call does not say, from what its session's start said."""
+        """Fill in the project and root that a call does not name, from its session's start."""
         if call.project and call.project_root:
             return call
         place = self._places.get(_key(principal, call.session_id))
         return call if place is None else _placed(call, *place)
 
     def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
-        """Take over what Redis knows of a session: another process may have seen it start, or start anew elsewhere."""
+        """Adopt the place that Redis holds for a session: another process may have seen it start, or start again elsewhere."""
         if not place[0] or place == self._places.get(_key(principal, call.session_id)):
             return call
         self._keep(principal, call.session_id, place)
@@ -173,7 +173,7 @@ class Sessions:
 
     @staticmethod
     def settle(call: ToolCall) -> ToolCall:
-        """Take the root or the session's folder for the project of a call that nobody has named one for."""
+        """Use the root or the session's folder as the project of a call that still has none."""
         if call.project:
             return call
         return msgspec.structs.replace(call, project=call.project_root or call.cwd)
@@ -197,7 +197,7 @@ def _key(principal: Principal, session_id: str) -> _Key:
 
 
 def as_call(caller: Caller, event: HookEvent) -> ToolCall:
-    """See a hook event about a tool as a call."""
+    """Build the tool call that a hook event is about."""
     return ToolCall(
         client=event.client,
         session_id=event.session_id,
@@ -214,7 +214,7 @@ def as_call(caller: Caller, event: HookEvent) -> ToolCall:
 
 
 def _background_task(event: HookEvent) -> str:
-    """Name the task that this call left running in the background, or "".
+    """Return the id of the task that this call left running in the background, "" if none.
 
     Claude Code runs agents in the background unless told otherwise; only its response says so.
     """

@@ -20,7 +20,7 @@ from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
 from baton.operate import retention_store, user_data, user_data_store
-from baton.operate.retention import Kept, Retention
+from baton.operate.retention import Retention, RetentionDays
 from baton.operate.user_data import UserData
 from baton.people.users import Users, version_of
 from baton.policies.in_force import Policies
@@ -172,7 +172,7 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
     long_ago = datetime.now(UTC) - timedelta(days=31)
     await decisions.add(world.database, [msgspec.structs.replace(kept, at=long_ago)])
     keeping = Retention(world.database, world.changes, "default")
-    await keeping.put(ADMIN, Kept(decisions_days=30), version="0", reason="r")
+    await keeping.put(ADMIN, RetentionDays(decisions_days=30), version="0", reason="r")
     assert (await keeping.purge(asyncio.Event()))["decisions"] == 1
 
 

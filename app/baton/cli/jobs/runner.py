@@ -61,7 +61,7 @@ def init(
 
 @app.command("doctor")
 def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Give each provider a trivial prompt, and show what is missing. The exit status is 1 if something is."""
+    """Send each provider a trivial prompt, and show what is missing. The exit status is 1 if something is."""
     from baton.runner import doctor
 
     settings = _settings(config_file)

@@ -115,7 +115,7 @@ class JobStates:
         return await self._move(transaction, job, "awaiting_permission")
 
     async def request_cancel(self, transaction: JobTransaction, job: Job) -> Job:
-        """Tell the runner to end the agent of a job."""
+        """Send the runner the command to end a job's agent."""
         job = transaction.change(job, cancel_requested=True, cancel_at=transaction.now)
         await self.command(transaction, job, "cancel", {})
         return await self._move(transaction, job, job.state)

@@ -70,7 +70,7 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
-    """Read an agent call's input: three texts, and a model, where `""` and null count as absent; None if it is none."""
+    """Read the input of a call that starts an agent; None if it is not one. A model of `""` or null counts as absent."""
     agent, prompt, description = (tool_input.get(key) for key in ("subagent_type", "prompt", "description"))
     if not (isinstance(agent, str) and isinstance(prompt, str) and isinstance(description, str)):
         return None

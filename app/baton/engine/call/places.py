@@ -1,4 +1,4 @@
-"""Tell where a path lies (in the project, in scratch, at the root …) from its text alone; no disk is read."""
+"""Tells where a path lies (in the project, in scratch, at the root …) from its text alone; no disk is read."""
 
 import re
 from collections.abc import Iterable

@@ -22,7 +22,7 @@ _IDS = {"request_id": request_id, "decision_id": decision_id}
 
 
 def ended(status: int | None) -> str:
-    """Say how a process ended, from its exit status as `subprocess` gives it."""
+    """Describe how a process ended, from its exit status as `subprocess` returns it."""
     if status is None:
         return "could not be started"
     if status >= 0:
@@ -32,7 +32,7 @@ def ended(status: int | None) -> str:
 
 
 def notice(text: str) -> None:
-    """Tell whoever started the server: a line on standard output, or a log line where machines read the log."""
+    """Print a line on standard output for the person who started the server, or log it if the log is JSON."""
     if _style == "json":
         log.info(text)
     else:
@@ -40,7 +40,7 @@ def notice(text: str) -> None:
 
 
 def problem(text: str) -> None:
-    """Tell whoever started the server what is wrong, as `notice` does, on standard error."""
+    """Report a problem on standard error, otherwise like `notice`."""
     if _style == "json":
         log.error(text)
     else:

@@ -75,7 +75,7 @@ class Changes:
             await reload()
 
     def announce(self, kind: str) -> None:
-        """Tell the other processes that a change was stored; while Redis is away they find it by asking SQL."""
+        """Publish to the other processes that a change was stored; while Redis is down they find it by polling SQL."""
         self._redis.send(b"PUBLISH", self.channel, kind)
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -93,7 +93,7 @@ def _decode_slowly(body: bytes) -> Any:
 
 
 def bad_json(error: BaseException | None) -> BadJSON:
-    """Say what kept a body from being read as JSON."""
+    """Return the error for a body that cannot be read as JSON."""
     match error:
         case UnicodeDecodeError():
             return BadJSON(f"the body is not UTF-8: byte {error.start} cannot be read")

@@ -20,7 +20,7 @@ class Guard:
         self._allowed = LOOPBACK | {host.lower() for host in allowed_hosts}
 
     def refusal(self, headers: dict[bytes, bytes]) -> BatonError | None:
-        """Say why a request with these headers (lower-case names) is refused, or None."""
+        """Return the error for a request whose headers (lower-case names) are refused, or None."""
         host = headers.get(b"host", b"")
         name = _host_name(host.decode("latin-1"))
         if name not in self._allowed:

@@ -76,7 +76,7 @@ async def opened(url: str) -> AbstractConnection:
 
     Raises:
         RedisUnavailable: With what went wrong.
-        ValueError: The URL is none.
+        ValueError: If the URL is not valid.
     """
     if urlsplit(url).scheme not in _SENTINELS:
         return await _open(url)

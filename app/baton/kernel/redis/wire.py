@@ -127,6 +127,6 @@ async def connect(url: str, timeout_s: float, on_lost: Callable[[str], None]) ->
 
     Raises:
         RedisUnavailable: With what went wrong.
-        ValueError: The URL is none.
+        ValueError: If the URL is not valid.
     """
     return Wire(await opened(url), timeout_s, on_lost)

@@ -1,6 +1,6 @@
-"""Builds the OpenAPI document: FastAPI's own routes, and the agents' endpoints from the types that answer them.
+"""Builds the OpenAPI document: FastAPI's own routes, and the agents' endpoints from the types of their answers.
 
-It serves nothing; `python -m baton.serve.openapi` prints the document, and a test compares it with the committed one.
+`python -m baton.serve.openapi` prints the document, and a test compares it with the committed one.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ _TYPED = (BadJSON, Unauthenticated, Forbidden, MethodNotAllowed, TooLarge, Inval
 
 
 class HotOperation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the document says of one of the agents' endpoints."""
+    """One of the agents' endpoints, which bypass FastAPI for speed, as the document describes it."""
 
     path: str
     operation_id: str
@@ -255,7 +255,7 @@ def _operation(operation: HotOperation) -> dict[str, Any]:
 
 
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
-    """Say of one of FastAPI's operations what may go wrong, and whether it needs a token."""
+    """Add to one of FastAPI's operations its possible problems, and whether it needs a token."""
     answers = operation["responses"]
     if "HTTPValidationError" in str(answers.get("422")):
         del answers["422"]
@@ -265,7 +265,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
 
 
 def _add_examples(built: dict[str, Any]) -> None:
-    """Give each JSON body that has no example one that its schema allows."""
+    """Add an example to each JSON body that has none."""
     schemas = built["components"]["schemas"]
     for operations in built["paths"].values():
         for operation in operations.values():

@@ -43,7 +43,7 @@ _BY_FORMAT = {
     "duration": "P90D",
 }
 _ONE_OF = {"capabilities": "capability", "examples": "example", "paths": "file", "projects": "project", "rules": "rule"}
-"""The name of one item of a list."""
+"""Name of one item, by the name of its list."""
 _DEEPEST = 8
 """Levels of nesting that an example shows; a schema that contains itself ends there."""
 
@@ -72,7 +72,7 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", 
 
 
 def _given(schema: dict[str, Any]) -> Any:
-    """Give a value that the schema itself names, or None."""
+    """Return a value that the schema itself names, or None."""
     values = [*schema.get("examples", ()), *(schema.get(key) for key in ("example", "const", "default"))]
     values += schema.get("enum", ())
     return next((value for value in values if value not in (None, "", [], {})), None)

@@ -1,7 +1,7 @@
-"""Describes in the OpenAPI document what may go wrong in each operation. It raises none of these errors.
+"""Describes the possible problems of each operation in the OpenAPI document.
 
-Which problems an operation has follows from its shape: one with a body may get a body that cannot be read, one that
-changes something may meet a conflict. What a route says of a status itself stays.
+An operation's problems follow from its shape: one with a body may get a body that cannot be read, one that changes
+something may meet a conflict. A status that the route itself describes is not overwritten.
 """
 
 from typing import Any
@@ -43,12 +43,12 @@ _DETAILS: dict[type[BatonError], str] = {
 
 
 def responses() -> dict[str, Any]:
-    """Give every problem once, for `components.responses`."""
+    """Return every problem once, for `components.responses`."""
     return {_name(error): _response(error, detail) for error, detail in _DETAILS.items()}
 
 
 def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
-    """Give the problems that an operation may answer with, by status."""
+    """Return the problems that an operation may answer with, by status."""
     errors: list[type[BatonError]] = [Forbidden, MethodNotAllowed, InternalError]
     if path not in OPEN:
         errors += [Unauthenticated, RateLimited, StoreUnavailable]
@@ -62,7 +62,7 @@ def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, 
 
 
 def only(*errors: type[BatonError]) -> dict[str, Any]:
-    """Refer to these problems, by status."""
+    """Return references to these problems, by status."""
     named = {str(error.status): {"$ref": f"#/components/responses/{_name(error)}"} for error in errors}
     return dict(sorted(named.items()))
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the body of `/route` and `/route/explain`. It reads no request."""
+"""The body of `/route` and `/route/explain` as the OpenAPI document describes it."""
 
 from typing import Any
 

@@ -91,7 +91,7 @@ class ActivateFitBody(BaseModel):
 async def give_route_feedback(
     caller: CallerOf, feedback: RouteFeedbackOf, route_id: RouteId, body: RouteFeedbackBody
 ) -> RouteFeedbackModel:
-    """Say what would have been right for a prompt of the last two days; later feedback replaces your earlier."""
+    """Report which agent would have been right for a prompt of the last two days. Newer feedback replaces your older."""
     given = await feedback.give(caller.principal, route_id, body.agent or "")
     return RouteFeedbackModel(
         route_id=given.route_id, agent=given.right_agent, selected_agent=given.selected, at=given.at

@@ -1,4 +1,4 @@
-"""The table of what people said of routes, and its queries. It holds no prompt, only what the scorer saw of one."""
+"""The table of feedback on routes, and its queries. It stores the scorer's numbers for a prompt, never the prompt."""
 
 from datetime import datetime
 from typing import ClassVar

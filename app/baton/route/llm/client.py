@@ -107,7 +107,7 @@ class ModelClient:
         temperature: float = 0.0,
         response_format: dict[str, Any] | None = None,
     ) -> Reply:
-        """Have the model write an answer.
+        """Ask the model for an answer.
 
         Raises:
             ModelFailed: If nothing came that can be used.

@@ -1,4 +1,4 @@
-"""`POST /route` and `/route/explain`: a prompt in, the agent that it is for out, or a reason why there is none."""
+"""`POST /route` and `/route/explain`: find the agent that a prompt is for, or say why there is none."""
 
 from hashlib import blake2b
 from typing import Any

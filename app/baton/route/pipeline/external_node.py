@@ -39,7 +39,7 @@ class NodeClient:
         self._timeout_s = timeout_s
 
     async def ask(self, body: dict[str, Any]) -> Choice:
-        """Have it choose.
+        """Ask the node to choose an agent.
 
         Raises:
             ModelFailed: If there is no answer, or it names an agent that was not asked about.

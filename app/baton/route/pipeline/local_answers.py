@@ -113,7 +113,7 @@ class LocalAnswers:
         route.local_answer = self._answer(wanted, model.endpoint.model or reply.model, reply.text)
 
     async def ask(self, endpoint: Endpoint, intent: Intent, prompt: str) -> Reply:
-        """Have a model answer a prompt, which is cut and sent without its secrets.
+        """Ask a model to answer a prompt, which is cut to length and sent without secrets.
 
         Raises:
             ModelFailed: If nothing came that can be used.
@@ -147,6 +147,6 @@ class LocalAnswers:
 
 
 async def probe(client: ModelClient, endpoint: Endpoint, timeout_s: float) -> float | None:
-    """Have a model say something short; return the milliseconds that it took, None if it failed."""
+    """Ask a model for a short answer; return the milliseconds that it took, None if it failed."""
     question = [{"role": "user", "content": "Say: ok"}]
     return await timed(client.chat(endpoint, question, timeout_s=timeout_s, max_tokens=4))

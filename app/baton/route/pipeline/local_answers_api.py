@@ -53,7 +53,7 @@ class QualityModel(BaseModel):
 
 @router.post("/classify", operation_id="classify_prompt")
 async def classify_prompt(caller: CallerOf, models: ModelsOf, body: ClassifyBody) -> ClassificationModel:
-    """Say what a prompt wants, and whether a local model would be asked to answer it."""
+    """Show what kind of task a prompt is, and whether a local model would be asked to answer it."""
     found = models.local_answers.classify(caller.principal, body.prompt)
     return ClassificationModel.model_validate(found, from_attributes=True)
 

@@ -55,7 +55,7 @@ class Driver(Protocol):
         """Return the command line that starts the agent."""
 
     async def work(self, tree: ProcessTree) -> str:
-        """Give the agent its task and wait for its end; return ACP's word for why it stopped.
+        """Send the agent its task and wait for its end; return ACP's stop reason.
 
         Raises:
             AgentError: If the agent cannot do the task.

@@ -89,7 +89,7 @@ class ModelAgent:
         return SetSessionConfigOptionResponse(config_options=self._options())
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
-        """Have the model answer, and send each piece as it comes."""
+        """Ask the model for an answer, and send each piece as it arrives."""
         text = "\n".join(block.text for block in prompt if getattr(block, "text", None))
         self._turn = asyncio.ensure_future(self._answer(session_id, text))
         try:

@@ -1,4 +1,4 @@
-"""`/overrides`: rules lifted for one session, for a while, with a reason. It decides no call."""
+"""`/overrides`: lifts rules for one session for a limited time, lists what is lifted, and ends it early."""
 
 from datetime import datetime
 from typing import Annotated
@@ -36,7 +36,7 @@ class OverrideBody(BaseModel):
 
     session_id: str = Field(min_length=1, max_length=1_024)
     user: str = Field(
-        "", max_length=1_024, description="Whose session; whoever's calls of it are recorded when absent."
+        "", max_length=1_024, description="The session's user. When absent, the one whose calls of it are recorded."
     )
     rule: str = Field(
         min_length=1, max_length=200, description="A rule's id; `*` is every rule that the mode switches."
@@ -67,10 +67,10 @@ class OverridePage(BaseModel):
 
 @router.post("/overrides", operation_id="make_override", status_code=201, dependencies=[ADMIN])
 async def make_override(caller: CallerOf, overrides: OverridesOf, body: OverrideBody) -> OverrideModel:
-    """Lift a rule for a session. Who may write a rule may lift it; nobody lifts a locked rule.
+    """Lift a rule for a session. Whoever may write a rule may lift it; nobody may lift a locked rule.
 
-    Admins lift any rule. For sessions of their team, leads lift the rules of their team's layer and of its projects'
-    layers, and those that the mode switches.
+    An admin may lift any other rule. A lead may lift, for sessions of the team, the rules of the team's layer and of
+    its projects' layers, and those that the mode switches.
     """
     made = await overrides.make(caller.principal, **body.model_dump())
     return OverrideModel.model_validate(made, from_attributes=True)

@@ -1,4 +1,4 @@
-"""Rules lifted for one session for a while: made, listed, ended; looked up in memory. It judges no call."""
+"""Overrides: rules lifted for one session until a time. They are stored in SQL and looked up in memory."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -25,9 +25,11 @@ from baton.sessions.overrides.store import Override
 
 KIND = "overrides"
 LONGEST_MINUTES = 480
+"""Longest time that a rule may be lifted for, in minutes."""
 _AWAY = "overrides cannot be changed now; nothing was changed, try again"
 _NONE: frozenset[str] = frozenset()
 _RECENT = timedelta(days=7)
+"""How far back a session's calls are searched for its user and project."""
 
 
 class Overrides:
@@ -56,12 +58,16 @@ class Overrides:
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
-        """Read what has not ended from SQL. Raises DatabaseUnavailable."""
+        """Read the overrides that have not ended from SQL.
+
+        Raises:
+            DatabaseUnavailable: If the database cannot be reached.
+        """
         async with self._changes.turn(KIND):
             self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
 
     def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
-        """Name the rules that have no effect on a session now."""
+        """Return the ids of the rules that have no effect on a session now."""
         if not self._by_session:
             return _NONE
         found = self._by_session.get((principal.user, session_id))
@@ -71,7 +77,11 @@ class Overrides:
         return frozenset(one.rule for one in found if one.expires_at > now)
 
     def find(self, principal: Principal, *, session_id: str = "", user: str = "") -> list[Override]:
-        """List the overrides that a principal may see, the newest first. Raises Forbidden."""
+        """List the overrides that a principal may see, the newest first.
+
+        Raises:
+            Forbidden: If the role may see none.
+        """
         require(principal, "overrides.read")
         now = self._now()
         return [
@@ -86,21 +96,21 @@ class Overrides:
     async def make(
         self, principal: Principal, *, session_id: str, user: str, rule: str, reason: str, minutes: int
     ) -> Override:
-        """Lift a rule for a session; without `user` it is whoever's calls of that session are recorded.
+        """Lift a rule for a session. Without `user`, it is the one whose calls of that session are recorded.
 
         Raises:
-            Forbidden: the role may lift no rules, or not this one.
-            Invalid: there is no such rule, or the user must be named.
-            NotFound: the session is nobody's whom the principal may do this for.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: If the role may lift no rules, or not this one.
+            Invalid: If there is no such rule, or the user cannot be found out and must be named.
+            NotFound: If the session belongs to somebody for whom the principal may not do this.
+            StoreUnavailable: If the database cannot be reached; nothing was changed.
         """
         require(principal, "overrides.write")
         try:
-            seen = await self._seen(principal, session_id)
-            user = user or _user_of(seen, session_id)
+            calls = await self._recent_calls(principal, session_id)
+            user = user or _user_of(calls, session_id)
             if not self._covers(principal, "overrides.write", user):
                 raise NotFound(f"there is no session `{session_id}` of `{user}`")
-            await self._check_rule(principal, user, next((one for one in seen if one.user == user), None), rule)
+            await self._check_rule(principal, user, next((one for one in calls if one.user == user), None), rule)
             now = self._now()
             override = Override(
                 id=str(uuid7()),
@@ -123,9 +133,9 @@ class Overrides:
         """End an override before its time.
 
         Raises:
-            Forbidden: the role may not.
-            NotFound: there is none that the principal may end.
-            StoreUnavailable: the database is away; nothing was changed.
+            Forbidden: If the role may not do this.
+            NotFound: If there is no such override that the principal may end.
+            StoreUnavailable: If the database cannot be reached; nothing was changed.
         """
         require(principal, "overrides.write")
         override = self._known.get(override_id)
@@ -134,10 +144,10 @@ class Overrides:
         async with self._changes.write(KIND, principal, "override.end") as change:
             if await store.remove(change.connection, self._organisation, override_id):
                 await change.audit(override_id, before=msgspec.to_builtins(override), reason=reason)
-            else:  # it ended, or another process ended it
+            else:  # it has expired, or another process ended it
                 change.unchanged()
 
-    async def _check_rule(self, principal: Principal, user: str, seen: Group | None, rule: str) -> None:
+    async def _check_rule(self, principal: Principal, user: str, calls: Group | None, rule: str) -> None:
         """Refuse a rule that is not in force in the session, and one that this principal may not lift.
 
         Who may write a rule may lift it; rules that the mode switches may also be lifted by the team's lead. Nobody
@@ -147,9 +157,9 @@ class Overrides:
             if self._modes.locked and principal.role != "admin":
                 raise Forbidden(f"the organisation locked the mode's level; only an `admin` may lift `{EVERY}`")
             return
-        team = self._users.team_of(user) or (seen.team if seen else "")
+        team = self._users.team_of(user) or (calls.team if calls else "")
         whom = Principal(organisation=principal.organisation, team=team, user=user)
-        active = (await self._policies.prepare(whom, seen.project if seen else "", wait_s=None)).policies
+        active = (await self._policies.prepare(whom, calls.project if calls else "", wait_s=None)).policies
         found = next((one for one in active.rules if one.id == rule), None)
         if found is None:
             near = get_close_matches(rule, [one.id for one in active.rules], n=1)
@@ -157,7 +167,7 @@ class Overrides:
             raise Invalid("rule", f"is `{rule}`, which no rule of `{user}` is called{hint}")
         if rule in active.config.locked:
             raise Forbidden(f"rule `{rule}` is locked by the organisation; no override lifts it")
-        if found.modes:  # leads switch the mode of their team as a whole, too
+        if found.modes:  # a lead may switch the whole mode of the team, so lifting one of its rules is allowed too
             return
         tier, name = place_of(found.source)
         team = self._users.project_team(name) if tier == "project" else ""
@@ -168,8 +178,8 @@ class Overrides:
                 "an `admin` may"
             )
 
-    async def _seen(self, principal: Principal, session_id: str) -> list[Group]:
-        """Give what is recorded of a session that the principal may see, by user."""
+    async def _recent_calls(self, principal: Principal, session_id: str) -> list[Group]:
+        """Sum up the recent calls of a session that the principal may see, by user."""
         recent = GroupFilter(since=self._now() - _RECENT, session_id=session_id)
         return await delegation_share_store.find(
             self._database,
@@ -191,10 +201,10 @@ class Overrides:
         self._known, self._by_session = known, by_session
 
 
-def _user_of(seen: list[Group], session_id: str) -> str:
-    users = {group.user for group in seen}
+def _user_of(calls: list[Group], session_id: str) -> str:
+    users = {group.user for group in calls}
     if len(users) == 1:
         return users.pop()
     if users:
-        raise Invalid("user", f"is missing; several run a session `{session_id}`", sorted(users))
+        raise Invalid("user", f"is missing; several users have a session `{session_id}`", sorted(users))
     raise Invalid("user", f"is missing; no call of a session `{session_id}` that you may see is recorded")

@@ -1,4 +1,4 @@
-"""The table of rules that are lifted for one session, and its queries. It does not judge calls."""
+"""The table of overrides (rules lifted for one session), and its queries."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -63,6 +63,6 @@ async def add(connection: AsyncConnection, organisation: str, override: Override
 
 
 async def remove(connection: AsyncConnection, organisation: str, override_id: str) -> bool:
-    """Remove an override; False if it was gone."""
+    """Remove an override. Return False if it was gone already."""
     gone = delete(_overrides).where(_overrides.c.organisation == organisation, _overrides.c.id == override_id)
     return (await connection.execute(gone)).rowcount == 1
