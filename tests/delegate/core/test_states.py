@@ -66,3 +66,19 @@ async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(wo
     assert await modes() == ["codex", "codex"]
     await runner.tell(second, finish="completed")
     assert await modes() == ["codex", "codex", "default_mode"]
+
+
+async def test_a_job_s_state_names_its_runner_only_while_that_has_it(world):
+    runner = Runner(world)
+    job = await world.delegate()
+    lease = await runner.lease()
+    await runner.tell(lease, "x")
+    await runner.tell(lease, first=2, finish="failed", error_code="e", error_detail="why")
+    bodies = [event.body for event in await world.events(job) if event.type == "job.state"]
+    assert [(body["state"], body.get("runner")) for body in bodies] == [
+        ("queued", None),
+        ("leased", lease.job.runner_id),
+        ("running", lease.job.runner_id),
+        ("failed", None),
+    ]
+    assert [body.get("error", {}).get("code") for body in bodies] == [None, None, None, "e"]

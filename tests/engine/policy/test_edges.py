@@ -79,3 +79,17 @@ def test_what_the_line_settles_is_not_asked_of_the_next_call(build, rule, facts)
     live = live_rules(Context(build(rules), facts("Bash", "rm a")))
     assert [one.rule.id for one in live.open] == ["team/input"]
     assert live.repeats
+
+
+@pytest.mark.parametrize(("decision", "message"), [("ask", "rewritten"), ("deny", "")])
+def test_a_rewritten_call_that_is_asked_about_keeps_the_rewrite_s_message_and_a_refused_one_has_none(
+    build, rule, facts, decision, message
+):
+    rules = {
+        "team/a": rule(
+            "team/a", "{shell: {program: ls}}", "rewrite", extra="set: {command: rm x}", yes="ls", reason="rewritten"
+        ),
+        "team/b": rule("team/b", "{shell: {program: rm}}", decision, yes="rm x", no="ls"),
+    }
+    verdict = evaluate(build(rules), facts("Bash", "ls"))
+    assert (verdict.effect, verdict.message) == (decision, message)
