@@ -1,6 +1,5 @@
 """The contracts of `pyproject.toml` on imports, each proven by a violation; and what they cannot say."""
 
-import re
 from copy import deepcopy
 from pathlib import Path
 
@@ -88,16 +87,3 @@ def test_api_modules_import_no_store(graph):
     broken, seeded = deepcopy(graph), ("baton.delegate.jobs.api", "baton.delegate.core.jobs_store")
     broken.add_import(importer=seeded[0], imported=seeded[1])
     assert stores_of_apis(broken) == {seeded}
-
-
-def imported_stores(graph):
-    apis = {name for name in graph.modules if re.search(r"(\.|_)api$", name)}
-    stores = {name for name in graph.modules if re.search(r"((\.|_)store|\.tables)$", name)}
-    return {(api, store) for api in apis for store in graph.find_modules_directly_imported_by(api) & stores}
-
-
-def test_endpoints_call_services_and_no_store(graph):
-    assert imported_stores(graph) == set(), "an endpoint parses, calls one service and renders"
-    broken = deepcopy(graph)
-    broken.add_import(importer="baton.modes.api", imported="baton.modes.store")
-    assert imported_stores(broken) == {("baton.modes.api", "baton.modes.store")}
