@@ -67,5 +67,5 @@ async def test_a_database_of_a_newer_baton_is_refused_in_words(sqlite_url):
         await connection.execute("UPDATE alembic_version SET version_num = '9999'")
         await connection.commit()
     for work in (migrate.upgrade, migrate.missing):
-        with pytest.raises(ValueError, match=r"not of this Baton.*9999"):
+        with pytest.raises(ValueError, match=r"does not belong to this version of Baton.*9999"):
             await work(Settings(database_url=sqlite_url))
