@@ -12,7 +12,12 @@ FILE = "---\nname: gamma\ndescription: Bakes bread: dough, oven, crust.\n---\nKn
 @pytest.fixture(scope="module")
 def people(guarded):
     with signed_in(
-        guarded, ("lea", "lead", "garden"), ("dan", "developer", "garden"), ("bo", "lead", "bikes")
+        guarded,
+        ("lea", "lead", "garden"),
+        ("dan", "developer", "garden"),
+        ("bo", "lead", "bikes"),
+        ("ina", "lead", "orchard"),
+        ("oto", "developer", "orchard"),
     ) as clients:
         yield clients
 
@@ -22,21 +27,21 @@ def best(http, prompt, **more):
 
 
 def test_a_lead_pushes_versions_and_the_team_s_prompts_are_routed_over_the_active_one(people):
-    first = people["lea"].put("/rosters/plants", json=ONE | {"description": "ours"})
+    first = people["ina"].put("/rosters/beds", json=ONE | {"description": "ours"})
     assert (first.status_code, first.json()["version"], first.headers["ETag"]) == (200, 1, '"1"')
-    assert best(people["dan"], "repair the brakes of the bicycle") == "alpha"
+    assert best(people["oto"], "repair the brakes of the bicycle") == "alpha"
 
-    assert people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": '"7"'}).status_code == 412
-    second = people["lea"].put("/rosters/plants", json=TWO, headers={"If-Match": '"1"'})
+    assert people["ina"].put("/rosters/beds", json=TWO, headers={"If-Match": '"7"'}).status_code == 412
+    second = people["ina"].put("/rosters/beds", json=TWO, headers={"If-Match": '"1"'})
     assert second.headers["ETag"] == '"2"'
-    assert best(people["dan"], "repair the brakes of the bicycle") == "beta"
-    assert best(people["dan"], "repair the brakes of the bicycle", roster="plants") == "beta"
-    assert people["lea"].put("/rosters/plants", json=TWO).json()["version"] == 2
+    assert best(people["oto"], "repair the brakes of the bicycle") == "beta"
+    assert best(people["oto"], "repair the brakes of the bicycle", roster="beds") == "beta"
+    assert people["ina"].put("/rosters/beds", json=TWO).json()["version"] == 2
 
     audit = people["admin"].get("/audit", params={"kind": "roster"}).json()["items"]
     assert [(one["action"], one["object"], one["after"]) for one in audit[:2]] == [
-        ("roster.push", "team/garden/plants", {"version": 2, "agents": 2}),
-        ("roster.push", "team/garden/plants", {"version": 1, "agents": 1}),
+        ("roster.push", "team/orchard/beds", {"version": 2, "agents": 2}),
+        ("roster.push", "team/orchard/beds", {"version": 1, "agents": 1}),
     ]
 
 
@@ -60,6 +65,9 @@ def test_files_are_taken_as_they_are_and_a_definition_is_served(people):
         1,
     )
     assert {"kitchen", "ultrapower"} <= {one["name"] for one in people["dan"].get("/routing/rosters").json()}
+    assert people["lea"].delete("/rosters/kitchen").status_code == 204, (
+        "the other tests route over rosters of their own"
+    )
     policies = people["dan"].get("/routing/rosters/ultrapower/agents/explore").json()
     assert policies["source"] == "policies"
     assert people["dan"].get("/routing/rosters/ultrapower/agents/nobody").status_code == 404
