@@ -116,3 +116,9 @@ def test_rules_are_counted_and_those_that_never_fired_are_named(http):
     assert (quiet["hits"], quiet["never_fired"], "last_hit" in quiet) == ({}, True, False)
     period = {"since": "2020-01-01T00:00:00Z", "until": "2020-01-02T00:00:00Z"}
     assert all(one["never_fired"] for one in http.get("/policies/rules", params=period).json())
+
+
+def test_a_rule_that_never_fired_spoke_to_nobody_and_nobody_reported_it(http):
+    period = {"since": "2020-01-01T00:00:00Z", "until": "2020-01-02T00:00:00Z"}
+    counts = http.get("/policies/rules", params=period).json()
+    assert {(one["users"], one["reports"], one["never_fired"]) for one in counts} == {(0, 0, True)}
