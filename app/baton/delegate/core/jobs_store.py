@@ -41,7 +41,7 @@ async def lock(connection: AsyncConnection, organisation: str, job_id: str) -> J
 
 
 async def get(connection: AsyncConnection, organisation: str, job_id: str) -> Job | None:
-    """Read a job, None if there is none."""
+    """Return a job, or None if it does not exist."""
     query = select(JOBS).where(JOBS.c.id == storable(job_id), JOBS.c.organisation == organisation)
     row = (await connection.execute(query)).first()
     return None if row is None else _job(row)

@@ -21,7 +21,7 @@ async def add(connection: AsyncConnection, permission: JobPermission) -> None:
 
 
 async def get(connection: AsyncConnection, job_id: str, permission_id: str) -> JobPermission | None:
-    """Read a job's request, None if there is none."""
+    """Return a job's request, or None if it does not exist."""
     query = select(_permissions).where(
         _permissions.c.id == storable(permission_id), _permissions.c.job_id == storable(job_id)
     )
