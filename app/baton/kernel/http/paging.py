@@ -3,10 +3,11 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from fastapi import Query
+from pydantic import BaseModel, Field
 
 from baton.kernel.base.errors import Invalid
 
@@ -14,6 +15,20 @@ T = TypeVar("T")
 Cursor = Annotated[str, Query(max_length=4_096, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
 Text = Annotated[str, Query(max_length=1_024)]
+
+
+class PageQuery(BaseModel):
+    """The query parameters of a long list: its filters stand in a class of their own, under these two.
+
+    One model per list, because a row of ten parameters hides which of them are filters.
+    """
+
+    cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filters by name: everything but `cursor` and `limit`."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in PageQuery.model_fields}
 
 
 def after(cursor: str, parts: int = 1) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import PageQuery, Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.audit import Audit, AuditFilter
@@ -39,23 +39,24 @@ class AuditPage(BaseModel):
     next_cursor: str | None = None
 
 
+class AuditQuery(PageQuery):
+    """Which changes to list; all filters given must hold."""
+
+    kind: Text = ""
+    object: Text = ""
+    actor: Text = ""
+    since: Moment | None = None
+    until: Moment | None = None
+
+
 @router.get("/audit", operation_id="list_audit", response_model_exclude_none=True, dependencies=[EXPENSIVE])
-async def list_audit(
-    caller: CallerOf,
-    audit: AuditOf,
-    kind: Text = "",
-    object: Text = "",  # noqa: A002 - the field's name in the API
-    actor: Text = "",
-    since: Moment | None = None,
-    until: Moment | None = None,
-    cursor: Cursor = "",
-    limit: Limit = 50,
-) -> AuditPage:
+async def list_audit(caller: CallerOf, audit: AuditOf, query: Annotated[AuditQuery, Query()]) -> AuditPage:
     """List changes; all filters given must hold. For admins and auditors."""
-    wanted = AuditFilter(kind=kind, object=object, actor=actor, since=since, until=until)
-    (before_id,) = after(cursor)
-    found = await audit.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda entry: (entry.id,))
+    (before_id,) = after(query.cursor)
+    found = await audit.find(
+        caller.principal, AuditFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
+    )
+    items, next_cursor = page(found, query.limit, lambda entry: (entry.id,))
     return AuditPage(
         items=[AuditEntryModel.model_validate(entry, from_attributes=True) for entry in items], next_cursor=next_cursor
     )

@@ -3,9 +3,11 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import Field
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
+from baton.kernel.http.paging import PageQuery
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.bodies import DecisionModel, DecisionPage
@@ -13,47 +15,34 @@ from baton.records.review.decisions import DecisionFilter, Decisions
 
 router = APIRouter(tags=["decisions"])
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
-Text = Annotated[str, Query(max_length=4_096)]
-Effect = Literal["", "deny", "ask", "rewrite", "allow", "abstain"]
+Text = Annotated[str, Field(max_length=4_096)]
+
+
+class DecisionQuery(PageQuery):
+    """Which decisions to list; all filters given must hold."""
+
+    user: Text = ""
+    session_id: Text = ""
+    agent_id: Text = ""
+    client: Text = ""
+    event: Text = ""
+    tool: Text = ""
+    effect: Literal["", "deny", "ask", "rewrite", "allow", "abstain"] = ""
+    decision: Literal["", "allow", "ask", "block"] = ""
+    rule: Text = ""
+    project: Text = ""
+    overridden: bool | None = None
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 @router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
-    caller: CallerOf,
-    decisions: DecisionsOf,
-    user: Text = "",
-    session_id: Text = "",
-    agent_id: Text = "",
-    client: Text = "",
-    event: Text = "",
-    tool: Text = "",
-    effect: Effect = "",
-    decision: Literal["", "allow", "ask", "block"] = "",
-    rule: Text = "",
-    project: Text = "",
-    overridden: bool | None = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
-    cursor: Text = "",
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    caller: CallerOf, decisions: DecisionsOf, query: Annotated[DecisionQuery, Query()]
 ) -> DecisionPage:
     """List recorded decisions; all filters given must hold. `cursor` is the `next_cursor` of the page before."""
-    wanted = DecisionFilter(
-        user=user,
-        session_id=session_id,
-        agent_id=agent_id,
-        client=client,
-        event=event,
-        tool=tool,
-        effect=effect,
-        decision=decision,
-        rule=rule,
-        project=project,
-        overridden=overridden,
-        since=since,
-        until=until,
-    )
-    records, next_cursor = await decisions.find(caller.principal, wanted, cursor, limit)
+    wanted = DecisionFilter(**query.filters())
+    records, next_cursor = await decisions.find(caller.principal, wanted, query.cursor, query.limit)
     return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
 
 

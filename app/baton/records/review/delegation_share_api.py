@@ -3,18 +3,19 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import PageQuery, Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.delegation_share import After, DelegationFilter, DelegationShare, Group, cheaper, share
 
 router = APIRouter(tags=["analytics"])
 DelegationShareOf = Annotated[DelegationShare, Depends(of(DelegationShare))]
+By = Literal["session", "user", "team", "day"]
 Model = Literal["haiku", "sonnet", "opus", "fable"]
 
 
@@ -62,10 +63,24 @@ class DelegationModel(BaseModel):
 class DelegationPage(BaseModel):
     """A page of groups, that of the newest call first; `next_cursor` is absent on the last one."""
 
-    by: Literal["session", "user", "team", "day"]
+    by: By
     parent: Model
     items: list[DelegationModel]
     next_cursor: str | None = None
+
+
+class DelegationQuery(PageQuery):
+    """Which calls to sum up, and by what; all filters given must hold."""
+
+    by: By = "day"
+    parent: Model = "opus"
+    user: Text = ""
+    team: Text = ""
+    project: Text = ""
+    session_id: Text = ""
+    client: Text = ""
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 @router.get(
@@ -75,30 +90,19 @@ class DelegationPage(BaseModel):
     dependencies=[EXPENSIVE],
 )
 async def get_delegation(
-    caller: CallerOf,
-    delegation_share: DelegationShareOf,
-    by: Literal["session", "user", "team", "day"] = "day",
-    parent: Model = "opus",
-    user: Text = "",
-    team: Text = "",
-    project: Text = "",
-    session_id: Text = "",
-    client: Text = "",
-    since: Moment | None = None,
-    until: Moment | None = None,
-    cursor: Cursor = "",
-    limit: Limit = 50,
+    caller: CallerOf, delegation_share: DelegationShareOf, query: Annotated[DelegationQuery, Query()]
 ) -> DelegationPage:
     """Sum up calls by session, user, team or day; without `since`, those of the last seven days.
 
     `parent` is the model that agent calls without one would have inherited; `cheaper` is counted against it.
     """
-    wanted = DelegationFilter(
-        since=since, until=until, user=user, team=team, project=project, session_id=session_id, client=client
+    filters = query.filters()
+    by, parent = filters.pop("by"), filters.pop("parent")
+    place = After(*after(query.cursor, 2))
+    found = await delegation_share.find(
+        caller.principal, DelegationFilter(**filters), by, after=place, limit=query.limit + 1
     )
-    place = After(*after(cursor, 2))
-    found = await delegation_share.find(caller.principal, wanted, by, after=place, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda group: (group.last_id, place.newest or found[0].last_id))
+    items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
     return DelegationPage(
         by=by, parent=parent, items=[DelegationModel.of(one, parent) for one in items], next_cursor=next_cursor
     )

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
-from baton.kernel.http.paging import Cursor, Limit, Text, after, page
+from baton.kernel.http.paging import PageQuery, Text, after, page
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
@@ -72,6 +72,14 @@ class ReportPage(BaseModel):
     next_cursor: str | None = None
 
 
+class ReportQuery(PageQuery):
+    """Which reports to list; all filters given must hold."""
+
+    rule: Text = ""
+    state: Literal["", "open", "accepted", "declined"] = ""
+    user: Text = ""
+
+
 @router.post(
     "/reports",
     operation_id="make_report",
@@ -87,20 +95,13 @@ async def make_report(caller: CallerOf, reports: WrongBlocksOf, body: ReportBody
 
 
 @router.get("/reports", operation_id="list_reports", response_model_exclude_none=True, dependencies=[EXPENSIVE])
-async def list_reports(
-    caller: CallerOf,
-    reports: WrongBlocksOf,
-    rule: Text = "",
-    state: Literal["", "open", "accepted", "declined"] = "",
-    user: Text = "",
-    cursor: Cursor = "",
-    limit: Limit = 50,
-) -> ReportPage:
+async def list_reports(caller: CallerOf, reports: WrongBlocksOf, query: Annotated[ReportQuery, Query()]) -> ReportPage:
     """List reports: a developer's own, a lead's team's, an admin's all."""
-    (before_id,) = after(cursor)
-    wanted = WrongBlockFilter(rule=rule, state=state, user=user)
-    found = await reports.find(caller.principal, wanted, before_id=before_id, limit=limit + 1)
-    items, next_cursor = page(found, limit, lambda report: (report.id,))
+    (before_id,) = after(query.cursor)
+    found = await reports.find(
+        caller.principal, WrongBlockFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
+    )
+    items, next_cursor = page(found, query.limit, lambda report: (report.id,))
     return ReportPage(
         items=[ReportModel.model_validate(report, from_attributes=True) for report in items], next_cursor=next_cursor
     )
