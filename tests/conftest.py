@@ -36,6 +36,7 @@ pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",
     "tests.support.fixtures.server",
+    "tests.support.fixtures.colleagues",
     "tests.support.fixtures.records",
     "tests.support.fixtures.models",
 ]

@@ -1,33 +1,6 @@
 """`/modes` over real HTTP: who sees which, pages, and versions."""
 
-import pytest
-
-
-@pytest.fixture
-def dora(server):
-    with server.client(**{"Baton-User": "dora"}) as client:
-        yield client
-
-
-@pytest.fixture
-def eve(server):
-    with server.client(**{"Baton-User": "eve"}) as client:
-        yield client
-
-
-def ok(response, status=200):
-    assert response.status_code == status, response.text
-    return response.json() if response.content else None
-
-
-def refused(response, status, code, text=""):
-    assert (response.status_code, response.json()["code"]) == (status, code), response.text
-    assert text in response.json()["detail"], response.text
-
-
-def strict(client, session):
-    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
-    ok(client.put("/mode", json=body))
+from tests.support.http_calls import ok, refused, strict
 
 
 def test_modes_are_listed_as_far_as_one_may_see(http, dora, eve, session):

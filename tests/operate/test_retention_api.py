@@ -1,22 +1,6 @@
 """`/retention` over real HTTP."""
 
-import pytest
-
-
-@pytest.fixture
-def dora(server):
-    with server.client(**{"Baton-User": "dora"}) as client:
-        yield client
-
-
-def ok(response, status=200):
-    assert response.status_code == status, response.text
-    return response.json() if response.content else None
-
-
-def refused(response, status, code, text=""):
-    assert (response.status_code, response.json()["code"]) == (status, code), response.text
-    assert text in response.json()["detail"], response.text
+from tests.support.http_calls import ok, refused
 
 
 def test_retention_is_set_from_the_version_that_one_has_read(http, dora):

@@ -1,42 +1,6 @@
 """`/sessions` over real HTTP."""
 
-import pytest
-
-from tests.support.server import until
-
-
-@pytest.fixture
-def dora(server):
-    with server.client(**{"Baton-User": "dora"}) as client:
-        yield client
-
-
-@pytest.fixture
-def eve(server):
-    with server.client(**{"Baton-User": "eve"}) as client:
-        yield client
-
-
-def ok(response, status=200):
-    assert response.status_code == status, response.text
-    return response.json() if response.content else None
-
-
-def refused(response, status, code, text=""):
-    assert (response.status_code, response.json()["code"]) == (status, code), response.text
-    assert text in response.json()["detail"], response.text
-
-
-def strict(client, session):
-    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
-    ok(client.put("/mode", json=body))
-
-
-def recorded(client, session, count=1):
-    query = {"session_id": session["session_id"]}
-    return until(
-        lambda: (page := client.get("/decisions", params=query).json()["items"]) and len(page) >= count and page
-    )
+from tests.support.http_calls import ok, recorded, refused, strict
 
 
 def test_a_session_is_listed_inspected_and_reset(http, dora, eve, session):

@@ -67,6 +67,7 @@ def load(path: Path) -> RunnerConfig:
     """
     try:
         read = yaml.safe_load(path.read_text())
+        # A key without a value (`providers:`) is null in YAML; people mean the default by it.
         given = {name: value for name, value in read.items() if value is not None} if isinstance(read, dict) else read
         config = msgspec.convert(given or {}, RunnerConfig)
     except FileNotFoundError:
@@ -85,6 +86,7 @@ def load(path: Path) -> RunnerConfig:
         folder = config.folder(alias)
         if folder is None or not folder.is_dir():
             raise ConfigError(f"`{path}`: workspace `{alias}` is `{config.workspaces[alias]}`, which is not a folder")
+        # The workspace is what a delegated agent may touch: with `/` or the home that would be everything.
         if folder in {Path("/"), Path("~").expanduser().resolve()}:
             raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name one project's folder")
     return config

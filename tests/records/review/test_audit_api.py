@@ -2,26 +2,7 @@
 
 import pytest
 
-
-@pytest.fixture
-def dora(server):
-    with server.client(**{"Baton-User": "dora"}) as client:
-        yield client
-
-
-def ok(response, status=200):
-    assert response.status_code == status, response.text
-    return response.json() if response.content else None
-
-
-def refused(response, status, code, text=""):
-    assert (response.status_code, response.json()["code"]) == (status, code), response.text
-    assert text in response.json()["detail"], response.text
-
-
-def strict(client, session):
-    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
-    ok(client.put("/mode", json=body))
+from tests.support.http_calls import ok, refused, strict
 
 
 def test_a_change_is_in_the_audit_log_with_who_and_what(http, dora, session):

@@ -1,55 +1,6 @@
 """`/reports` over real HTTP."""
 
-import pytest
-
-from tests.support.server import until
-
-
-@pytest.fixture
-def dora(server):
-    with server.client(**{"Baton-User": "dora"}) as client:
-        yield client
-
-
-@pytest.fixture
-def eve(server):
-    with server.client(**{"Baton-User": "eve"}) as client:
-        yield client
-
-
-def ok(response, status=200):
-    assert response.status_code == status, response.text
-    return response.json() if response.content else None
-
-
-def refused(response, status, code, text=""):
-    assert (response.status_code, response.json()["code"]) == (status, code), response.text
-    assert text in response.json()["detail"], response.text
-
-
-def strict(client, session):
-    body = {"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"}
-    ok(client.put("/mode", json=body))
-
-
-def edits(client, session, **more):
-    call = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
-    return ok(client.post("/pre-tool-use", json=session | call | more))
-
-
-def recorded(client, session, count=1):
-    query = {"session_id": session["session_id"]}
-    return until(
-        lambda: (page := client.get("/decisions", params=query).json()["items"]) and len(page) >= count and page
-    )
-
-
-@pytest.fixture
-def blocked(dora, session):
-    """A decision that blocked dora."""
-    strict(dora, session)
-    assert edits(dora, session)["decision"] == "block"
-    return recorded(dora, session)[0]
+from tests.support.http_calls import ok, refused
 
 
 def test_a_report_is_made_listed_and_answered(http, dora, eve, blocked):

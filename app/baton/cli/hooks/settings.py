@@ -43,7 +43,9 @@ def _settle(text: str, event: str, group: dict[str, Any] | None) -> str:
     groups = _read(text)[event]
     mine = [(g, h) for name, g, h, _ in _ours({event: groups}) if name == event]
     alone = [g for g in range(len(groups)) if groups[g]["hooks"] and all(is_ours(hook) for hook in groups[g]["hooks"])]
+    # A group in which somebody put hooks of their own beside ours is left to them: only ours is taken out of it.
     kept = alone[0] if group is not None and alone else None
+    # From the end, so that what is dropped does not move the places that are still to come.
     for g, h in reversed(mine):
         if g not in alone:
             text = drop(text, ["hooks", event, g, "hooks", h])

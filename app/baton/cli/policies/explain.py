@@ -95,6 +95,7 @@ def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
         _show_shell(answer["shell"])
     for name in ("reason", "guidance", "suggestion", "message"):
         if name in answer:
+            # A reason may hold words of the call, so control characters are taken out before a terminal sees them.
             print(f"{name}:\n" + "\n".join(f"  {plain(line)}" for line in answer[name].splitlines()))
     if everything:
         for trace in answer["trace"]:

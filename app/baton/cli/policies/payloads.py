@@ -17,6 +17,7 @@ class CallError(UsageError):
 
 def read_calls(text: str) -> list[dict[str, Any]]:
     """Read one JSON object, or one a line. Raises CallError."""
+    # A pretty-printed object has many lines, so the whole is tried before the lines.
     try:
         whole = json.loads(text)
         found = whole if isinstance(whole, list) else [whole]

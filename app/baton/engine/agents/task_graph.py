@@ -82,6 +82,7 @@ def faults(specs: Mapping[str, TaskSpec]) -> list[Fault]:
     for name, spec in specs.items():
         field = f"tasks.{name}.depends_on"
         for other, times in Counter(spec.depends_on).items():
+            # A graph of thousands of wrong names would make an answer of megabytes.
             if len(found) >= MOST_FAULTS:
                 return found
             if other == name:
@@ -154,11 +155,13 @@ def settled(graph: Graph, at: datetime | None) -> Graph:
     """Return the graph with the states of waiting tasks updated: which may start (`pending`), must wait (`blocked`), never will (`skipped`)."""
     tasks = dict(graph.tasks)
     in_order = sorted(tasks.values(), key=lambda task: task.wave)
+    # In the order of waves, so that what depends on a skipped task is skipped in the same pass.
     for task in in_order:
         lost = next((other for other in task.depends_on if tasks[other].state in LOST), None)
         if task.state in WAITING and lost is not None:
             detail = f"`{lost}` was {tasks[lost].state}" if tasks[lost].state != "failed" else f"`{lost}` failed"
             tasks[task.name] = msgspec.structs.replace(task, state="skipped", ended_at=at, detail=detail)
+    # Only now: skipping may have ended the wave that the others waited for.
     first = current_wave(tasks)
     for task in in_order:
         if tasks[task.name].state in WAITING:

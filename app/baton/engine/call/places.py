@@ -114,6 +114,7 @@ def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
     """Make a path as written absolute. Only variables that every shell has (`$HOME`, `$PWD` …) are replaced."""
     home = home_of(cwd)
     text = _expand(target, home)
+    # The folder is unknown and the path is relative to it: all that is known is that it may be anywhere.
     if base is None and (text == "." or text.startswith("./")) and target.startswith("$"):
         return AbsolutePath(text, "", open=True)
     if not _absolute(text):
@@ -127,6 +128,7 @@ def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
     whole = normal(text)
     if not opening:
         return AbsolutePath(whole, whole)
+    # Of `src/$x/y` only `src/` is certain, and not even that where the unknown part is followed by `..`.
     known = text[: text.rfind("/", 0, opening.start()) + 1]
     climbs = "/.." in text[len(known) :]
     return AbsolutePath(whole, "" if climbs else normal(known), open=True)

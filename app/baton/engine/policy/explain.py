@@ -58,6 +58,7 @@ def _why_not(rule: Rule, context: Context) -> str:
     tool = context.call.tool_name
     asked = candidate(rule, tool)
     if asked is None:
+        # No condition is a candidate, although one applies to the tool: then an exception has taken the tool out.
         if any(condition.applies(tool) for condition in rule.given):
             return "`unless`: the tool is an exception"
         return "; ".join(dict.fromkeys(condition.why_not_applies for condition in rule.given))

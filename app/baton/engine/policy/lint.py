@@ -58,6 +58,7 @@ def _rosters(policies: PolicySet) -> Iterator[Problem]:
     for roster_id in rosters.order:
         roster = rosters.by_id[roster_id]
         file = f"agents/{roster_id}.yaml"
+        # Rosters are asked in order, so only the first one with a name is ever heard.
         for name in (*roster.agents, *roster.skills):
             first = owner.setdefault(name, roster_id)
             if first != roster_id:

@@ -173,6 +173,7 @@ def _check_rule(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
                 parsed.report(path, (at,), unknown("placeholder", f"{{{name}}}", [f"{{{p}}}" for p in PLACEHOLDERS]))
     _check_rewrite(parsed, path, rule)
     _check_rosters(parsed, path, rule)
+    # Without a test for each side a rule that always or never matches would be accepted.
     if not rule.tests.match:
         parsed.report(path, ("tests",), "a rule needs at least one test that it matches: `tests: {match: […]}`")
     if not rule.tests.not_match:

@@ -69,6 +69,8 @@ def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[s
             text = f"the organisation locked `{rule_id}`; it cannot be switched to `{switch}` below it"
             yield rule_id, text, ("rules", rule_id)
         rule = parsed.rules.get(rule_id)
+        # Switching on a rule that replaces a locked one switches the locked one off, by another name. Where the wider
+        # layer has that rule on already, it is the wider layer's own decision.
         for other in rule.replaces if rule and switch == "on" and rule_id not in parsed.own_rules else ():
             if other in locked and not (old is not None and old.effective):
                 text = f"`{rule_id}` replaces `{other}`, which the organisation locked"

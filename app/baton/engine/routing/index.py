@@ -69,12 +69,14 @@ class Index:
         self.names = tuple(agent.name for agent in agents)
         self.descriptions = tuple(_shown(agent.description) for agent in agents)
         self.mentions = Mentions(self.names)
+        # The rank by name, once: sorting by it makes ties fall the same way on every machine.
         self._ranks = np.argsort(np.argsort(np.array(self.names or ("",))[: len(agents)], kind="stable"))
         self._embedder = embedder
         texts = [_Texts(agent) for agent in agents]
         self._lexicon = Lexicon([one.fields() for one in texts])
         self._triggers = Triggers(agents)
         self._actions = Actions([(one.name, stems(one.description)) for one in texts])
+        # Agents by the words of their names: a prompt has few words, a roster may have hundreds of names.
         named: dict[str, list[int]] = {}
         for number, one in enumerate(texts):
             for stem in set(one.name):

@@ -56,6 +56,7 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     found = Invocation(words, assigns)
     first = words[0]
     entry: Entry | None = None
+    # `$SHELL` and `$BASH` are known although they are expansions: whatever they hold is a shell.
     if first.text in _SHELL:
         entry = tables.find("sh")
     elif not first.dynamic and not (first.globs and first.text != "["):
@@ -101,6 +102,7 @@ def targets(found: Invocation) -> list[str]:
     words = found.words
     operands = [words[index].text for index in found.operands]
     for place in found.writes:
+        # The tables name a place by the operand's position, by a fixed path, by `of=` or by the option that holds it.
         if place in _SLICES:
             paths += operands[_SLICES[place]]
         elif place == "operands-or-cwd":

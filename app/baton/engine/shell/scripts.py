@@ -106,6 +106,8 @@ class ScriptText:
         if self.pattern is None or "$" not in word.text:
             return word
         parts: list[tuple[str, int]] = []
+        # The script of `sh -c "$x"` was read with names in the place of the values that the outer line filled in. Each
+        # keeps its own text, because a literal value could hold quotes that bash never reads again.
         for text, kind in word.parts:
             at = 0
             for found in self.pattern.finditer(text):

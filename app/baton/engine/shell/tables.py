@@ -231,6 +231,7 @@ class _Reader:
             self.problems.append(error.problem)
             return Entry(name)
         takes_value = above.takes_value | frozenset(raw.takes_value)
+        # `overall` and `takes_value` also hold for every subcommand: `git -C dir` comes before the word.
         overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
         overall = above.clauses + overall
         for index, option in enumerate(raw.takes_value):

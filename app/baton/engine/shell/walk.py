@@ -76,6 +76,7 @@ class Walk(Commands):
             self.note_writes(found, outer, -1)
             if node is not None:
                 self.compound(node, kind, place)
+        # Substitutions in redirects run in the shell around the command, before it: they see neither its folder nor input.
         for text in found.ticks:
             self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
         if found.subs:
@@ -123,6 +124,7 @@ class Walk(Commands):
                 self.uncertain(child.children, child.start_byte, at, place)
             elif kind == "case_item":
                 inner = child.children
+                # The patterns stand before the `)` and are expanded; the commands after it may run.
                 cut = next((index for index, part in enumerate(inner) if part.type == ")"), -1)
                 if cut < 0:
                     raise UnreadableError("a case without a pattern")

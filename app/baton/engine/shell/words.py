@@ -126,6 +126,7 @@ def _joined(node: Node, src: bytes, word: Word) -> None:
         kind = child.type
         if kind == "$" and index + 1 < len(children) and children[index + 1].type == "string":
             continue
+        # tree-sitter gives some bare characters no name of a kind; they are letters of the word all the same.
         if not child.is_named and kind != "$":
             misreadings.word(src[child.start_byte : end])
             word.parts.append((src[child.start_byte : end].decode(), LITERAL))
@@ -150,6 +151,7 @@ def _quoted(nodes: list[Node], src: bytes, start: int, end: int, word: Word, une
         if node:
             kind = node.type
             at = node.end_byte
+            # A dollar that begins no expansion stands for itself: `"5$"`.
             if kind == "$":
                 word.parts.append(("$", LITERAL))
                 continue
@@ -205,6 +207,7 @@ def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
     while todo:
         here = todo.pop()
         kind = here.type
+        # The outermost is enough: whoever reads it finds the inner ones.
         if kind in SUBSTITUTIONS:
             found.append(here)
             continue
@@ -219,6 +222,7 @@ def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:
             else:
                 misreadings.uncovered(src, here.start_byte, here.end_byte)
             continue
+        # Bash also runs what stands between two children. If the parser left text there, it may have misread the line.
         at = here.start_byte
         for child in children:
             misreadings.uncovered(src, at, child.start_byte)

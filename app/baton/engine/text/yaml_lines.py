@@ -192,6 +192,7 @@ def _steps(text: str) -> Path:
 
 def _fields(info: Any, steps: Path) -> list[str]:
     options = info.types if isinstance(info, inspect.UnionType) else (info,)
+    # A field may allow several types; the first one in which the whole path exists is what the author meant.
     for option in options:
         if isinstance(option, inspect.StructType):
             if not steps:

@@ -58,6 +58,7 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], name: str = "", 
     if "allOf" in schema:
         parts = [example_of(part, schemas, name, depth) for part in schema["allOf"]]
         return {key: value for part in parts for key, value in part.items()} if isinstance(parts[0], dict) else parts[0]
+    # A null is allowed by many fields, but it is never what a reader wants to see.
     options = [one for one in schema.get("anyOf", schema.get("oneOf", ())) if one.get("type") != "null"]
     if options:
         return example_of(options[0], schemas, name, depth)

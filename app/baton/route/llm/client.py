@@ -185,6 +185,7 @@ class ModelClient:
 
 def _reply(found: bytes) -> Reply:
     """Read an answer that came in server-sent events, or in one piece from a service that does not stream."""
+    # Some services ignore `stream` and send one object; the first character tells.
     if found.lstrip()[:1] == b"{":
         pieces = [found]
     else:

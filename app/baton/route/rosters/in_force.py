@@ -180,6 +180,7 @@ class RoutingRosters:
         rosters = in_force.policies.rosters
         if name and name not in rosters.by_id:
             raise NotFound(f"there is no roster `{name}`; `GET /routing/rosters` lists those that you can name")
+        # By revision: the same policies give the same agents, whichever team asks.
         key = (in_force.policies.revision, name)
         known = self._policy_agents.get(key)
         if known is None:

@@ -107,6 +107,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _updates(event: dict[str, Any]) -> list[dict[str, Any]]:
     """Translate a line into updates: text pieces, tool calls and their results; a sub-agent's text is left out."""
+    # A sub-agent's text belongs to the tool call that started it, which reports its own result.
     delta = _object(_object(event.get("event")).get("delta"))
     if event.get("type") == "stream_event" and not event.get("parent_tool_use_id"):
         text = delta.get("text") if delta.get("type") == "text_delta" else None

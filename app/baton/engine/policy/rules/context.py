@@ -213,6 +213,7 @@ def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call:
     """Return the paths that a tool's input names, as written, at most a hundred: in a patch, and under `path_keys`."""
     tool_input = call.tool_input
     patch = patch_tools.get(call.tool_name)
+    # Most calls name no path; this is on the way of every one of them.
     if patch is None and path_keys.isdisjoint(tool_input):
         return ()
     paths: list[str] = []

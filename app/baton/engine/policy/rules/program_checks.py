@@ -82,6 +82,8 @@ def any_holds(tests: Iterable[ProgramTest], context: Context, shell: Shell, inde
 
 
 def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912 - one branch for each key
+    # Every branch compiles its words here, once per rule; the functions that it yields run for every program of
+    # every line, so they only compare. The names bind per branch, because a lambda keeps the variable, not the value.
     if match.program is not None:
         name = any_of(words(match.program, lists))
         yield "program", lambda _c, s, i: name(s.programs[i].name)

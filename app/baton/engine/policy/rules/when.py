@@ -115,6 +115,7 @@ def _bounded(value: Any, given: InputSize, depth: int) -> Any:
         given.longest = max(given.longest, size)
         if size > MAX_TEXT or given.characters > MAX_ALL_TEXT:
             raise TooMuchError
+        # CEL refuses half a surrogate pair, which JSON allows; one such character must not make the rule fail.
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list | dict):
         size = len(value)
