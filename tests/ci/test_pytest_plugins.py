@@ -72,6 +72,7 @@ def test_a_system_test_that_fails_twice_fails(run):
     assert "FLAKY" not in found.stdout
 
 
+@pytest.mark.slow("starts a pytest with three workers, three times")
 def test_a_seed_repeats_a_random_order(run):
     def order(*options):
         return [line for line in run("engine", NUMBERED, *options).stdout.splitlines() if "ran" in line]

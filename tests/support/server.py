@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import ssl
 import sys
 import time
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ PATIENT = {
 }  # fmt: skip
 """Tests ask more often than people do, and a Redis that waits for a busy machine is not away."""
 START_S = 120
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients of a server on loopback: reading the machine's certificates takes longer than most tests."""
 BELOW_EPHEMERAL = range(20_000, 32_000)
 """Ports that the system gives nobody who asks for any, on either end of a connection."""
 
@@ -59,10 +62,10 @@ class Server:
         raise AssertionError(f"the server did not start:\n{self.log.read_text()}")
 
     def _is_ready(self, url):
-        return httpx2.get(url + "/readyz", trust_env=False).status_code == 200
+        return httpx2.get(url + "/readyz", trust_env=False, verify=NO_CERTIFICATES).status_code == 200
 
     def client(self, **headers):
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES)
 
     def stop(self, how=signal.SIGINT):
         self.process.send_signal(how)

@@ -67,6 +67,7 @@ def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
         assert news["lost"] == []
 
 
+@pytest.mark.slow("waits for a long poll")
 def test_a_poll_that_waits_keeps_no_server_from_leaving(tmp_path):
     with serving(tmp_path / "home") as server, server.client() as http:
         answers = []
@@ -80,6 +81,7 @@ def test_a_poll_that_waits_keeps_no_server_from_leaving(tmp_path):
         assert answers[0].json()["jobs"] == []
 
 
+@pytest.mark.slow("runs a hundred jobs")
 def test_a_hundred_jobs_run_once_each_on_four_runners_of_two_servers(tmp_path, postgres_url, valkey_url):
     shared = {"BATON_DATABASE_URL": postgres_url, "BATON_REDIS_URL": valkey_url}
     with serving(tmp_path / "one", **shared) as one, serving(tmp_path / "two", **shared) as two:
@@ -116,6 +118,7 @@ def test_a_hundred_jobs_run_once_each_on_four_runners_of_two_servers(tmp_path, p
             assert http.get("/sessions/s/agent-mode").json()["agent_mode"] == "default_mode"
 
 
+@pytest.mark.slow("starts a server for each signal")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_stream_ends_whole_when_the_server_leaves(tmp_path, how):
     with serving(tmp_path / "home", BATON_DRAIN_S="0.5") as server, server.client() as http:

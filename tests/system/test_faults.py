@@ -114,6 +114,7 @@ def test_a_locked_database_delays_no_answer_and_refuses_a_change_clearly(server,
     assert not http.get("/mode", params={"session_id": "x"}).json()["chain"][1:]
 
 
+@pytest.mark.slow("waits for locks to time out")
 def test_a_session_starts_within_its_budget_while_the_database_is_locked(own):
     lock = sqlite3.connect(own.home / "baton.db", isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
@@ -141,6 +142,7 @@ def test_a_killed_server_leaves_no_child_and_loses_no_record_that_was_acknowledg
     assert "was killed; what it had answered is kept" in own.log.read_text()
 
 
+@pytest.mark.slow("starts several drains")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_drain_is_started_again_and_loses_and_repeats_nothing(own, own_http, how):
     killed = set()
@@ -160,6 +162,7 @@ def test_a_killed_drain_is_started_again_and_loses_and_repeats_nothing(own, own_
     assert len(killed) == 3
 
 
+@pytest.mark.slow("waits for the end of a stop's patience")
 def test_a_stop_does_not_wait_for_a_hung_drain_and_the_next_server_stores_the_rest(own, own_http):
     until(lambda: own_http.get("/status").json()["records"]["waiting"] == 0)
     child = drain_of(own)
@@ -175,6 +178,7 @@ def test_a_stop_does_not_wait_for_a_hung_drain_and_the_next_server_stores_the_re
     assert {one["id"] for one in found} == {answer["decision_id"] for answer in told}
 
 
+@pytest.mark.slow("starts a server for each signal")
 @pytest.mark.parametrize(("how", "again"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, how, again):
     with serving(tmp_path / "home") as server:
@@ -209,6 +213,7 @@ def test_a_stopped_server_answers_what_it_has_begun_and_loses_nothing(tmp_path, 
         assert set(answered) <= kept
 
 
+@pytest.mark.slow("waits until a second server gives up")
 def test_a_second_server_on_the_same_folder_is_refused_in_words(server, tmp_path):
     found = subprocess.run([BATON, "serve"], env=server.env, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 3

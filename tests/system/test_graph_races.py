@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import httpx2
 import pytest
 
-from tests.support.server import serving, until
+from tests.support.server import NO_CERTIFICATES, serving, until
 
 MINUTE_MS = 60_000
 AT_ONCE = 50
@@ -32,7 +32,9 @@ class Two:
         return self.http[server].get(f"/graphs/{graph}").json()
 
     async def _at_once(self, graph, names):
-        async with httpx2.AsyncClient(headers=self.headers, timeout=60, trust_env=False) as http:
+        async with httpx2.AsyncClient(
+            headers=self.headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES
+        ) as http:
             urls = [f"{self.servers[number % 2].url}/graphs/{graph}/spawn" for number in range(len(names))]
             answers = [http.post(url, json={"task": name}) for url, name in zip(urls, names, strict=True)]
             return await asyncio.gather(*answers)
@@ -76,6 +78,7 @@ def test_of_fifty_starts_of_one_wave_one_a_task_is_accepted_and_made_one_job(two
     assert (report["compliant"], report["waves"][0]["spawned"]) == (True, 10)
 
 
+@pytest.mark.slow("waits for a window to close")
 def test_what_is_left_is_started_once_though_both_servers_look(two):
     names = [f"t{number}" for number in range(10)]
     graph = two.graph(names, execute="run", window_ms=1)
@@ -85,6 +88,7 @@ def test_what_is_left_is_started_once_though_both_servers_look(two):
     assert sorted(job["task"] for job in jobs) == names
 
 
+@pytest.mark.slow("waits for a lease to end")
 def test_the_other_server_starts_what_is_left_when_the_first_is_killed(two):
     graph = two.graph(["a", "b"], window_ms=1_000, on_window_close="auto_spawn")
     first = two.servers[0]

@@ -57,6 +57,7 @@ def test_a_reload_under_load_is_atomic(server):
         assert len(effects) == 1
 
 
+@pytest.mark.slow("starts two servers and Postgres")
 def test_two_servers_of_one_database_agree(tmp_path, valkey_url, postgres_url):
     shared = {"BATON_REDIS_URL": valkey_url, "BATON_DATABASE_URL": postgres_url}
     body = {"session_id": "", "tool_name": "Bash", "tool_input": {"command": "deployer now"}}

@@ -66,6 +66,7 @@ def master_of(redis):
     return redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster")
 
 
+@pytest.mark.slow("waits until a sentinel gives the master up")
 def test_decisions_outlive_the_master_and_history_follows_the_new_one(tmp_path, watched):
     port, processes = watched
     dead = free_port()

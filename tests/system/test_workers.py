@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.support.processes import children, descendants, is_gone
-from tests.support.server import serving, until
+from tests.support.server import NO_CERTIFICATES, serving, until
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
@@ -31,7 +31,11 @@ def ask(server, session_id, **more):
     for _ in range(20):
         try:
             response = httpx2.post(
-                server.url + "/pre-tool-use", json=READ | {"session_id": session_id} | more, timeout=60, trust_env=False
+                server.url + "/pre-tool-use",
+                json=READ | {"session_id": session_id} | more,
+                timeout=60,
+                trust_env=False,
+                verify=NO_CERTIFICATES,
             )
         except httpx2.TransportError:
             continue
@@ -59,6 +63,7 @@ def test_a_killed_worker_is_replaced_and_loses_no_record(server):
     assert "was killed by SIGKILL" in server.log.read_text()
 
 
+@pytest.mark.slow("replaces each worker in turn, under calls")
 def test_workers_are_replaced_one_by_one_while_every_call_is_answered(server):
     before = until(lambda: len(found := workers_of(server)) == 2 and found)
     done, asked, failed = threading.Event(), [], []
@@ -119,11 +124,17 @@ def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
 def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_path):
     with serving(tmp_path / "home", BATON_DRAIN_S="300") as server:
         server.process.send_signal(signal.SIGTERM)
-        until(lambda: httpx2.get(server.url + "/readyz", timeout=60, trust_env=False).status_code == 503)
+        until(
+            lambda: (
+                httpx2.get(server.url + "/readyz", timeout=60, trust_env=False, verify=NO_CERTIFICATES).status_code
+                == 503
+            )
+        )
         assert ask(server, "draining")["decision"] == "allow"
         assert server.stop(signal.SIGTERM) == -signal.SIGTERM, "told again, it leaves at once"
 
 
+@pytest.mark.slow("starts and stops several workers twice")
 def test_told_to_stop_it_stops_its_workers_and_keeps_every_record(tmp_path):
     with serving(tmp_path / "home", BATON_WORKERS="2") as server:
         made = {ask(server, "last", tool_use_id=f"s{number}")["decision_id"] for number in range(20)}

@@ -5,7 +5,7 @@ import asyncio
 import httpx2
 
 from tests.support.chat_endpoint import ChatEndpoint
-from tests.support.server import Server
+from tests.support.server import NO_CERTIFICATES, Server
 
 GOOD = '"""Read a number.\n\nArgs:\n    text: the digits.\n"""' + " It is exact." * 9
 ROSTER = [
@@ -33,7 +33,9 @@ async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
         env = FLAGS | {"BATON_MODEL_URL": endpoint.url}
         server = await asyncio.to_thread(Server, tmp_path / "home", env)
         try:
-            async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+            async with httpx2.AsyncClient(
+                base_url=server.url, trust_env=False, timeout=60, verify=NO_CERTIFICATES
+            ) as http:
                 await _the_model_is_seen(http)
                 await _it_chooses_when_the_scorer_is_unsure(http, endpoint)
                 await _it_answers_what_it_can(http, endpoint)
