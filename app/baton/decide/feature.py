@@ -74,11 +74,16 @@ def hot_routes(
     agents = callers.read_for_call
     return [
         HotRoute(
-            path=hooks_api.PATH, max_body=hooks_api.MAX_BODY, admit=agents, answer=hooks.answer, failed=hooks.failed
+            path=hooks_api.PATH,
+            max_body=hooks_api.MAX_BODY,
+            admit=agents,
+            answer=hooks.answer,
+            failed=hooks.failed,
+            with_result=True,
         ),
         HotRoute(path="/pre-tool-use", max_body=api.MAX_BODY, admit=agents, answer=calls.answer),
         HotRoute(path="/policies/evaluate", max_body=api.MAX_BODY, admit=callers.read, answer=evaluate.answer),
         HotRoute(path="/session-start", max_body=api.MAX_BODY, admit=agents, answer=events.start),
         HotRoute(path="/session-end", max_body=api.MAX_BODY, admit=agents, answer=events.end),
-        HotRoute(path="/post-tool-use", max_body=api.MAX_BODY, admit=agents, answer=events.tool_used),
+        HotRoute(path="/post-tool-use", max_body=api.MAX_BODY, admit=agents, answer=events.tool_used, with_result=True),
     ]

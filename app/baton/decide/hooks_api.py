@@ -12,13 +12,14 @@ from baton.clients.registry import CLIENTS
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import BatonError, Forbidden, Unauthenticated, UnknownClient
+from baton.kernel.base.errors import BatonError, Forbidden, TooLarge, Unauthenticated, UnknownClient
 from baton.kernel.http.asgi import Headers, Request, Response
-from baton.kernel.http.json_io import decode_object, encode
+from baton.kernel.http.json_io import decode_large, decode_object, encode
 from baton.people.callers import PROTOCOL, CallerReader
 from baton.records.pipeline.counters import Counters
 
-MAX_BODY = 64 << 20
+MAX_BODY = 32 << 20
+"""Bytes of an event."""
 PATH = "/hooks/"
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class HooksEndpoint:
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
-        event = client.read(decode_object(request.body), request.parameter("event"))
+        event = client.read(await decode_large(request.body), request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
         outcome = await self._service.handle(caller, event)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
@@ -59,6 +60,8 @@ class HooksEndpoint:
         if refused:
             event = _event(client, request)
             answer, degraded = HookAnswer(system_message=_unguarded(error)), b"token"
+        elif isinstance(error, TooLarge) and event in {"", "PreToolUse"}:
+            answer = HookAnswer(system_message=f"Baton did not check this call: {error.detail}.")
         if on_failure == "block" and event in {"", "PreToolUse", "PermissionRequest"}:
             reason = _unknown(error) if refused else _refusal(error)
             answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)

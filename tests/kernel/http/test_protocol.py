@@ -140,3 +140,66 @@ async def test_what_is_no_http_is_refused_in_the_shape_of_every_error(connect, s
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-type: application/problem+json" in head
     assert json.loads(body)["detail"] == "invalid HTTP request received"
+
+
+LINE = b"POST / HTTP/1.1\r\nhost: x\r\n"
+CHUNKED = LINE + b"transfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (LINE + b"x: y\r\n" * 100 + b"\r\n", b"431"),
+        (LINE + b"x: " + b"v" * (64 << 10) + b"\r\n\r\n", b"431"),
+        (LINE + b"x: " + b"v" * (1 << 20), b"431"),
+        (LINE + b"n" * (1 << 20), b"431"),
+        (b"GET /" + b"a" * (1 << 20), b"431"),
+        (b"\r\n" * (1 << 17), b"431"),
+        (CHUNKED + b"1;" + b"e" * (1 << 20), b"413"),
+        (CHUNKED + b"1\r\nx\r\n" * 20_000, b"413"),
+        (CHUNKED + b"4\r\nabcd\r\n0\r\n" + b"t: x\r\n" * 200, b"413"),
+        (HEAD * 3 + LINE.replace(b"POST", b"GET") * 200, b"400"),
+    ],
+    ids=[
+        "101 headers", "64 KiB", "no end of a value", "no end of a name", "no end of the request line", "line ends",
+        "an extension", "chunks of a byte", "trailers", "lines within lines",
+    ],
+)  # fmt: skip
+async def test_a_request_is_refused_while_it_arrives(connect, sent, status):
+    reader, writer = await connect()
+    writer.write(sent)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+    assert head.startswith(b"HTTP/1.1 " + status)
+    assert b"connection: close" in head
+    assert await asyncio.wait_for(reader.read(), 60)
+
+
+async def test_a_head_just_below_the_limits_is_served(connect):
+    reader, writer = await connect()
+    writer.write(LINE + b"x: y\r\n" * 96 + b"x: " + b"v" * 64_000 + b"\r\ncontent-length: 4\r\n\r\nabcd")
+    assert (await reader.readuntil(b"abcd")).startswith(b"HTTP/1.1 200")
+
+
+async def test_small_chunks_of_a_large_body_are_served(connect):
+    reader, writer = await connect()
+    writer.write(CHUNKED + b"1\r\nx\r\n" * 900 + b"0\r\nt: x\r\n\r\n")
+    assert (await reader.readuntil(b"x" * 900)).startswith(b"HTTP/1.1 200")
+
+
+async def test_more_requests_than_are_answered_ahead_are_refused(connect):
+    reader, writer = await connect()
+    writer.write(HEAD + (b"abcd" + HEAD) * 2_000)
+    assert b" 400 " in await asyncio.wait_for(reader.read(), 60)
+
+
+async def test_an_idle_connection_gives_way_to_a_new_one(connect, monkeypatch):
+    monkeypatch.setattr(Hasty, "most_connections", 3)
+    idle = [await connect() for _ in range(3)]
+    busy_reader, busy_writer = idle[0]
+    busy_writer.write(HEAD + b"abcd")  # it has been served meanwhile, so the second is the longest idle
+    await busy_reader.readuntil(b"abcd")
+    reader, writer = await connect()
+    assert await asyncio.wait_for(idle[1][0].read(), 60) == b""
+    for one, to in ((reader, writer), (busy_reader, busy_writer)):
+        to.write(HEAD + b"abcd")
+        assert (await one.readuntil(b"abcd")).startswith(b"HTTP/1.1 200")

@@ -90,7 +90,7 @@ def test_a_body_above_the_limit_gets_the_failure_answer_and_is_counted(http):
     headers = {"Baton-On-Failure": "block"}
     answer = http.post("/hooks/claude-code?event=PreToolUse", content=body, headers=headers).json()
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert "64 MiB" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+    assert "32 MiB" in answer["hookSpecificOutput"]["permissionDecisionReason"]
     assert http.get("/status").json()["hook_failures"]["claude-code block body_too_large"] == before + 1
 
 

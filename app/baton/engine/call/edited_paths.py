@@ -3,6 +3,7 @@
 import posixpath
 import re
 from functools import lru_cache
+from itertools import islice
 
 from baton.engine.call.call import ToolCall
 
@@ -19,7 +20,7 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
     named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
     for value in call.tool_input.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
-            named += PATCHED.findall(value)
+            named += (found[1] for found in islice(PATCHED.finditer(value), MOST))  # a patch may name a million
     if not any(named):
         return ()
     root = call.project_root or call.cwd

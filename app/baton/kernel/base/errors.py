@@ -22,6 +22,7 @@ Code = Literal[
     "forbidden",
     "forbidden_host",
     "forbidden_origin",
+    "head_too_large",
     "hierarchy",
     "internal",
     "lease_lost",
@@ -131,6 +132,14 @@ class TooLarge(BatonError):
     status = 413
     code = "body_too_large"
     title = "the body is too large"
+
+
+class HeadTooLarge(BatonError):
+    """The request line and headers are larger, or more, than the server takes."""
+
+    status = 431
+    code = "head_too_large"
+    title = "the request's head is too large"
 
 
 class NotFound(BatonError):

@@ -26,7 +26,7 @@ from baton.kernel.http.asgi import (
     read_start,
     respond,
 )
-from baton.kernel.http.json_io import whole_characters
+from baton.kernel.http.json_io import MOST_VALUES, bounded, whole_characters
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
 
@@ -34,6 +34,8 @@ MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
 MAX_ROSTER_BODY = 16 << 20
 """Bytes of a roster that is pushed: a thousand agents with their prompts."""
+MOST_ROSTER_VALUES = 100_000
+"""Values and keys of a roster that is pushed: two thousand agents with fifty texts each."""
 MAX_REFUSED_BODY = 64 << 10
 """Bytes of a refused hook's body that are read, to know its event."""
 _ROSTER = re.compile(r"/rosters/[^/]+")
@@ -62,6 +64,10 @@ class HotRoute(msgspec.Struct, frozen=True, kw_only=True):
     admit: Callable[[dict[bytes, bytes]], Caller]
     answer: Callable[[Request, Caller], Awaitable[Response]]
     failed: Callable[[Request, BatonError], Response] | None = None
+    most_values: int = MOST_VALUES
+    """Values and keys of the body that are decoded."""
+    with_result: bool = False
+    """Whether the body may carry a tool's result, which is left out where it is too large."""
 
 
 ARRIVED = "baton.arrived"
@@ -146,7 +152,8 @@ def _naming(send: Send, name: bytes) -> Send:
 async def _limited(receive: Receive, method: str, path: str) -> Receive:
     """Read the body of a request that changes something, so that FastAPI never holds more than it should."""
     roster = method == "PUT" and _ROSTER.fullmatch(path)
-    body = whole_characters(await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY))
+    body = await read_body(receive, MAX_ROSTER_BODY if roster else MAX_ADMIN_BODY)
+    body = whole_characters(await bounded(body, MOST_ROSTER_VALUES if roster else MOST_VALUES))
     parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def again() -> Message:
@@ -166,6 +173,8 @@ async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], 
     try:
         caller = route.admit(headers)
         body = await read_body(receive, route.max_body)
+        if len(body) > route.most_values:
+            body = await bounded(body, route.most_values, result=route.with_result)
         return await route.answer(_request(scope, headers, body), caller)
     except Disconnected:
         raise

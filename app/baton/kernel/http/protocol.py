@@ -1,17 +1,30 @@
-"""The HTTP protocol of the server: uvicorn's own, with whole answers in one write and a deadline.
+"""The HTTP protocol of the server: uvicorn's own, with whole answers in one write, a deadline and limits while receiving.
 
-uvicorn writes an answer's head and body apart; each write is a system call that wakes the client.
+uvicorn writes an answer's head and body apart; each write is a system call that wakes the client. It also takes heads of
+any size, and reads a request for as long as the client cares to send it: one connection could then keep the loop, and
+everybody who waits for it, busy for seconds.
 """
 
 import asyncio
 import re
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from baton.kernel.base.errors import BatonError
+from baton.kernel.base.errors import BatonError, HeadTooLarge, TooLarge
 from baton.kernel.http.asgi import WHOLE, Headers, Scope, problem_response
+
+MAX_HEAD = 64 << 10
+"""Bytes of a request's head, and of what frames a chunked body (sizes, extensions, trailers), that are received."""
+MOST_HEADERS = 100
+"""Headers of one request, and trailers of one body."""
+MOST_PIPELINED = 100
+"""Requests that one connection may send ahead of their answers."""
+LINGER_S = 1.0
+"""How long a refused connection stays open, in seconds: closed at once, the client would not get to read the refusal."""
+_PIECE, _BODY_PIECE = 16 << 10, 64 << 10
+"""Bytes that the parser gets at a time: what it makes of more cannot be stopped. A body costs it next to nothing."""
 
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header's value may hold."""
@@ -28,6 +41,7 @@ class OneWrite:
         self._transport = transport
         self._loop = loop
         self._pending: list[bytes] = []
+        self._ended = False
         self.is_closing = transport.is_closing  # asked for at every answer
 
     def __getattr__(self, name: str) -> Any:
@@ -35,7 +49,9 @@ class OneWrite:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send the data with what else is written in this tick."""
+        """Send the data with what else is written in this tick; nothing is sent after the end."""
+        if self._ended:
+            return
         if not self._pending:
             self._loop.call_soon(self._flush)
         self._pending.append(data)
@@ -45,11 +61,19 @@ class OneWrite:
         self._flush()
         self._transport.close()
 
+    def write_eof(self) -> None:
+        """Say that nothing follows what was written."""
+        self._flush()
+        self._ended = True
+        if not self.is_closing():
+            self._transport.write_eof()
+
     def _flush(self) -> None:
         if self._pending:
             data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
             self._pending.clear()
-            self._transport.write(data)
+            if not self.is_closing():  # the client may have gone since the data was written
+                self._transport.write(data)
 
 
 class Protocol(HttpToolsProtocol):
@@ -57,9 +81,20 @@ class Protocol(HttpToolsProtocol):
 
     receive_s = 10.0
     """Longest that a request may take to arrive, from the connection or its first byte to its last, in seconds."""
+    most_connections = 10_000
+    """Open connections above which the one that has waited longest without a request is closed for a new one."""
 
+    _waiting: ClassVar[dict["Protocol", None]] = {}
+    """The connections to which no answer is owed, the longest waiting first."""
     _begun: float | None = None
     _deadline: asyncio.TimerHandle
+    _overhead = 0
+    """Bytes received of the head, and later of the body's framing, that are not its content.
+
+    It may fall below zero by a piece: a piece that holds the end of a head also holds the beginning of its body.
+    """
+    _in_body = False
+    _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
@@ -67,11 +102,39 @@ class Protocol(HttpToolsProtocol):
         self._extensions = {WHOLE: self.whole}
         self._begun = self.loop.time()
         self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
+        self._waiting[self] = None
+        if len(self.connections) > self.most_connections:
+            # File descriptors are finite. Refusing the new connection instead would let idle ones lock everybody out.
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop looking."""
         self._deadline.cancel()
+        self._waiting.pop(self, None)
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what has arrived, piece by piece, and refuse the request as soon as it is too large."""
+        size = len(data)
+        if size <= _PIECE:
+            self._piece(data, size)
+            return
+        at = 0
+        while at < size and not self._refused:
+            piece = data[at : at + (_BODY_PIECE if self._in_body else _PIECE)]
+            at += len(piece)
+            self._piece(piece, len(piece))
+
+    def _piece(self, data: bytes, size: int) -> None:
+        if self._refused:  # what still arrives of a refused request is dropped
+            return
+        self._overhead += size
+        super().data_received(data)
+        # `headers` is None before the first request has begun.
+        if self._overhead > MAX_HEAD or (self.headers and len(self.headers) > MOST_HEADERS):
+            self._refuse(self._too_large())
 
     def on_message_begin(self) -> None:
         """Note when a request begins to arrive."""
@@ -79,10 +142,40 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item] # it knows the standard's only
 
+    def on_headers_complete(self) -> None:
+        """Begin with the request, unless its head is too large.
+
+        Raises:
+            ValueError: If so, to stop the parser; the refusal has been sent.
+        """
+        # What was received may hold a part of the body, too, so that near the limit only the head itself tells.
+        large = (
+            self._overhead > MAX_HEAD and len(self.url) + sum(len(n) + len(v) + 4 for n, v in self.headers) > MAX_HEAD
+        )
+        if large or len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_PIPELINED:
+            self._refuse(self._too_large())
+            raise ValueError
+        super().on_headers_complete()
+        self.headers = []  # trailers are no headers
+        self._overhead, self._in_body = 0, True
+
+    def on_body(self, body: bytes) -> None:
+        """Hand a part of the body on."""
+        self._overhead -= len(body)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
         """Note that it has arrived whole; until the next begins, uvicorn's own limit on idle connections holds."""
         self._begun = None
+        self._overhead, self._in_body = 0, False
+        self._waiting.pop(self, None)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self.pipeline:
+            self._waiting[self] = None
 
     def whole(self, scope: Scope, status: int, headers: Headers, body: bytes) -> bool:
         """Write a whole answer, or tell that it is not of the ordinary kind and must be sent in parts.
@@ -106,7 +199,26 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, in the shape of every error."""
-        refusal = problem_response(BatonError(msg[:1].lower() + msg[1:].rstrip(".")))
+        self._refuse(BatonError(msg[:1].lower() + msg[1:].rstrip(".")))
+
+    def _too_large(self) -> BatonError:
+        if self._in_body:
+            return TooLarge(f"the body's chunks have more than {MAX_HEAD >> 10} KiB of framing; send `Content-Length`")
+        if len(self.pipeline) >= MOST_PIPELINED:
+            return BatonError(f"more than {MOST_PIPELINED} requests were sent ahead of their answers")
+        return HeadTooLarge(
+            f"the request's head is too large; at most {MOST_HEADERS} headers and {MAX_HEAD >> 10} KiB are allowed"
+        )
+
+    def _refuse(self, error: BatonError) -> None:
+        """Answer with an error, drop what still arrives, and close when the client could read the answer."""
+        if self._refused:
+            return
+        self._refused = True
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # nobody waits for the answer to what came before
+            self.cycle.message_event.set()
+        refusal = problem_response(error)
         headers = [
             *self.server_state.default_headers,
             (b"content-type", refusal.content_type),
@@ -115,7 +227,9 @@ class Protocol(HttpToolsProtocol):
         ]
         head = b"\r\n".join(map(b": ".join, headers))
         self.transport.write(b"".join((STATUS_LINE[refusal.status], head, b"\r\n\r\n", refusal.body)))
-        self.transport.close()
+        self.transport.write_eof()
+        self._deadline.cancel()
+        self._deadline = self.loop.call_later(LINGER_S, self.transport.close)
 
     def _look(self) -> None:
         now = self.loop.time()

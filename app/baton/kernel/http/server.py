@@ -1,6 +1,8 @@
 """The HTTP server around an application: uvicorn with our protocol, which leaves in order."""
 
 import asyncio
+import contextlib
+import resource
 import signal
 import socket
 import time
@@ -14,6 +16,11 @@ from baton.kernel.http.protocol import Protocol
 
 GRACE_S = 10
 """Seconds that requests in flight have to end after the server was told to stop."""
+
+MOST_CONNECTIONS = 10_000
+"""Connections that one process keeps open; idle ones give way to new ones above it."""
+_OTHER_FILES = 128
+"""File descriptors that the server itself needs: the database, Redis, policies, logs."""
 
 
 class _Server(uvicorn.Server):
@@ -46,6 +53,19 @@ class _Server(uvicorn.Server):
             await self.lifespan.shutdown()
 
 
+def connection_limit() -> int:
+    """Raise the limit on open files as far as the system allows, and return how many connections it leaves room for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + _OTHER_FILES
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        with contextlib.suppress(ValueError, OSError):  # macOS has a limit of its own below the one it tells
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+            soft = allowed
+    room = wanted if soft == resource.RLIM_INFINITY else soft
+    return max(_OTHER_FILES, min(MOST_CONNECTIONS, room - _OTHER_FILES))
+
+
 def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
     """Serve until told to stop, and tell whether it ever began.
 
@@ -63,6 +83,7 @@ def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
     )
+    Protocol.most_connections = connection_limit()
     server = _Server(config, app, settings.drain_s)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
