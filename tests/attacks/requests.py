@@ -1,6 +1,7 @@
 """Build and send the hostile requests of stall.yaml. The texts in it are data: see its head for the form."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,18 +54,21 @@ def entries() -> list[dict[str, Any]]:
 
 
 def attacks() -> list[Attack]:
-    """Return the requests of the file, in its order."""
+    """Return the requests of the file, in its order; a line is sent as a hook asks about it."""
     return [
         Attack(
             kind=one["class"],
             name=one["name"],
-            request=one["request"],
-            want=tuple(map(str, one["want"] if isinstance(one["want"], list) else [one["want"]])),
+            request=one["request"] if "request" in one else {"line": one["line"]},
+            want=_wanted(one) if "request" in one else ("decision",),
             connections=one.get("connections", 1),
         )
         for one in entries()
-        if "request" in one
     ]
+
+
+def _wanted(one: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, one["want"] if isinstance(one["want"], list) else [one["want"]]))
 
 
 def text(value: Any) -> str:
@@ -78,6 +82,10 @@ def text(value: Any) -> str:
 
 def message(request: dict[str, Any]) -> bytes:
     """Return the bytes of a request."""
+    if "line" in request:
+        payload = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/w", "tool_name": "Bash"}
+        payload |= {"tool_input": {"command": text(request["line"])}}
+        return message({"body": json.dumps(payload)})
     if "raw" in request:
         return text(request["raw"]).encode()
     method = request.get("method", "POST")
@@ -128,7 +136,8 @@ async def _once(data: bytes, request: dict[str, Any], port: int) -> Outcome:
     finally:
         writing.cancel()
         await asyncio.gather(writing, return_exceptions=True)
-        writer.close()
+        writer.transport.abort()
+        await asyncio.sleep(0)
 
 
 async def _answer(reader: asyncio.StreamReader) -> Outcome:

@@ -83,7 +83,7 @@ REFUSED = [
     ("{ " + "bash;" * 200 + "} <<E\n" + "#" * 2000 + "\nls\nE\n", "too many nested scripts"),
     ("curl" + "|sh" * 80, "over 2000 pipes into scripts"),
     ("a|b " * 12_000, "not valid shell syntax, or too much of it"),
-    ("{ " + "bash;" * 60 + "} <<E\n" + "ls\n" * 300 + "E\n", "over 15000 parts"),
+    ("{ " + "bash;" * 60 + "} <<E\n" + "ls\n" * 300 + "E\n", "over 8000 parts"),
 ]
 
 

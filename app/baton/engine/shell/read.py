@@ -19,11 +19,10 @@ from baton.engine.shell.walk import Walk
 _LANGUAGE = Language(tree_sitter_bash.language())
 _PARSER = Parser(_LANGUAGE)
 _MAX_MENDS = 20
-_SHORT = 1500
+_SHORT = 400
 """Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
-_CHUNK = 512
-_MAX_STEPS = 1_000
-"""Calls of the parser's progress callback after which a text is given up."""
+_CHUNK = 128
+"""Bytes that the parser gets at a time. It asks for few of them twice, unless it recovers from errors."""
 _ASCII = bytes(range(128)) + b"x" * 128
 """For `bytes.translate`: every byte that is not ASCII becomes a letter, as bash sees it in a word.
 
@@ -47,34 +46,6 @@ def _unread(reason: str) -> Shell:
     return Shell(categories=("unknown",), unparsed=reason)
 
 
-def _parse(src: bytes) -> Node:
-    """Parse a text, or give up: on invalid text the parser's error recovery reads the rest again and again."""
-    src = src.translate(_ASCII)
-    if len(src) <= _SHORT:
-        return _PARSER.parse(src).root_node
-    looks = steps = 0
-    most = 60 + 12 * (len(src) // _CHUNK)
-
-    def chunk(offset: int, _point: object) -> bytes:
-        nonlocal looks
-        looks += 1
-        return src[offset : offset + _CHUNK] if looks <= most else b""  # an early end: the result is refused below
-
-    def stop(_offset: int, has_error: bool) -> bool:  # noqa: FBT001 (the parser calls it so)
-        nonlocal steps
-        steps += 1
-        return has_error or steps > _MAX_STEPS or looks > most
-
-    try:
-        root = _PARSER.parse(chunk, progress_callback=stop).root_node
-    except ValueError as error:
-        _PARSER.reset()
-        raise UnreadableError("not valid shell syntax, or too much of it") from error
-    if looks > most:
-        raise UnreadableError("not valid shell syntax, or too much of it")
-    return root
-
-
 class _Reading:
     """One reading of a line, with its limits and the mended texts so far."""
 
@@ -82,6 +53,7 @@ class _Reading:
         self.tables = tables
         self.bytes = 0
         self.nodes = 0
+        self.steps = 0
         self.mended: dict[bytes, bytes] = {}
 
     def line(self, src: bytes) -> Shell:
@@ -117,15 +89,52 @@ class _Reading:
         self.bytes += len(src)
         if self.bytes > misreadings.MAX_TOTAL_BYTES:
             raise UnreadableError("too many nested scripts")
-        root = _parse(src)
+        root = self.root(src)
         self.nodes += root.descendant_count
         if self.nodes > misreadings.MAX_NODES:
             raise UnreadableError(f"over {misreadings.MAX_NODES} parts")
         misreadings.tree(root, src)
         return root, src
 
+    def root(self, src: bytes) -> Node:
+        """Parse a text, or give up.
+
+        Error recovery takes time quadratic in what was read so far, and reads the rest again and again. It cannot be
+        stopped at the end of the text, where most of it happens. What leads there is dense: it takes several times the
+        steps for each byte that shell scripts take, or reads the text several times, and is given up before its end.
+        """
+        src = src.translate(_ASCII)
+        if len(src) <= _SHORT:
+            return _PARSER.parse(src).root_node
+        looks = steps = 0
+        most_looks = 100 + 10 * (len(src) // _CHUNK)
+        most_steps = min(60 + len(src) * 24 // 1024, misreadings.MAX_STEPS - self.steps)
+
+        def chunk(offset: int, _point: object) -> bytes:
+            nonlocal looks
+            looks += 1
+            return src[offset : offset + _CHUNK] if looks <= most_looks else b""  # an early end: refused below
+
+        def stop(_offset: int, has_error: bool) -> bool:  # noqa: FBT001 (the parser calls it so)
+            nonlocal steps
+            steps += 1
+            return has_error or steps > most_steps or looks > most_looks
+
+        try:
+            root = _PARSER.parse(chunk, progress_callback=stop).root_node
+        except ValueError as error:
+            _PARSER.reset()
+            raise UnreadableError("not valid shell syntax, or too much of it") from error
+        if looks > most_looks:
+            raise UnreadableError("not valid shell syntax, or too much of it")
+        self.steps += steps
+        return root
+
 
 def _shell(walk: Walk) -> Shell:
+    # Rules ask for the place of each.
+    if len(walk.writes) > misreadings.MAX_WRITES:
+        raise UnreadableError(f"over {misreadings.MAX_WRITES} files that are written")
     programs = tuple([program for program in walk.programs if program is not None])
     found: set[Category] = set()
     for program in programs:

@@ -9,6 +9,8 @@ from baton.engine.shell.words import EXPANSION, LITERAL, SUBSTITUTION, Span, Wor
 
 _VARIABLE = re.compile(r"\s*\$\{?(\w+)")
 _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
+_LONGEST_FOLDER = 4_096
+"""Characters of a folder that is followed, Linux's longest path; a thousand `cd x` would make one that grows each time."""
 _ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 
 
@@ -65,6 +67,8 @@ class Folder:
             self.base = target.text
         elif self.base is not None:
             self.base = posixpath.join(self.base, target.text)
+        if self.base is not None and len(self.base) > _LONGEST_FOLDER:
+            self.base = None
 
 
 class ScriptText:

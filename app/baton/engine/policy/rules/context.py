@@ -20,6 +20,9 @@ _INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", 
 _MAX_PATHS = 100
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
+_MAX_NAMES = 32
+_MAX_FILLED = 100_000
+"""Names in one text that are filled in, each with up to a thousand characters, and characters of all such texts of a call."""
 _LONG_VALUE = 1_000
 _TOO_LONG = 65_536
 _UNREAD = object()
@@ -67,8 +70,11 @@ class Context:
     __slots__ = (
         "_agent",
         "_arguments",
+        "_filled",
         "_match",
+        "_meant",
         "_reading",
+        "_values",
         "_writes",
         "blind",
         "call",
@@ -91,6 +97,9 @@ class Context:
         self._agent: Any = _UNREAD
         self._arguments: dict[Program, frozenset[Place]] = {}
         self._match: Any = _UNREAD
+        self._values: dict[str, str] | None = None
+        self._meant: dict[str, str] = {}
+        self._filled = 0
         self._writes: tuple[Write, ...] | None = None
 
     @property
@@ -129,7 +138,7 @@ class Context:
         """Return the places of a path as written, and those that it has with the variables that the line itself sets."""
         found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
         if "$" in target and self.shell is not None:
-            meant = _with_values(target, self.shell.exports)
+            meant = self._with_values(target, self.shell.exports)
             if meant != target:
                 found |= self.policies.locator.places(meant, base, self.call.cwd, self.root, reach)
         return found
@@ -184,6 +193,26 @@ class Context:
         self._arguments[program] = frozenset(found)
         return self._arguments[program]
 
+    def _with_values(self, text: str, exports: tuple[str, ...]) -> str:
+        """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text.
+
+        Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
+        round could double it. Many rules ask for the same text, and a line may set as many variables as it names.
+        """
+        known = self._meant.get(text)
+        if known is not None:
+            return known
+        if self._values is None:
+            self._values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
+        values, meant = self._values, text
+        for _ in range(_MAX_NAMES_IN_NAMES):
+            if len(meant) > _LONG_VALUE or self._filled > _MAX_FILLED:
+                break
+            meant = _NAME.sub(lambda found: values.get(found[1] or found[3], found[2] or found[0]), meant, _MAX_NAMES)
+            self._filled += len(meant)
+        self._meant[text] = meant
+        return meant
+
     def relative(self, path: str) -> str:
         """Return a path as the globs of rules see it: relative to the project inside it, otherwise absolute."""
         if len(path) > _TOO_LONG:
@@ -193,20 +222,6 @@ class Context:
             if within(whole, folder):
                 return whole[len(folder.rstrip("/")) + 1 :]
         return whole
-
-
-def _with_values(text: str, exports: tuple[str, ...]) -> str:
-    """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text.
-
-    Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
-    round could double it.
-    """
-    values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
-    for _ in range(_MAX_NAMES_IN_NAMES):
-        if len(text) > _LONG_VALUE:
-            break
-        text = _NAME.sub(lambda found: values.get(found[1] or found[3], found[2] or found[0]), text)
-    return text
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:

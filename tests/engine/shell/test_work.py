@@ -1,0 +1,89 @@
+"""Reading a line, and judging it, takes a bounded number of steps that grows no faster than the line.
+
+Steps are function calls, Python's and C's, and not seconds: those depend on what else the machine does.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.load import Layer, load
+from baton.engine.shell.read import read
+from baton.shared import policy_folders
+from tests.attacks.requests import entries, text
+
+MOST_STEPS = 450_000
+"""Calls for a line of any length: some 40 ms."""
+LINES = {one["name"]: one for one in entries() if "line" in one}
+REPEATED = {name: one["line"]["repeat"] for name, one in LINES.items() if "repeat" in one["line"]}
+
+
+@cache
+def policies():
+    return load([Layer(tier="shipped", files=policy_folders.read(Path(__file__).parents[3] / "policies"))])
+
+
+def steps(do: Callable[[], Any]) -> tuple[int, Any]:
+    """Count the calls that a function makes, and return its result."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        return_value = do()
+    finally:
+        sys.setprofile(before)
+    return count, return_value
+
+
+def judge(line: str) -> tuple[int, Any]:
+    call = ToolCall(client="claude-code", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/w")
+    rules = policies()
+    return steps(lambda: evaluate(rules, Facts(call=call, level="strict")))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
+    one = LINES[name]
+    count, verdict = judge(text(one["line"]))
+    assert count < MOST_STEPS, count
+    if verdict.shell.unparsed:
+        assert verdict.effect in {"ask", "deny"}
+    assert one["want"] == "bounded" or verdict.effect == "ask"
+
+
+@pytest.mark.parametrize("unit", REPEATED.values(), ids=REPEATED)
+def test_twice_the_line_takes_at_most_twice_the_steps(unit):
+    tables = policies().tables
+    few = max(2, 1_500 // len(unit.encode()))
+    once, _ = steps(lambda: read(tables, unit * few))
+    twice, shell = steps(lambda: read(tables, unit * few * 2))
+    assert twice < 2.3 * once + 2_000 or shell.unparsed
+    assert twice < MOST_STEPS
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    units=st.lists(st.sampled_from(sorted(REPEATED.values())), min_size=1, max_size=4),
+    tail=st.sampled_from(["", "x", "|", '"', "'", "`", "$(", "${", "<<", "}", ")", "fi", " )x"]),
+    size=st.sampled_from([1_000, 8_000, 30_000]),
+)
+def test_shapes_within_shapes_are_bounded_too(units, tail, size):
+    unit = "".join(units)
+    line = unit * (size // len(unit.encode())) + tail
+    tables = policies().tables
+    count, _ = steps(lambda: read(tables, line))
+    assert count < MOST_STEPS
