@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("starts a pytest of its own in each test")
 ROOT = Path(__file__).parents[2]
 PASSES_THE_SECOND_TIME = """
 import pathlib, pytest
@@ -72,7 +73,6 @@ def test_a_system_test_that_fails_twice_fails(run):
     assert "FLAKY" not in found.stdout
 
 
-@pytest.mark.slow("starts a pytest with three workers, three times")
 def test_a_seed_repeats_a_random_order(run):
     def order(*options):
         return [line for line in run("engine", NUMBERED, *options).stdout.splitlines() if "ran" in line]
