@@ -16,4 +16,4 @@ answer=$(curl -q -gsSi --suppress-connect-headers --max-time "$seconds" --noprox
 $request
 END
 ) || fail "no answer within $seconds s (curl exit code $?)"
-print_answer
+print_answer "$1"

@@ -6,11 +6,13 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
+  accept='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
       BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=* | BATON_WORK_ITEMS_COMMAND=*)
         eval ": \"\${$name:=\$value}\"" ;;
+      BATON_ACCEPT_REWRITES=*) accept=${accept:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
   : "${BATON_URL:=http://127.0.0.1:8080}" "${BATON_USER:=$(id -un)}"
@@ -87,16 +89,52 @@ write_request() { # CLIENT EVENT: sets request. curl reads it from a descriptor:
     option header "Baton-Work-Items: $work_items"
     option header "Baton-Job: ${BATON_JOB-}"
   fi
-  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug"
+  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
   option header "Expect:"
 }
 
-print_answer() { # only a 2xx with a JSON object is an answer
+# The keys of an answer, and of the input of a tool that starts an agent.
+answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|additionalContext|decision|reason|behavior|message'
+agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_name|fork_turns|reasoning_effort|run_in_background|resume|isolation|name|team_name|mode|max_turns'
+
+# is_harmless CLIENT: a server that was taken over may refuse, ask, and word an agent call. An input with other keys would
+# be another tool's, and an `allow` would skip the client's own question. The rare answer with these words costs a process.
+is_harmless() {
+  case $body in
+    *updatedInput* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
+    *) return 0 ;;
+  esac
+  [ -z "$accept" ] || return 0
+  # Without escaped quotes, quotes stand in pairs: one text a line, with the colon behind it if it is a key.
+  texts=$(printf '%s\n' "$body" | tr '\n\r\t' '   ' | sed -e 's/\\\\//g' -e 's/\\[^u]//g' | grep -oE '"[^"]*" *:?')
+  # Baton escapes no printable letter. One that is could spell any of these words unseen.
+  case $texts in *\\u00[2-7]*) return 1 ;; esac
+  case $1/$event/$body in
+    codex/PreToolUse/*updatedInput*) ;; # Codex changes an input only beside an `allow`
+    *) case $texts in *'"allow"'* | *'"approve"'*) return 1 ;; esac ;;
+  esac
+  case $body in *updatedInput*) ;; *) return 0 ;; esac
+  ! printf '%s\n' "$texts" | grep ':$' | grep -qvE "^\"($answer_keys|$agent_keys)\" *:\$"
+}
+
+drop_answer() { # what would refuse or ask must not be lost with the rest: then the call is refused
+  said='Baton dropped an answer of its server, which would have changed what a tool does or allowed it in your place.'
+  case $event/$on_failure/$texts in
+    PreToolUse/block/* | PreToolUse/*'"deny"'* | PreToolUse/*'"ask"'* | PreToolUse/*'"block"'*)
+      printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' \
+        "$said Ask the person to run baton doctor." ;;
+    *) printf '{"systemMessage":"%s Run baton doctor. BATON_ACCEPT_REWRITES in the config file accepts such answers."}\n' "$said" ;;
+  esac
+  exit 0
+}
+
+print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
   head=${answer%%"$line_end"?"$line_end"*} body=${answer#*"$line_end"?"$line_end"} status=${answer#* }
   case $status in 2[0-9][0-9]*) ;; *) fail "answered ${status%%"$line_end"*}" ;; esac
   case $body in \{*\}) ;; *) fail "answered something that is not JSON" ;; esac
+  is_harmless "$1" || drop_answer
   printf '%s\n' "$body"
   [ -z "$debug" ] || printf '%s\n' "$head" | tr -d '\r' |
     sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2

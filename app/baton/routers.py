@@ -10,7 +10,7 @@ from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.operate.openapi import docs_api
 from baton.people import teams_api, tokens_api, users_api
-from baton.policies import agent_tables_api, layers_api
+from baton.policies import agent_tables_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
 from baton.records.review import audit_api, decisions_api, delegation_share_api, wrong_blocks_api
@@ -34,6 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         decisions_api,
         policies,
         layers_api,
+        unlocks_api,
         agent_tables_api,
         replay,
         rosters,

@@ -94,3 +94,29 @@ def test_a_refused_push_names_every_problem(baton, folder):
 def test_what_cannot_be_carried_out_says_why(baton, words, said):
     done = baton(*words)
     assert (done.returncode, said in done.stderr) == (2, True)
+
+
+def test_an_admin_unlocks_a_rule_for_a_team_and_locks_it_again(baton):
+    assert "Nothing is unlocked." in baton("unlocks").stdout
+    refused = baton("unlock", "guardrails/fork-bob", "--reason", "r")
+    assert (refused.returncode != 0, "did you mean `guardrails/fork-bomb`" in refused.stderr) == (True, True)
+    made = baton("unlock", "guardrails/fork-bomb", "--for", "2h", "--user", "ann", "--reason", "a lecture").stdout
+    assert "guardrails/fork-bomb is unlocked for ann until" in made
+    assert "a lecture" in baton("unlocks").stdout
+    (one,) = json.loads(baton("unlocks", "--json").stdout)
+    assert f"baton policy relock {one['id']}" in made
+    assert "the lock holds again" in baton("relock", one["id"], "--reason", "over").stdout
+    assert json.loads(baton("unlocks", "--json").stdout) == []
+
+
+def test_status_and_explain_name_the_lock_and_the_unlock(server, baton, tmp_path):
+    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url)
+    made = json.loads(baton("unlock", "guardrails/remove-*", "--for", "2h", "--reason", "a lecture", "--json").stdout)
+    payload = json.dumps({"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}})
+    explained = run("explain", env=env, cwd=tmp_path, stdin=payload).stdout
+    assert "guardrails/remove-root: deny, locked by `guardrails/*`, unlocked by" in explained
+    assert "guardrails/remove-* is unlocked for everybody until" in run("status", env=env, cwd=tmp_path).stdout
+    baton("relock", made["id"])
+    explained = run("explain", "--all", env=env, cwd=tmp_path, stdin=payload).stdout
+    assert "guardrails/remove-root: deny, locked by `guardrails/*`\n" in explained
+    assert "not guardrails/fork-bomb:" in explained

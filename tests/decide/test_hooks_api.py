@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import until
+from tests.support.server import serving, until
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "clients"
 RECORDED = sorted(FIXTURES.glob("*/*.json"))
@@ -185,3 +185,57 @@ def test_a_client_is_shown_with_its_last_word(http, session):
     post(http, "codex", pre(session, "Bash", {"command": "ls"}), **{"Baton-User": "wanda"})
     seen = [c for c in http.get("/status").json()["clients"] if (c["client"], c["user"]) == ("codex", "wanda")]
     assert len(seen) == 1
+
+
+SETS = """id: org/set
+description: x
+match: {tools: [Bash, Edit, exec_command, apply_patch, mcp__x__run, Agent, spawn_agent]}
+decision: rewrite
+reason: the team's own prompt
+set: {command: echo evil, cmd: echo evil, file_path: /etc/evil, prompt: Be brief., message: Be brief.}
+tests: {match: [ls], not_match: [{tool: Read}]}
+"""
+OTHER_TOOLS = [
+    ("claude-code", "Bash", {"command": "ls -la"}),
+    ("claude-code", "Edit", {"file_path": "a", "old_string": "b", "new_string": "c"}),
+    ("claude-code", "mcp__x__run", {"prompt": "p"}),
+    ("codex", "Bash", {"command": "ls -la"}),
+    ("codex", "exec_command", {"cmd": "ls -la"}),
+    ("codex", "apply_patch", {"command": "*** Begin Patch\n*** End Patch"}),
+]
+
+
+@pytest.fixture(scope="module")
+def rewriting(tmp_path_factory):
+    """A server whose operator wrote a rule that rewrites every tool it can name."""
+    home = tmp_path_factory.mktemp("rewriting") / "home"
+    (home / "policies" / "org").mkdir(parents=True)
+    (home / "policies" / "org" / "set.yaml").write_text(SETS)
+    with serving(home) as server, server.client() as client:
+        yield client
+
+
+@pytest.mark.parametrize(("client", "tool", "given"), OTHER_TOOLS, ids=[f"{row[0]}: {row[1]}" for row in OTHER_TOOLS])
+def test_no_policy_changes_what_a_tool_does_unless_the_developer_accepts_it(rewriting, session, client, tool, given):
+    call = pre(session, tool, given)
+    assert post(rewriting, client, call).json() == {}
+    elsewhere = post(rewriting, client, call, **{"Baton-Accept-Rewrites": "Other, Read"})
+    assert elsewhere.json() == {}
+    accepted = post(rewriting, client, call, **{"Baton-Accept-Rewrites": f"Other, {tool}"}).json()
+    assert accepted["hookSpecificOutput"]["updatedInput"]["command"] == "echo evil"
+    assert "org/set" in accepted["systemMessage"]
+    answer = rewriting.post("/pre-tool-use", json=session | {"tool_name": tool, "tool_input": given}).json()
+    assert (answer["modifiedInput"], "message" in answer) == (given, False)
+    assert {"id": "org/set", "effect": "shadow"} in answer["rules"]
+
+
+@pytest.mark.parametrize(
+    ("client", "tool", "key"), [("claude-code", "Agent", "prompt"), ("codex", "spawn_agent", "message")]
+)
+def test_a_changed_prompt_of_an_agent_is_shown_to_the_person(rewriting, session, client, tool, key):
+    given = {"subagent_type": "x", key: "long", "description": "d", "model": "opus"}
+    answer = post(rewriting, client, pre(session, tool, given)).json()
+    assert answer["hookSpecificOutput"]["updatedInput"][key] == "Be brief."
+    assert answer["systemMessage"].startswith("Baton changed `")
+    assert f"`{key}`" in answer["systemMessage"]
+    assert answer["systemMessage"].endswith("Rule org/set: the team's own prompt")

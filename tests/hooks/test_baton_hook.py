@@ -1,6 +1,7 @@
 """The shim against servers that answer, fail, hang and lie."""
 
 import base64
+import json
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.shim import ANSWER, HOOKS, answers, run_shim
+from tests.support.attacks import attacks
 from tests.support.server import until
 
 NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
@@ -298,3 +300,36 @@ def test_the_shim_is_clean_for_shellcheck():
     shellcheck = Path(sys.executable).with_name("shellcheck")
     done = subprocess.run([shellcheck, *files], capture_output=True, text=True, cwd=HOOKS.parent, check=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+ANSWERS = attacks("colleagues", "answer")
+
+
+@pytest.mark.parametrize("one", ANSWERS, ids=[one["name"] for one in ANSWERS])
+def test_an_answer_that_changes_or_allows_what_no_policy_may_is_dropped_aloud(shell, env, folder, server, one):
+    event, answer = one.get("event", "PreToolUse"), one["answer"].encode()
+    server.reply = answers(answer)
+    ran = run_shim(shell, env, folder, one["client"], event)
+    assert ran.code == 0
+    if one["want"] == "passed":
+        assert ran.out == answer + b"\n"
+    elif one["want"] == "refused":  # what would ask or refuse is not lost with the rest
+        assert json.loads(ran.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    else:
+        assert list(json.loads(ran.out)) == ["systemMessage"]
+    if one["want"] != "passed" and event == "PreToolUse":
+        blocked = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, one["client"], event)
+        assert json.loads(blocked.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_rewrites_are_accepted_by_the_config_file_and_by_no_variable(shell, env, folder, server):
+    answer = ANSWERS[0]["answer"].encode()
+    server.reply = answers(answer)
+    loud = env | {"BATON_ACCEPT_REWRITES": "*"}
+    assert b"systemMessage" in run_shim(shell, loud, folder).out
+    assert "baton-accept-rewrites" not in server.seen[0].headers
+    config = Path(env["HOME"]) / ".config" / "baton"
+    config.mkdir(parents=True)
+    (config / "config").write_text("BATON_ACCEPT_REWRITES=Bash,Edit\n")
+    assert run_shim(shell, env, folder).out == answer + b"\n"
+    assert server.seen[1].headers["baton-accept-rewrites"] == b"Bash,Edit"

@@ -56,6 +56,7 @@ MATRIX = {
     "delete_user_data": row(FOREIGN, "/users/bob/data"),
     "diff_policy_layer": row(EMPTY, "/policies/layers/user/diff?name=bob"),
     "end_override": row(ALL, "/overrides/none"),
+    "end_policy_unlock": row(ADMINS, "/policies/unlocks/none"),
     "evaluate_policies": row(ALL, "/policies/evaluate", CALL),
     "explain_route": row(ALL, "/route/explain", {"prompt": "look"}),
     "export_user": row(FOREIGN, "/users/bob/export"),
@@ -101,6 +102,7 @@ MATRIX = {
     "list_overrides": row(ALL, "/overrides"),
     "list_policy_layer_versions": row(EMPTY, "/policies/layers/user/versions?name=bob"),
     "list_policy_layers": row(ALL, "/policies/layers"),
+    "list_policy_unlocks": row(ALL, "/policies/unlocks"),
     "list_policy_revisions": row(ALL, "/policies/revisions"),
     "list_projects": row(ALL, "/projects"),
     "list_reports": row(ALL, "/reports"),
@@ -146,6 +148,9 @@ MATRIX = {
     "spawn": row(ALL, "/spawn", {}),
     "spawn_task": row(FOREIGN, "/graphs/{graph}/spawn", {"task": "a"}),
     "spawn_tasks": row(FOREIGN, "/graphs/{graph}/spawn:batch", {}),
+    "unlock_policies": row(
+        ADMINS, "/policies/unlocks", {"rule": "none", "reason": "r", "until": "2030-01-01T00:00:00Z"}
+    ),
     "validate_policies": row(ALL, "/policies/validate", {"files": {}}),
 }
 

@@ -14,7 +14,9 @@ def rule(rule_id="team/no-deploy", program="deployer", decision="deny"):
 
 
 FILES = {"team/no-deploy.yaml": rule()}
-SWITCHED_OFF = {"config.yaml": "rules:\n  guardrails/fork-bomb: off\n"}
+BOMBS = {"org/no-bombs.yaml": rule("org/no-bombs", "bomber")}
+SWITCHED_OFF = {"config.yaml": "rules:\n  org/no-bombs: off\n"}
+LOCKED = BOMBS | {"config.yaml": "locked: [org/no-bombs]\n"}
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +172,7 @@ RIGHTS = [
 @pytest.mark.parametrize(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
 def test_a_developer_sets_their_own_layer_alone(server, http, role, tier, name, status):
     with server.client(**{"Baton-User": "dev", "Baton-Team": "payments"}) as dev:
-        assert put(dev, tier, SWITCHED_OFF, name=name).status_code == status
+        assert put(dev, tier, FILES, name=name).status_code == status
 
 
 def test_another_s_layer_is_as_if_it_were_not_there(server, http):
@@ -183,10 +185,11 @@ def test_another_s_layer_is_as_if_it_were_not_there(server, http):
 
 
 def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(server, http):
+    assert put(http, "organisation", BOMBS).status_code == 200
     assert put(http, "team", SWITCHED_OFF, name="t7").status_code == 200
-    bomb = ":(){ :|:& };:"
+    bomb = "bomber now"
     assert ask(server, bomb, team="t7") == "allow"
-    locked = put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"})
+    locked = put(http, "organisation", LOCKED, if_match="*")
     assert locked.status_code == 200
     assert ask(server, bomb, team="t7", degraded=["policies"]) == "block"
     refused = put(http, "team", SWITCHED_OFF, name="t8")
@@ -197,12 +200,13 @@ def test_a_locked_rule_stays_and_a_layer_that_no_longer_fits_is_owned_up_to(serv
 
 
 def test_what_no_longer_fits_takes_nothing_along(server, http):
+    assert put(http, "organisation", BOMBS).status_code == 200
     assert put(http, "team", SWITCHED_OFF | FILES, name="t13").status_code == 200
     assert put(http, "user", {"own/no-ls.yaml": rule("own/no-ls", "lister")}, name="flo").status_code == 200
     of_flo = {"user": "flo", "team": "t13"}
-    assert (ask(server, ":(){ :|:& };:", **of_flo), ask(server, "lister now", **of_flo)) == ("allow", "block")
-    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
-    commands = (":(){ :|:& };:", "lister now", "deployer now")
+    assert (ask(server, "bomber now", **of_flo), ask(server, "lister now", **of_flo)) == ("allow", "block")
+    assert put(http, "organisation", LOCKED, if_match="*").status_code == 200
+    commands = ("bomber now", "lister now", "deployer now")
     fits_no_more = of_flo | {"degraded": ["policies"]}
     until(lambda: [ask(server, command, **fits_no_more) for command in commands] == ["block"] * 3)
     with server.client(**{"Baton-User": "flo", "Baton-Team": "t13"}) as flo:
@@ -213,8 +217,9 @@ def test_what_no_longer_fits_takes_nothing_along(server, http):
 
 
 def test_another_teams_problems_are_its_own(server, http):
+    assert put(http, "organisation", BOMBS).status_code == 200
     assert put(http, "team", SWITCHED_OFF, name="t14").status_code == 200
-    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
+    assert put(http, "organisation", LOCKED, if_match="*").status_code == 200
 
     def shown(**headers):
         with server.client(**headers) as client:
@@ -249,8 +254,9 @@ def test_every_change_is_audited_with_its_reason(http):
 
 
 def test_a_draft_that_no_longer_fits_is_not_activated(http):
+    assert put(http, "organisation", BOMBS).status_code == 200
     draft = put(http, "team", SWITCHED_OFF, name="t21", active=False).json()["version"]
-    assert put(http, "organisation", {"config.yaml": "locked: [guardrails/fork-bomb]\n"}).status_code == 200
+    assert put(http, "organisation", LOCKED, if_match="*").status_code == 200
     refused = http.post(f"/policies/layers/team/versions/{draft}/activate", params={"name": "t21"})
     assert (refused.status_code, "locked" in refused.json()["errors"][0]["message"]) == (422, True)
     states = [

@@ -23,6 +23,13 @@ def status(as_json: AsJson = False) -> None:
     print(f"  policy revision {answer['policy_revision']}, active for {_ago(answer['policy_loaded_at'])}")
     for problem in answer["policy_problems"]:
         print(plain(f"  ! a newer policy set was refused: {problem['file']}:{problem['line']}: {problem['text']}"))
+    for one in answer["policy_unlocks"]:
+        whom = f"team {one['team']}" if one["team"] else one["user"] or "everybody"
+        print(
+            plain(
+                f"  ! {one['rule']} is unlocked for {whom} until {one['until']} by {one['created_by']}: {one['reason']}"
+            )
+        )
     decisions = answer.get("decisions")  # absent while SQL cannot be read
     _counts("decisions", decisions, _UNKNOWN if decisions is None else "none yet")
     _counts("records", answer["records"], "none")

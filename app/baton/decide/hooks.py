@@ -97,4 +97,5 @@ def answer_of(verdict: Verdict) -> HookAnswer:
         reason=verdict.reason,
         updated_input=verdict.updated_input,
         context=context,
+        system_message=verdict.notice,
     )

@@ -97,7 +97,12 @@ class PreToolUse:
         """Return the facts about a call as if it were the session's first. Redis is neither read nor written."""
         call = self._sessions.settle(self._sessions.place(caller.principal, call))
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
-        return Facts(call=call, level=mode.level if mode.enabled else "off", principal=caller.principal)
+        return Facts(
+            call=call,
+            level=mode.level if mode.enabled else "off",
+            principal=caller.principal,
+            accepts_rewrites=caller.accepts_rewrites,
+        )
 
     async def _place(self, caller: Caller, call: ToolCall) -> Case:
         """Step 1: find the call's project, which its session's start may have named, and the policies in force there."""
@@ -221,6 +226,7 @@ def _facts(case: Case, level: Level, lifted: frozenset[str]) -> Facts:
         other_editor=prior.other_editor if prior is not None else "" if known else None,
         principal=case.caller.principal,
         lifted=lifted,
+        accepts_rewrites=case.caller.accepts_rewrites,
     )
 
 

@@ -1,7 +1,8 @@
 """Reads and writes the person's settings: where the server is, who they are, and their token.
 
 The file is `${XDG_CONFIG_HOME:-~/.config}/baton/config`: lines `NAME=value`, the first of a name counts, no quoting.
-The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules.
+The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules, and
+besides `BATON_ACCEPT_REWRITES`, which no variable can set.
 """
 
 import contextlib

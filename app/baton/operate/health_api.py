@@ -20,6 +20,7 @@ from baton.people.permissions import reach
 from baton.people.tokens import Tokens
 from baton.policies.bodies import PolicyProblemModel
 from baton.policies.in_force import Policies
+from baton.policies.unlocks_api import UnlockModel, UnlocksOf
 from baton.records.pipeline.recorder import Recorder
 from baton.records.review.decisions import Decisions
 from baton.route.llm.breakers import Breakers
@@ -102,6 +103,8 @@ class StatusModel(BaseModel):
     policy_revision: str
     policy_loaded_at: datetime
     policy_problems: list[PolicyProblemModel]
+    policy_unlocks: list[UnlockModel]
+    """Locked rules that an admin freed for a time; those for you, for admins and auditors all."""
     decisions: dict[str, int] | None = None
     """Decisions by effect; absent while the database is down."""
     degraded: dict[str, int]
@@ -146,6 +149,7 @@ async def readyz(health: HealthOf, policies: PoliciesOf, response: Response) -> 
 async def status(
     caller: CallerOf,
     policies: PoliciesOf,
+    unlocks: UnlocksOf,
     metrics: MetricsOf,
     health: HealthOf,
     clients_seen: ClientActivityOf,
@@ -178,6 +182,9 @@ async def status(
         policy_revision=in_force.revision,
         policy_loaded_at=in_force.loaded_at,
         policy_problems=[PolicyProblemModel.of(one) for one in policies.problems_for(caller.principal)],
+        policy_unlocks=[
+            UnlockModel.model_validate(one, from_attributes=True) for one in unlocks.find(caller.principal)
+        ],
         decisions=await _decisions(decisions, caller),
         degraded=totals.degraded,
         hook_failures=totals.failures,

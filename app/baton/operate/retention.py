@@ -121,6 +121,7 @@ class Retention:
             ("reports", kept.reports_days, store.purge_reports),
             ("audit", kept.audit_days, store.purge_audit),
             ("overrides", 0, store.purge_overrides),
+            ("unlocks", 0, store.purge_unlocks),
             ("modes", 0, store.purge_modes),
             ("clients", kept.decisions_days, store.purge_clients),
             ("jobs", kept.jobs_days, purge_jobs),

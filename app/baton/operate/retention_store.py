@@ -9,6 +9,7 @@ from baton.clients.last_heard_store import ClientRow
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
+from baton.policies.unlocks_store import PolicyUnlockRow
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
@@ -76,6 +77,11 @@ async def purge_audit(database: Database, organisation: str, before: datetime) -
 async def purge_overrides(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of overrides that expired before a moment; return their number."""
     return await _purge(database, OverrideRow.__table__, "expires_at", organisation, before)
+
+
+async def purge_unlocks(database: Database, organisation: str, before: datetime) -> int:
+    """Remove at most one batch of unlocks that ended before a moment; return their number."""
+    return await _purge(database, PolicyUnlockRow.__table__, "until", organisation, before)
 
 
 async def purge_modes(database: Database, organisation: str, before: datetime) -> int:

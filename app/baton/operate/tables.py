@@ -20,6 +20,7 @@ from baton.people.tokens_store import TokenRow
 from baton.people.users_store import ProjectRow, TeamRow, UserRow
 from baton.policies.layers_store import PolicyLayerRow
 from baton.policies.revisions_store import PolicyRevisionRow
+from baton.policies.unlocks_store import PolicyUnlockRow
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.fits_store import RoutingFitRow
@@ -48,6 +49,7 @@ ALL: tuple[Table, ...] = (
             OverrideRow,
             PolicyLayerRow,
             PolicyRevisionRow,
+            PolicyUnlockRow,
             ProjectRow,
             WrongBlockRow,
             RouteFeedbackRow,

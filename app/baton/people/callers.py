@@ -34,6 +34,7 @@ _HEADERS = (
     b"baton-on-failure",
     b"baton-debug",
     b"baton-protocol",
+    b"baton-accept-rewrites",
 )
 """The headers that describe a caller, except for the token."""
 _HeaderValues = tuple[bytes | None, ...]
@@ -100,6 +101,7 @@ class CallerReader:
             on_failure=self.on_failure(headers),
             debug=header(headers, b"baton-debug").lower() in _TRUE,
             protocol=header(headers, b"baton-protocol"),
+            accepts_rewrites=_names(header(headers, b"baton-accept-rewrites")),
         )
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
@@ -116,6 +118,11 @@ class CallerReader:
             user=user or self._user,
             role="developer" if user else "admin",
         )
+
+
+def _names(text: str) -> frozenset[str]:
+    """Read a list of tools, separated by commas."""
+    return frozenset(name for one in text.split(",") if (name := one.strip()))
 
 
 def _bearer(headers: dict[bytes, bytes]) -> str:

@@ -44,6 +44,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "overrides.write": _WRITE_BY_LEADS,  # of rules that they may write: `baton.policies.layer_rights`
     "policies.read": _READ_BY_ALL,
     "policies.replay": _READ_BY_LEADS,
+    "policies.unlock": _ADMIN,
     "policies.write": _WRITE,
     "projects.read": _READ_BY_ALL,
     "projects.write": _ADMIN,

@@ -20,7 +20,7 @@ async def get_policies(
     """Show the revision and the rules that hold for you in a project, with the layers of your team and your own."""
     status = policies.status
     in_force = await policies.prepare(caller.principal, project or caller.project, wait_s=None)
-    locked = frozenset(in_force.policies.config.locked)
+    locks = in_force.policies.locks
     return PoliciesModel(
         revision=in_force.policies.revision,
         loaded_at=status.loaded_at,
@@ -32,7 +32,9 @@ async def get_policies(
                 modes=sorted(rule.modes),
                 enabled=rule.enabled,
                 shadow=rule.shadow,
-                locked=rule.id in locked,
+                locked=rule.id in in_force.policies.locked,
+                lock=locks.locked.get(rule.id, ""),
+                unlocked=locks.unlocked.get(rule.id, ""),
             )
             for rule in in_force.policies.rules
         ],

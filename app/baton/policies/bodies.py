@@ -16,7 +16,9 @@ class RuleModel(BaseModel):
     modes: list[str]
     enabled: bool
     shadow: bool = Field(description="It is asked and recorded, and has no effect.")
-    locked: bool = Field(description="Layers below the organisation may only tighten it.")
+    locked: bool = Field(description="Uploaded layers may only tighten it.")
+    lock: str = Field(description="The lock that covers it, as config.yaml has it: an id or a pattern; empty for none.")
+    unlocked: str = Field(description="Who unlocked it for you, until when and why; empty if nobody has.")
 
 
 class PolicyProblemModel(BaseModel):

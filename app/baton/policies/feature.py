@@ -7,6 +7,7 @@ from baton.people.users import Users
 from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import KIND, Policies
 from baton.policies.layers import PolicyLayers
+from baton.policies.unlocks import Unlocks
 from baton.shared import policy_folders
 
 
@@ -16,6 +17,7 @@ class PoliciesFeature(msgspec.Struct, frozen=True, kw_only=True):
     policies: Policies
     layers: PolicyLayers
     agent_tables: AgentTables
+    unlocks: Unlocks
 
 
 async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
@@ -24,5 +26,11 @@ async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
     await policies.load_layers()
     kernel.changes.on(KIND, policies.load_layers)
     kernel.run(policies.watch)
+    kernel.run(policies.watch_unlocks)
     layers = PolicyLayers(kernel.database, policies, kernel.changes, users)
-    return PoliciesFeature(policies=policies, layers=layers, agent_tables=AgentTables(policies, layers))
+    return PoliciesFeature(
+        policies=policies,
+        layers=layers,
+        agent_tables=AgentTables(policies, layers),
+        unlocks=Unlocks(policies, kernel.changes, users, organisation=kernel.organisation),
+    )

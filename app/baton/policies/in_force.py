@@ -11,15 +11,18 @@ import msgspec
 from watchfiles import awatch
 
 from baton.engine.call.principal import Principal
-from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load, unlocked
 from baton.engine.policy.rules.layers import Layer, Tier
+from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.policies import layers_store, revisions_store
-from baton.policies.combinations import Combinations, InForce, Key
+from baton.policies import layers_store, revisions_store, unlocks_store
+from baton.policies.combinations import UNLOCK, Combinations, InForce, Key, fitting
 from baton.policies.layer_rights import may_read, place_of
 from baton.policies.layer_versions import StoredLayer
 from baton.policies.revisions_store import Revision
+from baton.policies.unlocks_store import StoredUnlock
 from baton.shared import policy_folders as policy_files
 
 __all__ = ["InForce", "Policies", "PoliciesStatus"]
@@ -31,6 +34,8 @@ KIND = "policies"
 ORGANISATION: Key = ("organisation", "-")
 PREPARE_S = 0.1
 """Longest that a call waits for the set of its team, project and user to be combined, in seconds."""
+LOOK_S = 1.0
+"""How often unlocks are looked through for one whose time is over, in seconds."""
 UPLOADED = "uploaded"
 """What problems call the organisation's layer that was uploaded: `organisation/uploaded:config.yaml`."""
 
@@ -47,7 +52,17 @@ class PoliciesStatus(msgspec.Struct, frozen=True, kw_only=True):
 class Policies:
     """The policies in force. A reload is one assignment: a decision sees one whole state, never a mixture."""
 
-    def __init__(self, shipped: Path, folder: Path, database: Database, organisation: str) -> None:
+    def __init__(
+        self,
+        shipped: Path,
+        folder: Path,
+        database: Database,
+        organisation: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._now = now
+        self._unlocks: tuple[StoredUnlock, ...] = ()
+        self._in_state: tuple[StoredUnlock, ...] = ()
         self._shipped = shipped
         self._folder = folder
         self._database = database
@@ -79,7 +94,12 @@ class Policies:
         return self._problems(lambda key: principal is not None and may_read(principal, *key))
 
     def _problems(self, shown: Callable[[Key], bool]) -> tuple[Problem, ...]:
-        lower = (one for keys, found in list(self._state.problems.items()) if all(map(shown, keys)) for one in found)
+        lower = (
+            one
+            for keys, found in list(self._state.problems.items())
+            if all(shown(key) for key in keys if key[0] != UNLOCK)
+            for one in found
+        )
         return self._own_problems + tuple(dict.fromkeys(lower))
 
     @property
@@ -98,6 +118,16 @@ class Policies:
         )
 
     @property
+    def unlocks(self) -> tuple[StoredUnlock, ...]:
+        """The unlocks that hold now, the oldest first."""
+        now = self._now()
+        return tuple(one for one in self._unlocks if one.until > now)
+
+    def unlocks_for(self, *, team: str, user: str) -> list[Unlock]:
+        """Return the unlocks that hold now for a user of a team; "" is nobody in particular."""
+        return [one.for_engine() for one in self.unlocks if one.concerns(team=team, user=user)]
+
+    @property
     def base(self) -> list[Layer]:
         """The layers that the organisation's set was made from, wide to narrow."""
         return list(self._base)
@@ -106,6 +136,10 @@ class Policies:
     def lower(self) -> Mapping[Key, Layer]:
         """The active layers below the organisation."""
         return self._state.lower
+
+    def combinations(self) -> Combinations:
+        """Return the sets in force, to be built anew by somebody who asks about other people's calls."""
+        return _combined(InForce(self.active), self.lower, self.unlocks)
 
     def find(self, principal: Principal, project: str) -> InForce | None:
         """Return the set for a caller if it stands ready; else `prepare` builds it."""
@@ -140,38 +174,51 @@ class Policies:
         return built
 
     def reload(self) -> bool:
-        """Load what folders and uploads hold now; on any problem the last good set stays. Tell if it was accepted."""
-        before = self._state
+        """Load what folders and uploads hold now. Return whether all of it was accepted.
+
+        On a problem in the folders the last good set stays; of the organisation's upload, what fits is in force.
+        """
+        before, unlocks = self._state, self.unlocks
+        everywhere = [one.for_engine() for one in unlocks if one.for_everybody]
         try:
             base = self._read_base()
-            problems: tuple[Problem, ...] = ()
-            fresh = before.whole.policies if base == self._base and not self._own_problems else self._load(base)
+            same = (base, unlocks) == (self._base, self._in_state) and not self._own_problems
+            fresh, problems = (before.whole.policies, ()) if same else self._load(base, everywhere)
         except PolicyProblems as refused:
-            problems, fresh = tuple(refused.problems), before.whole.policies
-            for problem in problems:
-                log.warning("policies refused, revision %s stays: %s", fresh.revision, problem)
+            problems, base = tuple(refused.problems), self._base
+            fresh = unlocked(before.whole.policies, everywhere)
         except OSError as error:
             problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
-            fresh = before.whole.policies
-        if fresh.revision == before.whole.policies.revision:
+            base, fresh = self._base, before.whole.policies
+        for problem in problems:
+            log.warning("policies refused, revision %s is in force without them: %s", fresh.revision, problem)
+        if fresh.revision == before.whole.policies.revision and fresh.locks == before.whole.policies.locks:
             fresh = before.whole.policies
         whole = InForce(fresh, ("policies",) if problems else ())
-        state = Combinations(whole, {key: self._layers[key] for key in self._layers if key != ORGANISATION}, before)
+        lower = {key: self._layers[key] for key in self._layers if key != ORGANISATION}
+        state = _combined(whole, lower, unlocks, before)
         state.build_again()
         self._own_problems = problems
         self._state = state
-        if not problems:
-            self._base = base
+        self._base, self._in_state = base, unlocks
         if fresh is not before.whole.policies:
             log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
         return not problems
 
-    def _load(self, base: list[Layer]) -> PolicySet:
-        """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is."""
+    def _load(self, base: list[Layer], unlocks: list[Unlock]) -> tuple[PolicySet, tuple[Problem, ...]]:
+        """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is.
+
+        The operator's files are accepted whole or not at all. The upload may have been right only while a rule was
+        unlocked, so what fits of it is kept.
+
+        Returns:
+            The set, and what is wrong with the upload.
+        """
         if base[0] != self._first[0]:
             self._first = (base[0], load(base[:1]))
-        return extend(self._first[1], base[1:])
+        files = extend(self._first[1], [one for one in base[1:] if not one.bound], unlocks)
+        return fitting(files, [one for one in base[1:] if one.bound], unlocks)
 
     async def load_layers(self) -> None:
         """Read the uploaded layers again, and put them in force.
@@ -181,6 +228,7 @@ class Policies:
         """
         async with self._loading:
             stored = await layers_store.active(self._database, self._organisation)
+            unlocks = tuple(await unlocks_store.load(self._database, self._organisation, self._now()))
             uploaded: dict[Key, StoredLayer] = {(one.tier, one.name): one for one in stored}
             same = {key for key, one in uploaded.items() if key in self._uploaded and _same(one, self._uploaded[key])}
             self._layers = {
@@ -188,7 +236,8 @@ class Policies:
                 for key, one in uploaded.items()
             }
             changed = len(same) != len(uploaded) or uploaded.keys() != self._uploaded.keys()
-            self._uploaded = uploaded
+            changed = changed or unlocks != self._in_state
+            self._uploaded, self._unlocks = uploaded, unlocks
             if changed:
                 await asyncio.to_thread(self.reload)
         await self.note_active()
@@ -197,6 +246,19 @@ class Policies:
         """Reload whenever a file of the folders changes, until told to stop."""
         self._folder.mkdir(parents=True, exist_ok=True)
         async for _ in awatch(self._shipped, self._folder, stop_event=stop, debounce=200, step=50):
+            async with self._loading:
+                await asyncio.to_thread(self.reload)
+            await self.note_active()
+
+    async def watch_unlocks(self, stop: asyncio.Event) -> None:
+        """Put locks back in force as soon as the time of an unlock is over, until told to stop."""
+        while not stop.is_set():
+            await pause(stop, LOOK_S)
+            await self.expire()
+
+    async def expire(self) -> None:
+        """Build the sets anew if the time of an unlock is over."""
+        if self.unlocks != self._in_state:
             async with self._loading:
                 await asyncio.to_thread(self.reload)
             await self.note_active()
@@ -257,6 +319,18 @@ class Policies:
 def as_layer(tier: Tier, name: str, files: dict[str, str]) -> Layer:
     """See uploaded texts as a layer; the organisation's are told apart from those of its folder."""
     return Layer(tier=tier, name=UPLOADED if tier == "organisation" else name, files=files, origin="upload")
+
+
+def _combined(
+    whole: InForce, lower: Mapping[Key, Layer], unlocks: tuple[StoredUnlock, ...], before: Combinations | None = None
+) -> Combinations:
+    return Combinations(
+        whole,
+        lower,
+        before,
+        everywhere=[one.for_engine() for one in unlocks if one.for_everybody],
+        unlocks=[one for one in unlocks if not one.for_everybody],
+    )
 
 
 def _same(one: StoredLayer, other: StoredLayer) -> bool:

@@ -11,6 +11,7 @@ from baton.engine.call.principal import Principal
 from baton.engine.policy.diff import RuleChange, compare
 from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
 from baton.engine.policy.rules.layers import Tier
+from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
@@ -108,9 +109,21 @@ class PolicyLayers:
     def combine(self, where: Where, files: dict[str, str]) -> PolicySet:
         """Lay texts over the active set at their tier. Raises PolicyProblems."""
         layer = as_layer(where.tier, where.name, files)
+        unlocks = self._unlocks(where)
         if where.tier != ORGANISATION[0]:
-            return extend(self._policies.active, [layer])
-        return load([*(one for one in self._policies.base if one.name != layer.name), layer])
+            return extend(self._policies.active, [layer], unlocks)
+        return load([*(one for one in self._policies.base if one.name != layer.name), layer], unlocks)
+
+    def _unlocks(self, where: Where) -> list[Unlock]:
+        """Return the unlocks that concern everybody for whom the layer holds."""
+        match where.tier:
+            case "team":
+                return self._policies.unlocks_for(team=where.name, user="")
+            case "project":
+                return self._policies.unlocks_for(team=self._users.project_team(where.name), user="")
+            case "user":
+                return self._policies.unlocks_for(team=self._users.team_of(where.name), user=where.name)
+        return self._policies.unlocks_for(team="", user="")
 
     async def upload(
         self,

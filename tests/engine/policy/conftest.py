@@ -89,7 +89,7 @@ def build():
 
 @pytest.fixture
 def facts():
-    def make(tool="Edit", tool_input=None, *, level="strict", agent_id="", history=(), **more):
+    def make(tool="Edit", tool_input=None, *, level="strict", agent_id="", history=(), accepts=("*",), **more):
         call = {"agent_type": more.pop("agent_type", "")}
         return Facts(
             call=ToolCall(
@@ -104,6 +104,7 @@ def facts():
             ),
             level=level,
             history=history,
+            accepts_rewrites=frozenset(accepts),
             **more,
         )
 

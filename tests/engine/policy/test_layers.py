@@ -58,6 +58,7 @@ def call(tool, principal=None, **tool_input):
         call=ToolCall(client="t", session_id="s", tool_name=tool, tool_input=tool_input, cwd="/repo"),
         level="strict",
         principal=principal or Principal(),
+        accepts_rewrites=frozenset({"*"}),
     )
 
 
@@ -150,17 +151,22 @@ def test_what_a_team_tightened_a_project_does_not_loosen():
     )
 
 
-def test_the_organisations_own_layers_add_to_each_others_locks_and_bind_each_other_not():
-    upload = Layer(
-        tier="organisation",
-        name="upload",
-        origin="upload",
-        files={"config.yaml": "locked: [org/free]\nrules: {org/one: off}"},
-    )
-    policies = extend(BASE, [upload])
-    assert "org/one" not in hits(policies, "Target")
+def organisation(config, origin, **files):
+    return Layer(tier="organisation", name=origin, origin=origin, files={"config.yaml": config} | files)
+
+
+def test_the_organisations_own_layers_add_to_each_others_locks():
+    policies = extend(BASE, [organisation("locked: [org/free]\nrules: {org/free: shadow}", "upload")])
+    assert hits(policies, "Target")["org/free"] == "shadow"
     assert problems({"config.yaml": "rules: {org/free: off}"}, base=policies)
     assert problems({"config.yaml": "rules: {org/two: off}"}, base=policies)
+
+
+def test_a_lock_binds_the_organisations_upload_and_not_the_operators_files():
+    off = "rules: {org/one: off}"
+    assert "org/one" not in hits(extend(BASE, [organisation(off, "folder")]), "Target")
+    with pytest.raises(PolicyProblems, match="the organisation locked `org/one`"):
+        extend(BASE, [organisation(off, "upload")])
 
 
 def test_a_locked_refusal_that_asks_the_rosters_keeps_them_the_organisations():
@@ -221,10 +227,10 @@ def test_texts_name_the_tier_and_whose_they_are():
 
 
 def test_what_a_locked_rewrite_sets_no_layer_below_sets_otherwise():
-    sets = rule("org/sets", "rewrite", set={"mode": "safe"})
+    sets = rule("org/sets", "rewrite", set={"model": "haiku"})
     base = load([Layer(tier="organisation", files={"config.yaml": "locked: [org/sets]", "org/sets.yaml": sets})])
-    policies = below({"a/sets.yaml": rule("a/sets", "rewrite", set={"mode": "wild", "more": "x"})}, base=base)
-    assert evaluate(policies, call("Target")).updated_input == {"mode": "safe", "more": "x"}
+    policies = below({"a/sets.yaml": rule("a/sets", "rewrite", set={"model": "opus", "prompt": "x"})}, base=base)
+    assert evaluate(policies, call("Target")).updated_input == {"model": "haiku", "prompt": "x"}
 
 
 IDS = ["org/one", "org/two", "org/quiet", "org/free", "org/other-way", "own/x", "own/y"]

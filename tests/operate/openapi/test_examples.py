@@ -1,6 +1,7 @@
 """Every example request of the document, sent to a real server, which must accept it."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -96,6 +97,7 @@ class Objects:
 
 
 RUNNER = {"runner_id": "ada-laptop"}
+HOUR = timedelta(hours=1)
 PREPARED = {
     "activate_route_fit": lambda _: ({"version": 0}, {}),  # the weights that are shipped
     "answer_job_permission": lambda make: (make.permission(), {}),
@@ -119,6 +121,7 @@ PREPARED = {
     "reset_breaker": lambda _: ({"name": "model"}, {}),
     "spawn_task": lambda make: ({"graph_id": make.graph()}, {}),
     "spawn_tasks": lambda make: ({"graph_id": make.graph()}, {}),
+    "unlock_policies": lambda _: ({}, {"team": "", "until": (datetime.now(UTC) + HOUR).isoformat()}),
 }
 """Makes what an operation speaks of; gives the parameters of its path, and the fields that only the server knows."""
 

@@ -41,7 +41,7 @@ def test_a_replay_begins_at_nought():
 
 async def test_a_replay_without_the_database_says_so(no_database):
     active = SimpleNamespace(revision="r")
-    policies = SimpleNamespace(active=active, lower={})
+    policies = SimpleNamespace(combinations=lambda: Combinations(InForce(active), {}))
     replay = Replay(no_database, policies)
     admin = Principal(user="root", role="admin")
     with pytest.raises(StoreUnavailable):

@@ -24,6 +24,7 @@ from baton.people.users import Users
 from baton.policies.in_force import KIND as POLICIES
 from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
+from baton.policies.unlocks import Unlocks
 from baton.records.pipeline import store as decisions
 from baton.sessions.overrides.service import Overrides
 from baton.shared import policy_folders
@@ -34,6 +35,7 @@ OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
 DORA = Principal(user="dora", team="red")
 RULE = "orchestrator/direct-edit"
 GUARDRAIL = "guardrails/remove-root"
+LINE = "rm -rf /"
 
 
 def record(**fields):
@@ -102,13 +104,38 @@ async def test_a_lead_lifts_rules_for_their_team_alone(process):
     assert process.overrides.find(LEAD) == process.overrides.find(DORA) == [made]
 
 
-async def test_guardrails_are_lifted_by_admins_and_locked_rules_by_nobody(process):
-    with pytest.raises(Forbidden, match="guardrail"):
+async def test_locked_rules_are_lifted_by_nobody_until_an_admin_unlocks_them(process):
+    for rule in (GUARDRAIL, "orchestrator/test-or-build"):
+        for who in (LEAD, ADMIN):
+            with pytest.raises(Forbidden, match=r"locked .*an `admin` may unlock it"):
+                await lifts(process, who, rule=rule)
+    unlocks = Unlocks(process.policies, process.changes, process.users, organisation="default")
+    given = {"rule": GUARDRAIL, "reason": "r", "until": datetime.now(UTC) + timedelta(hours=1)}
+    unlock = await unlocks.make(ADMIN, **given, team="red", user="")
+    assert (await lifts(process, LEAD, rule=GUARDRAIL)).rule == GUARDRAIL
+    with pytest.raises(Forbidden, match="locked"):
+        await lifts(process, ADMIN, rule=GUARDRAIL, user="bob")
+    with pytest.raises(Forbidden):
+        await lifts(process, DORA, rule=GUARDRAIL)
+    await unlocks.end(ADMIN, unlock.id)
+    with pytest.raises(Forbidden, match="locked"):
         await lifts(process, LEAD, rule=GUARDRAIL)
-    await lifts(process, ADMIN, rule=GUARDRAIL)
-    for who in (LEAD, ADMIN):
-        with pytest.raises(Forbidden, match="locked"):
-            await lifts(process, who, rule="orchestrator/test-or-build")
+
+
+async def test_what_was_lifted_while_unlocked_holds_no_longer_than_the_unlock(process):
+    unlocks = Unlocks(process.policies, process.changes, process.users, organisation="default")
+    until = datetime.now(UTC) + timedelta(hours=1)
+    unlock = await unlocks.make(ADMIN, rule="guardrails/*", reason="r", until=until, team="", user="dora")
+    await lifts(process, LEAD, rule=GUARDRAIL)
+
+    async def effect():
+        active = (await process.policies.prepare(DORA, "", wait_s=None)).policies
+        call = ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": LINE}, cwd="/repo")
+        return evaluate(active, Facts(call=call, lifted=process.overrides.lifted(DORA, "s"), principal=DORA)).effect
+
+    assert await effect() == "abstain"
+    await unlocks.end(ADMIN, unlock.id)
+    assert await effect() == "deny"
 
 
 async def test_who_may_write_a_rule_may_lift_it(process, database):

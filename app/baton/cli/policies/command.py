@@ -1,6 +1,6 @@
 """`baton policy`: test, lint, explain and compare policies in folders, offline, by the same engine as the server.
 
-The commands that ask a server are in `layers` and `replay`. Each command imports what it needs of the engine, which
+The commands that ask a server are in `layers`, `unlocks` and `replay`. Each command imports what it needs of the engine, which
 takes longer to import than most commands take to run.
 
 Exit codes: 0 success, 1 something was found, 2 the command cannot be carried out.
@@ -17,7 +17,7 @@ import typer
 from baton.cli.groups import group
 from baton.cli.options import AsJson, UsageError
 from baton.cli.output import plain, show_json
-from baton.cli.policies import layers
+from baton.cli.policies import layers, unlocks
 from baton.cli.policies import replay as policy_replay
 from baton.shared import policy_folders
 
@@ -109,7 +109,8 @@ def explain(
     for trace in sorted(traces, key=lambda trace: not trace.matched):
         decision = f"{trace.decision}, in shadow" if trace.shadow else trace.decision
         when = f" [when: {trace.when}]" if trace.when else ""
-        print(f"  {trace.id} ({decision}): {'matched' if trace.matched else trace.why}{when}")
+        lock = f" [locked by `{trace.locked}`]" if trace.locked else ""
+        print(f"  {trace.id} ({decision}): {'matched' if trace.matched else trace.why}{when}{lock}")
 
 
 @app.command()
@@ -189,6 +190,7 @@ def schema(
 
 
 layers.add_to(app)
+unlocks.add_to(app)
 policy_replay.add_to(app)
 
 

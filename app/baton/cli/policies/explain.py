@@ -87,8 +87,9 @@ def _degraded(names: list[str]) -> str:
 def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
     mode = f"level {answer['mode']['level']}" if answer["mode"]["enabled"] else "mode off"
     print(f"{answer['decision']} ({mode}, policy revision {answer['policy_revision']})")
+    traces = {one["id"]: one for one in answer["trace"]}
     for hit in answer["rules"]:
-        print(f"  rule {hit['id']}: {hit['effect']}")
+        print(plain(f"  rule {hit['id']}: {hit['effect']}{_lock(traces.get(hit['id'], {}))}"))
     if not answer["rules"]:
         print("  no rule matched: the client goes on as without Baton")
     if "shell" in answer:
@@ -101,7 +102,15 @@ def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
         for trace in answer["trace"]:
             if not trace["matched"]:
                 when = f" [when: {trace['when']}]" if trace.get("when") else ""
-                print(f"  not {trace['id']}: {trace['why']}{when}")
+                print(plain(f"  not {trace['id']}: {trace['why']}{when}{_lock(trace)}"))
+
+
+def _lock(trace: dict[str, Any]) -> str:
+    """Return which lock holds the rule of a trace, or who has unlocked it; "" for a rule without a lock."""
+    if not trace.get("locked"):
+        return ""
+    lock = f", locked by `{trace['locked']}`"
+    return f"{lock}, unlocked {trace['unlocked']}" if trace.get("unlocked") else lock
 
 
 def _show_shell(shell: dict[str, Any]) -> None:

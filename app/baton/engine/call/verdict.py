@@ -22,6 +22,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     be read. `background_running` counts the session's background tasks, `other_editor` is the id of another live
     session that has just edited the call's file ("" for none); both are None when they could not be read.
     `lifted` names rules that a person has lifted for this session; one that is locked has its effect all the same.
+    `accepts_rewrites` are the tools, besides those that start agents, whose input the developer lets policies change.
     """
 
     call: ToolCall
@@ -31,13 +32,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     other_editor: str | None = ""
     principal: Principal = Principal()
     lifted: frozenset[str] = frozenset()
+    accepts_rewrites: frozenset[str] = frozenset()
 
 
 class RuleHit(msgspec.Struct, frozen=True):
     """A rule that matched, with the effect that it had.
 
     `guidance` is a deny that the guidance level softened; a rule in `shadow`, or one that was
-    `lifted` for the session, was asked and changed nothing.
+    `lifted` for the session, was asked and changed nothing. A rewrite of a tool that no policy may rewrite is `shadow`.
     """
 
     id: str
@@ -49,7 +51,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
     `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
-    input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `blind` names the
+    input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `notice` tells the
+    person that more than the model was changed, and by which rules. `blind` names the
     facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
     """
 
@@ -61,6 +64,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     suggestion: str = ""
     updated_input: dict[str, Any] | None = None
     message: str = ""
+    notice: str = ""
     shell: Shell | None = None
     blind: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

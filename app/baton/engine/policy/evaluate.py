@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.engine.call.agent_tools import may_rewrite
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.rules import wording
 from baton.engine.policy.rules.call_reading import Findings, LiveRule, Outcome, live_rules
@@ -50,6 +51,7 @@ def _stricter(verdict: Verdict, rewritten_verdict: Verdict) -> Verdict:
         hits=(*rewritten_verdict.hits, *(hit for hit in verdict.hits if hit not in rewritten_verdict.hits)),
         updated_input=verdict.updated_input if asks else None,
         message=verdict.message if asks else "",
+        notice=verdict.notice if asks else "",
         shell=verdict.shell,
     )
 
@@ -61,12 +63,12 @@ def _judge(context: Context) -> Verdict:
     """
     live = live_rules(context)
     findings = tuple([_ask(context, one) for one in live.open]) if live.open else ()
-    # Rules that a person lifted differ between sessions; the cache does not, so they go round it.
-    lifted = context.facts.lifted
-    outcome = None if lifted else live.outcomes.get(findings)
+    # What a person lifted or accepts differs between sessions; the cache does not, so such calls go round it.
+    own = context.facts.lifted or context.facts.accepts_rewrites
+    outcome = None if own else live.outcomes.get(findings)
     if outcome is None:
         outcome = _weigh(context, *_matches(context, live.rules, iter(findings)))
-        if not lifted:
+        if not own:
             live.keep(findings, outcome)
     return _verdict(context, outcome)
 
@@ -82,6 +84,7 @@ def _matches(
     """Sort the rules that match into those that have an effect, and those that are only recorded."""
     call, facts = context.call, context.facts
     common = {"tool": call.tool_name, "task_tool": wording.task_tool(call.client)}
+    rewrites = may_rewrite(call.tool_name, facts.accepts_rewrites)
     matches: list[_Match] = []
     silent: list[RuleHit] = []
     for candidate, settled in rules:
@@ -89,7 +92,7 @@ def _matches(
         if found is None:
             continue
         rule = candidate.rule
-        if rule.shadow:
+        if rule.shadow or (rule.decision == "rewrite" and not rewrites):
             silent.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
             silent.append(RuleHit(rule.id, "lifted"))
@@ -101,7 +104,7 @@ def _matches(
 def _is_lifted(policies: Policies, rule: Rule, lifted: frozenset[str]) -> bool:
     named = rule.id in lifted or (EVERY in lifted and bool(rule.modes))
     # A rule may have been locked after a person lifted it.
-    return named and rule.id not in policies.config.locked
+    return named and rule.id not in policies.locked
 
 
 def _effect(rule: Rule, facts: Facts) -> _Effect:
@@ -126,7 +129,7 @@ def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Ou
     guidance = wording.allowed(reason) if effect == "allow" else ""
     if effect != "deny" and context.facts.level == "guidance":
         guidance, suggestion = _softened(context, matches, effect, guidance, suggestion)
-    changes, message = ({}, "") if effect == "deny" else _rewrite(context, matches)
+    changes, message, notice = ({}, "", "") if effect == "deny" else _rewrite(context, matches)
     return Outcome(
         effect="allow" if effect == "guidance" else effect,
         rule=rule.id,
@@ -136,6 +139,7 @@ def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Ou
         suggestion=suggestion,
         changes=changes,
         message=message,
+        notice=notice,
     )
 
 
@@ -156,17 +160,24 @@ def _softened(
     )
 
 
-def _rewrite(context: Context, matches: list[_Match]) -> tuple[dict[str, Any], str]:
-    """Combine the input keys that rewrites set; where two set one key, a locked rule wins, then the first by id."""
+def _rewrite(context: Context, matches: list[_Match]) -> tuple[dict[str, Any], str, str]:
+    """Combine the input keys that rewrites set; where two set one key, a locked rule wins, then the first by id.
+
+    Returns:
+        The keys with their values, what the rules say of it, and the notice to the person.
+    """
     changes: dict[str, Any] = {}
     messages: list[str] = []
-    locked = context.policies.config.locked
+    notices: list[str] = []
+    locked = context.policies.locked
     for rule, effect, found in sorted(matches, key=lambda match: match[0].id not in locked) if locked else matches:
         if effect == "rewrite":
             context.found = found
             changes = rule.changes(context) | changes
             messages.append(wording.fill(rule.reason, found))
-    return changes, "\n".join(messages)
+            if shown := sorted(rule.set.keys() - {"model"}):
+                notices.append(wording.rewritten(rule.id, shown, context.call.tool_name, messages[-1]))
+    return changes, "\n".join(messages), "\n".join(notices)
 
 
 def _reason(rule: Rule, effect: _Effect, reason: str, suggestion: str, client: str) -> wording.Frame | None:
@@ -196,6 +207,7 @@ def _verdict(context: Context, outcome: Outcome) -> Verdict:
         suggestion=outcome.suggestion,
         updated_input=call.tool_input | outcome.changes if outcome.changes else None,
         message=outcome.message,
+        notice=outcome.notice,
         shell=context.shell,
         blind=tuple(sorted(context.blind)) if context.blind else (),
         errors=tuple(sorted(context.errors)) if context.errors else (),

@@ -13,7 +13,8 @@ from baton.engine.policy.rules.wording import task_tool
 class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule made of a call. `why` says what failed first, "" for a rule that matched.
 
-    A rule in `shadow` has no effect. `when` is the rule's expression, as written.
+    A rule in `shadow` has no effect. `when` is the rule's expression, as written. `locked` is the lock that holds the
+    rule, as config.yaml has it; `unlocked` says who freed it, until when and why.
     """
 
     id: str
@@ -22,6 +23,8 @@ class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     shadow: bool = False
     when: str = ""
+    locked: str = ""
+    unlocked: str = ""
 
 
 def explain(policies: PolicySet, facts: Facts) -> list[RuleTrace]:
@@ -50,6 +53,8 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
         why=why,
         shadow=rule.shadow,
         when=rule.when.text if rule.when else "",
+        locked=policies.locks.locked.get(rule.id, ""),
+        unlocked=policies.locks.unlocked.get(rule.id, ""),
     )
 
 

@@ -6,11 +6,12 @@ import msgspec
 
 from baton.engine.agents.rosters import MODELS
 from baton.engine.policy.lint import denied_suggestions
-from baton.engine.policy.locks import check_tier
+from baton.engine.policy.locks import check_tier, uploaded_set
 from baton.engine.policy.rule_tests import failing_tests
 from baton.engine.policy.rules.conditions import Vocabulary, compile_all
 from baton.engine.policy.rules.files import PolicyFiles, PolicyProblems, revision, unknown
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
+from baton.engine.policy.rules.locks import NO_LOCKS, Unlock, locks_on
 from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
 from baton.engine.policy.rules.policy_set import PolicySet, Shells
 from baton.engine.policy.rules.program_checks import UnknownListError, words
@@ -18,36 +19,65 @@ from baton.engine.policy.rules.rule import Rule, Suggestion
 from baton.engine.policy.rules.when import When, WhenError
 from baton.engine.policy.rules.wording import PLACEHOLDERS, slots
 from baton.engine.shell.tables import ShellTables, build
-from baton.engine.text.yaml_lines import Problem
+from baton.engine.text.globs import any_of, is_glob
+from baton.engine.text.yaml_lines import Problem, did_you_mean
 
-__all__ = ["Layer", "PolicyProblems", "PolicySet", "Problem", "extend", "layered", "load", "texts"]
+__all__ = [
+    "Layer",
+    "PolicyProblems",
+    "PolicySet",
+    "Problem",
+    "Unlock",
+    "extend",
+    "layered",
+    "load",
+    "texts",
+    "unlocked",
+]
 
 
-def load(layers: Sequence[Layer]) -> PolicySet:
+def load(layers: Sequence[Layer], unlocks: Sequence[Unlock] = ()) -> PolicySet:
     """Build the policy set of these layers.
 
     A rule is tested together with its own layer and the wider ones. The rosters and lists of narrower layers change
-    what the rule matches, but not whether it is accepted.
+    what the rule matches, but not whether it is accepted. `unlocks` hold for those whom the set is for.
 
     Raises:
         PolicyProblems: With everything that is wrong in the first layer that is not accepted.
     """
     given = _given(layers)
-    return _extend(_stage(given[0] if given else Layer(tier="shipped", files={}), None), given[1:])
+    return _extend(_stage(given[0] if given else Layer(tier="shipped", files={}), None, unlocks), given[1:], unlocks)
 
 
-def extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+def extend(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock] = ()) -> PolicySet:
     """Lay narrower layers over a set. Files, tables and rules that they do not change are shared with the set.
 
     Raises:
         PolicyProblems: With everything that is wrong in the first layer that is not accepted.
     """
-    return _extend(base, _given(layers))
+    return _extend(unlocked(base, unlocks), _given(layers), unlocks)
 
 
-def _extend(base: PolicySet, layers: Sequence[Layer]) -> PolicySet:
+def unlocked(base: PolicySet, unlocks: Sequence[Unlock]) -> PolicySet:
+    """Return the same set with rules unlocked."""
+    locks = base.locks.without(unlocks)
+    if locks is base.locks:
+        return base
+    return PolicySet(
+        revision=base.revision,
+        rules=base.rules,
+        config=base.config,
+        rosters=base.rosters.by_id,
+        shells=base.shells,
+        shell_revision=base.shell_revision,
+        parsed=base.parsed,
+        locks=locks,
+    )
+
+
+def _extend(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock]) -> PolicySet:
     for layer in layers:
-        base = _stage(layer, base)
+        base = _stage(layer, base, unlocks)
     return base
 
 
@@ -56,16 +86,19 @@ def _given(layers: Sequence[Layer]) -> list[Layer]:
     return sorted((layer for layer in layers if layer.files), key=lambda layer: TIERS.index(layer.tier))
 
 
-def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
+def _stage(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> PolicySet:
     parsed = PolicyFiles(layer, above.parsed if above else None)
     known = {rule.id: rule for rule in above.rules} if above else {}
     shells = _shells(parsed, above)
-    check_tier(parsed, known)
+    locks = above.locks.without(unlocks) if above else NO_LOCKS
+    check_tier(parsed, known, locks.in_force)
     _check_config(parsed)
     rosters = parsed.active_rosters()
     rules = _rules(parsed, known)
     if parsed.problems:
         raise PolicyProblems(parsed.problems)
+    if not layer.narrow:  # a pattern covers the organisation's rules, not what a team puts into the same folder
+        locks = locks_on(parsed.config.locked, parsed.rules).without(unlocks)
     policies = PolicySet(
         revision=revision(parsed.files),
         rules=rules,
@@ -74,6 +107,7 @@ def _stage(layer: Layer, above: PolicySet | None) -> PolicySet:
         shells=shells,
         shell_revision=revision(parsed.shell),
         parsed=parsed,
+        locks=locks,
     )
     return _test(policies)
 
@@ -103,10 +137,11 @@ def _test(policies: PolicySet) -> PolicySet:
 
 def _check_config(parsed: PolicyFiles) -> None:
     config, ids = parsed.own, list(parsed.rules)
-    for key, names in (("rules", list(config.rules)), ("locked", config.locked)):
-        for name in names:
-            if name not in parsed.rules:
-                parsed.report(parsed.config_file, (key, name), unknown("rule", name, ids))
+    for name in config.rules:
+        if name not in parsed.rules:
+            parsed.report(parsed.config_file, ("rules", name), unknown("rule", name, ids))
+    for at, pattern in enumerate(config.locked):
+        _check_lock(parsed, at, pattern)
     for name in config.rosters:
         if name not in parsed.rosters:
             parsed.report(parsed.config_file, ("rosters",), unknown("roster", name, list(parsed.rosters)))
@@ -115,6 +150,23 @@ def _check_config(parsed: PolicyFiles) -> None:
         words(config.never_block, lists)
     except UnknownListError as error:
         parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(lists)))
+
+
+def _check_lock(parsed: PolicyFiles, at: int, pattern: str) -> None:
+    """Report a lock that covers no rule: a slip of the pen would leave unlocked what somebody meant to lock."""
+    ids = list(parsed.rules)
+    try:
+        if any(map(any_of((pattern,)), ids)):
+            return
+    except ValueError as error:
+        parsed.report(parsed.config_file, ("locked", at), str(error))
+        return
+    if is_glob(pattern):
+        folders = sorted({f"{rule_id.rpartition('/')[0]}/*" for rule_id in ids})
+        text = f"the pattern `{pattern}` matches no rule{did_you_mean(pattern, folders)}"
+    else:
+        text = unknown("rule", pattern, ids)
+    parsed.report(parsed.config_file, ("locked", at), text)
 
 
 def _switches(parsed: PolicyFiles) -> dict[str, tuple[bool, bool]]:
@@ -196,6 +248,8 @@ def _check_rewrite(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:
         parsed.report(
             path, ("set", "model"), f"`{rule.set['model']}` is not a model that a client accepts; allowed: {allowed}"
         )
+    for key, why in uploaded_set(rule) if parsed.layer.bound and rule.id in parsed.own_rules else ():
+        parsed.report(path, ("set", key), why)
 
 
 def _check_rosters(parsed: PolicyFiles, path: str, rule: RuleFile) -> None:

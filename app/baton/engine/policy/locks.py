@@ -1,10 +1,14 @@
-"""Report where a layer breaks a lock of the organisation, or sets what only the organisation may set."""
+"""Report where a layer breaks a lock, rewrites what no upload may rewrite, or sets what only the organisation may set."""
 
+import re
 from collections.abc import Iterator
 from typing import get_args
 
+import msgspec
+
+from baton.engine.call.agent_tools import AGENT_KEYS, TYPE_KEYS
 from baton.engine.policy.rules.files import PolicyFiles
-from baton.engine.policy.rules.model import Decision, RuleFile
+from baton.engine.policy.rules.model import Config, Decision, RuleFile
 from baton.engine.policy.rules.rule import Rule
 from baton.engine.text.yaml_lines import Problem
 
@@ -14,15 +18,40 @@ _STRENGTH: tuple[Decision, ...] = get_args(Decision)
 _ONLY = "below it the rule may only get a stronger `decision`, more `modes` or `shadow: false`"
 _ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outside_agent_tools", "spawn_refused_by"})
 _ROSTER_KEYS = ("rosters", "aliases", "overrides")
+_GROWING = frozenset({"shell_tools", "agent_tools", "path_keys", "hook_settings", "baton_home"})
+"""Keys by which calls are read: more of them lets rules see more, fewer less."""
+_UNLOCK = "an admin may unlock rules for a time (`baton policy unlock`)"
+_TYPE = re.compile(r"[A-Za-z0-9._:-]{1,100}|\{[a-z_]+\}")
+_LONGEST_PROMPT = 4_000
 
 
-def check_tier(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
-    """Report what the layer's tier is not allowed to set. `above` are the compiled rules of the wider layers, by id."""
+def check_tier(parsed: PolicyFiles, above: dict[str, Rule], locked: frozenset[str]) -> None:
+    """Report what the layer is not allowed to set.
+
+    Args:
+        parsed: The layer over the wider ones.
+        above: The compiled rules of the wider layers, by id.
+        locked: The ids of the wider layers' rules that are locked and not unlocked.
+    """
     layer = parsed.layer
-    if "locked" in parsed.keys and layer.tier != "organisation":
+    if "locked" in parsed.keys and layer.narrow:
         parsed.report(parsed.config_file, ("locked",), "`locked` is only allowed in the organisation's config.yaml")
-    if not layer.narrow:
+    if layer.narrow:
+        _check_keys(parsed)
+    if not layer.bound or parsed.above is None:
         return
+    guards = [above[rule_id] for rule_id in sorted(locked) if above[rule_id].decision in ("deny", "ask")]
+    _check_rosters(parsed, guards)
+    if not layer.narrow:
+        _check_vocabulary(parsed, parsed.above.config, guards)
+    for rule_id, text, at in _violations(parsed, above, locked):
+        source = parsed.sources[rule_id] if at and at[0] != "rules" else parsed.config_file
+        parsed.report(source, at, text)
+
+
+def _check_keys(parsed: PolicyFiles) -> None:
+    """Report files and keys that only the organisation may set."""
+    layer = parsed.layer
     for path in layer.files:
         if path.startswith("shell/"):
             parsed.problems.append(Problem(layer.source(path), 1, "only the organisation may change shell tables"))
@@ -35,15 +64,67 @@ def check_tier(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
         if name in wider:
             text = f"a wider tier sets the list `{name}`; a {layer.tier} may only add lists of other names"
             parsed.report(parsed.config_file, ("lists", name), text)
-    _check_rosters(parsed, above)
-    for rule_id, text, at in _violations(parsed, above):
-        source = parsed.sources[rule_id] if at and at[0] != "rules" else parsed.config_file
-        parsed.report(source, at, text)
 
 
-def _check_rosters(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
+def _check_vocabulary(parsed: PolicyFiles, above: Config, guards: list[Rule]) -> None:
+    """Report where an organisation's upload takes from the words and tables that locked rules are written in.
+
+    Files on the server's disk may: they are the operator's. An admin unlocks the rules first.
+    """
+    if not guards:
+        return
+    layer = parsed.layer
+    for path in layer.files:
+        if path.startswith("shell/"):
+            text = f"shell tables decide what locked rules such as `{guards[0].id}` see; {_UNLOCK}"
+            parsed.problems.append(Problem(layer.source(path), 1, text))
+    for key in sorted(parsed.keys & _GROWING):
+        before, after = getattr(above, key), getattr(parsed.config, key)
+        kept = before.items() <= after.items() if isinstance(before, dict) else set(before) <= set(after)
+        if not kept:
+            text = f"locked rules such as `{guards[0].id}` rely on `{key}`; an upload may add to it, not take from it"
+            parsed.report(parsed.config_file, (key,), f"{text}; {_UNLOCK}")
+    # Not even added to: the paths in a patch come before the others, and only the first hundred of a call are read.
+    if parsed.config.patch_tools != above.patch_tools:
+        text = f"locked rules such as `{guards[0].id}` rely on `patch_tools`; {_UNLOCK}"
+        parsed.report(parsed.config_file, ("patch_tools",), text)
+    moded = next((rule for rule in guards if rule.modes), None)
+    if moded is not None and not set(parsed.config.never_block) <= set(above.never_block):
+        text = f"`never_block` would take tools out of the locked rule `{moded.id}`; {_UNLOCK}"
+        parsed.report(parsed.config_file, ("never_block",), text)
+    _check_lists(parsed, above, guards)
+
+
+def _check_lists(parsed: PolicyFiles, above: Config, guards: list[Rule]) -> None:
+    """Report lists of a wider layer that locked rules read: one more item in an `unless` would loosen the rule."""
+    changed = {name for name, items in parsed.own.lists.items() if name in above.lists and items != above.lists[name]}
+    for rule in guards if changed else ():
+        for name in sorted(changed & _lists_of(rule.file, above)):
+            changed.remove(name)
+            text = f"the locked rule `{rule.id}` reads the list `{name}`; {_UNLOCK}"
+            parsed.report(parsed.config_file, ("lists", name), text)
+
+
+def _lists_of(rule: RuleFile, config: Config) -> set[str]:
+    """Return the names of the lists that a rule reads, also through other lists."""
+    found: set[str] = set()
+    # Only the conditions: a `$name` of a shell line in a reason, a suggestion or a test is text.
+    waiting: list[object] = [msgspec.to_builtins(rule.match), msgspec.to_builtins(rule.unless)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and value.startswith("$") and value[1:] in config.lists and value[1:] not in found:
+            found.add(value[1:])
+            waiting.append(msgspec.to_builtins(config.lists[value[1:]]))
+    return found
+
+
+def _check_rosters(parsed: PolicyFiles, guards: list[Rule]) -> None:
     """Report rosters where a locked refusal asks the rosters: changing them would loosen the rule."""
-    asking = next((i for i in sorted(parsed.config.locked) if (r := above.get(i)) and _asks_rosters(r)), None)
+    asking = next((rule.id for rule in guards if _asks_rosters(rule)), None)
     if asking is None:
         return
     text = f"the organisation locked `{asking}`, which asks the rosters, so only the organisation may change them"
@@ -57,16 +138,17 @@ def _check_rosters(parsed: PolicyFiles, above: dict[str, Rule]) -> None:
 
 def _asks_rosters(rule: Rule) -> bool:
     checks = (check.key for one in (*rule.given, *rule.unless) for check in one.checks)
-    return rule.decision in ("deny", "ask") and not _ROSTER_CHECKS.isdisjoint(checks)
+    return not _ROSTER_CHECKS.isdisjoint(checks)
 
 
-def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
+def _violations(
+    parsed: PolicyFiles, above: dict[str, Rule], locked: frozenset[str]
+) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
     """Yield what the layer may not do to locked rules: the id of the rule that does it, the message, and the key."""
-    locked = frozenset(parsed.config.locked)
     for rule_id, switch in parsed.own.rules.items():
         old = above.get(rule_id)
         if rule_id in locked and old is not None and _loosens(old, switch):
-            text = f"the organisation locked `{rule_id}`; it cannot be switched to `{switch}` below it"
+            text = f"the organisation locked `{rule_id}`; it cannot be switched to `{switch}` below it; {_UNLOCK}"
             yield rule_id, text, ("rules", rule_id)
         rule = parsed.rules.get(rule_id)
         # Switching on a rule that replaces a locked one switches the locked one off, by another name. Where the wider
@@ -85,6 +167,27 @@ def _violations(parsed: PolicyFiles, above: dict[str, Rule]) -> Iterator[tuple[s
             for key in _loosened(old.file, rule):
                 text = f"the organisation locked `{rule_id}`, so `{key}` cannot change like this; {_ONLY}"
                 yield rule_id, text, (key,)
+
+
+def uploaded_set(rule: RuleFile) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a rule's `set` that no upload may have, with the message.
+
+    Who uploads a layer is not who runs the call: nobody writes a command for a colleague's machine.
+    """
+    for key, text in rule.set.items():
+        if key not in AGENT_KEYS:
+            allowed = ", ".join(f"`{one}`" for one in sorted(AGENT_KEYS))
+            yield (
+                key,
+                f"an uploaded rule cannot set `{key}`: it may change an agent call's model, type and prompt ({allowed})",
+            )
+        elif key in TYPE_KEYS and _TYPE.fullmatch(text) is None:
+            yield (
+                key,
+                f"`{text[:80]}` is not an agent's name; allowed: letters, digits, `.`, `_`, `:`, `-`, 100 at most",
+            )
+        elif len(text) > _LONGEST_PROMPT:
+            yield key, f"it has {len(text)} characters; an uploaded rule may set at most {_LONGEST_PROMPT}"
 
 
 def _loosens(old: Rule, switch: str) -> bool:

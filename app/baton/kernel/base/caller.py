@@ -12,6 +12,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
     `job` is the delegated task that this agent was started for, "" for none.
+    `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
     `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
     """
 
@@ -24,3 +25,4 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     on_failure: Literal["allow", "block"] = "allow"
     debug: bool = False
     protocol: str = ""
+    accepts_rewrites: frozenset[str] = frozenset()

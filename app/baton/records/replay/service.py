@@ -18,6 +18,7 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import PolicyProblems, PolicySet, extend, load
 from baton.engine.policy.replay import Replayer, principal_of
 from baton.engine.policy.rules.layers import Layer
+from baton.engine.policy.rules.locks import ALL_UNLOCKED
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.row_scope import row_scope
@@ -82,7 +83,7 @@ class Replay:
         self._policies = policies
 
     async def candidate(self, where: Where, files: dict[str, str]) -> Combinations:
-        """Return the policies as they would be if one layer had these files.
+        """Return the policies as they would be if one layer had these files. Locks are for uploads: nothing is stored.
 
         Raises:
             PoliciesRefused: If the files are invalid; it names every problem by file and line.
@@ -92,9 +93,10 @@ class Replay:
 
         def build() -> Combinations:
             if where.tier == ORGANISATION[0]:
-                return Combinations(InForce(load([*(one for one in base if one.name != layer.name), layer])), lower)
-            extend(active, [layer])
-            return Combinations(InForce(active), lower | {(where.tier, where.name): layer})
+                whole = load([*(one for one in base if one.name != layer.name), layer], ALL_UNLOCKED)
+                return Combinations(InForce(whole), lower, everywhere=ALL_UNLOCKED)
+            extend(active, [layer], ALL_UNLOCKED)
+            return Combinations(InForce(active), lower | {(where.tier, where.name): layer}, everywhere=ALL_UNLOCKED)
 
         return await self._built(build)
 
@@ -104,9 +106,9 @@ class Replay:
         narrow: dict[Key, Layer] = {(one.tier, one.name): one for one in layers if one.narrow}
 
         def build() -> Combinations:
-            whole = load([one for one in layers if not one.narrow])
-            extend(whole, list(narrow.values()))
-            return Combinations(InForce(whole), {**lower, **narrow})
+            whole = load([one for one in layers if not one.narrow], ALL_UNLOCKED)
+            extend(whole, list(narrow.values()), ALL_UNLOCKED)
+            return Combinations(InForce(whole), {**lower, **narrow}, everywhere=ALL_UNLOCKED)
 
         return await self._built(build)
 
@@ -126,7 +128,7 @@ class Replay:
             StoreUnavailable: If the database is away.
         """
         theirs, organisation = row_scope(principal, "policies.replay"), principal.organisation
-        run = _Run(Combinations(InForce(self._policies.active), self._policies.lower), candidate)
+        run = _Run(self._policies.combinations(), candidate)
         after = ""
         try:
             total = await rule_hits_store.count_calls(self._database, organisation, theirs, period)

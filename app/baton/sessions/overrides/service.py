@@ -151,7 +151,8 @@ class Overrides:
         """Refuse a rule that is not in force in the session, and one that this principal may not lift.
 
         Who may write a rule may lift it; rules that the mode switches may also be lifted by the team's lead. Nobody
-        lifts a locked rule.
+        lifts a locked rule. Once an admin has unlocked it for that user, the user's own layers may loosen it, so
+        whoever lifts rules of the user's sessions may lift it.
         """
         if rule == EVERY:
             if self._modes.locked and principal.role != "admin":
@@ -165,8 +166,13 @@ class Overrides:
             near = get_close_matches(rule, [one.id for one in active.rules], n=1)
             hint = f"; did you mean `{near[0]}`?" if near else f"; `{EVERY}` is every rule that the mode switches"
             raise Invalid("rule", f"is `{rule}`, which no rule of `{user}` is called{hint}")
-        if rule in active.config.locked:
-            raise Forbidden(f"rule `{rule}` is locked by the organisation; no override lifts it")
+        if rule in active.locked:
+            raise Forbidden(
+                f"rule `{rule}` is locked (`{active.locks.locked[rule]}`), so no override lifts it;"
+                " an `admin` may unlock it for a time: `baton policy unlock`"
+            )
+        if rule in active.locks.unlocked:
+            return
         if found.modes:  # a lead may switch the whole mode of the team, so lifting one of its rules is allowed too
             return
         tier, name = place_of(found.source)

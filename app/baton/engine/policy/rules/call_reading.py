@@ -38,6 +38,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     suggestion: str = ""
     changes: dict[str, Any] = {}
     message: str = ""
+    notice: str = ""
 
 
 class LiveRules:

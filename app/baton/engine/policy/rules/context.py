@@ -47,6 +47,7 @@ class Policies(Protocol):
 
     agent_tools: frozenset[str]
     config: Config
+    locked: frozenset[str]
     locator: Locator
     rosters: Rosters
 

@@ -22,8 +22,16 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     origin: Literal["folder", "upload"] = "folder"
 
     @property
+    def bound(self) -> bool:
+        """Whether locks apply to it: every upload, and whatever lies below the organisation.
+
+        Shipped files and those of the organisation's folder are the operator's own.
+        """
+        return self.narrow or self.origin == "upload"
+
+    @property
     def narrow(self) -> bool:
-        """Whether the layer lies below the organisation, so that locks apply to it."""
+        """Whether the layer lies below the organisation."""
         return self.tier in ("team", "project", "user")
 
     def source(self, path: str) -> str:

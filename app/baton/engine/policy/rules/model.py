@@ -141,6 +141,8 @@ class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """One rule, one file. `set` are the input keys that a rewrite changes; `replaces` names rules that it turns off.
 
+    Policies rewrite calls that start an agent; of other tools only those that a developer opened to them.
+
     A rule in `shadow` is recorded where it matches and has no effect. `when` is a CEL expression that must hold too.
     """
 
@@ -181,7 +183,7 @@ class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """config.yaml. `rules` switches rules on, off or into shadow; `lists` are what `$name` in a rule stands for.
 
-    `locked` are rules that tiers below the organisation may only tighten. `overrides` change rows of rosters, keyed by
+    `locked` are rules, by id or glob, that uploaded layers may only tighten. `overrides` change rows of rosters, keyed by
     `roster/agent`.
 
     `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold

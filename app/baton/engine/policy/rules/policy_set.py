@@ -12,6 +12,7 @@ from baton.engine.call.verdict import Level
 from baton.engine.policy.rules.call_reading import Reading
 from baton.engine.policy.rules.context import input_paths
 from baton.engine.policy.rules.files import PolicyFiles
+from baton.engine.policy.rules.locks import NO_LOCKS, Locks
 from baton.engine.policy.rules.model import Config
 from baton.engine.policy.rules.rule import Rule, RuleCandidate, candidate
 from baton.engine.shell.model import Shell
@@ -37,7 +38,8 @@ class PolicySet:
     """The rules and the rest that the engine decides by.
 
     `revision` is a hash of all texts, `shell_revision` of the shell tables alone. `parsed` are the files that the set
-    was built from; `load.extend` lays narrower layers over them.
+    was built from; `load.extend` lays narrower layers over them. `locks` are the locked rules, some of which may be
+    unlocked for the people whom the set is for.
     """
 
     def __init__(
@@ -50,12 +52,15 @@ class PolicySet:
         shells: Shells,
         shell_revision: str,
         parsed: PolicyFiles,
+        locks: Locks = NO_LOCKS,
     ) -> None:
         self.revision = revision
         self.rules = rules
         self.config = config
         self.rosters = Rosters(dict(rosters), config.rosters, config.aliases)
         self.parsed = parsed
+        self.locks = locks
+        self.locked = locks.in_force
         self.shells = shells
         self.tables = shells.tables
         self.shell_revision = shell_revision

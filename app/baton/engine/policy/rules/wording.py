@@ -1,7 +1,7 @@
 """The texts that an agent reads: what was found, what to do instead, and how a person can change that."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from baton.engine.call.call import ToolCall
@@ -106,6 +106,11 @@ def ask(reason: str, suggestion: str, client: str) -> Frame:
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
     who = "Codex cannot ask: the person may run it outside the agent." if client == CODEX else "The person decides."
     return f"✋ BATON: {reason}{instead}\n\n", f" {who}"
+
+
+def rewritten(rule: str, keys: Sequence[str], tool: str, reason: str) -> str:
+    """Return the notice to the person that a rule changed more of a call than its model."""
+    return f"Baton changed {', '.join(f'`{key}`' for key in keys)} of a call of {tool}. Rule {rule}: {reason}"
 
 
 def softened(reason: str) -> str:
