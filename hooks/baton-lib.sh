@@ -24,6 +24,22 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
   [ "$debug" ] || [ "$on_failure" = block ] || exec 2>/dev/null
 }
 
+recall() { # sets memory and connect; seconds is less while the server hangs. A planted file shortens the wait, it skips nothing
+  memory=${BATON_URL%/} && memory=${memory#*://} && memory=${memory##*@}
+  case $memory in localhost | localhost:* | 127.* | '[::1]'*) connect=0.3 again=0.3 ;; *) connect=$seconds again=0.7 ;; esac
+  while :; do case $memory in */*) memory=${memory%%/*}_${memory#*/} ;; *) break ;; esac; done
+  folder=${XDG_RUNTIME_DIR:-${XDG_CACHE_HOME:-${HOME-}/.cache}}/baton memory=$folder/failed-$memory,
+  [ -e "${memory}hung" ] || return 0
+  case $event in SessionStart | UserPromptSubmit) seconds=1.5 ;; *) seconds=$again ;; esac
+}
+
+ask() { # prints curl's answer, in a subshell; curl reads the request from a descriptor: anyone can see a command line
+  exec curl -q -gsSi --suppress-connect-headers --connect-timeout "$connect" --max-time "$seconds" --noproxy "$direct" \
+    --data-binary @- -K /dev/fd/3 3<<END
+$request
+END
+}
+
 find_project() { # sets root and project; app/baton/local/project.py does the same
   cd -P -- "${CLAUDE_PROJECT_DIR:-.}" >/dev/null || :
   root=$PWD
@@ -79,7 +95,7 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
   request="$request$1 = \"$text$rest\"$line_end"
 }
 
-write_request() { # CLIENT EVENT: sets request. curl reads it from a descriptor: anyone can see a command line
+write_request() { # CLIENT EVENT: sets request
   request=''
   option url "${BATON_URL%/}/hooks/$1?event=$2"
   [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
@@ -132,17 +148,35 @@ drop_answer() { # what would refuse or ask must not be lost with the rest: then 
 
 print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
   head=${answer%%"$line_end"?"$line_end"*} body=${answer#*"$line_end"?"$line_end"} status=${answer#* }
-  case $status in 2[0-9][0-9]*) ;; *) fail "answered ${status%%"$line_end"*}" ;; esac
+  case $status in 2[0-9][0-9]*) ;; *) fail "answered ${status%%[[:cntrl:]]*}" ;; esac
   case $body in \{*\}) ;; *) fail "answered something that is not JSON" ;; esac
+  for file in "$memory"*; do [ ! -e "$file" ] || rm -f "$file"; done
   is_harmless "$1" || drop_answer
   printf '%s\n' "$body"
   [ -z "$debug" ] || printf '%s\n' "$head" | tr -d '\r' |
     sed -n -e "s/^[Bb]aton-[Dd]ecision: /baton: $event: /p" -e 's/^[Bb]aton-[Mm]essage: //p' >&2
 }
 
+remember() { # WHAT: notes the failure, and tells the person once a session what it means
+  [ -d "$folder" ] || (umask 077 && mkdir -p "$folder")
+  case $1 in *'code 28)') printf '' >"${memory}hung" ;; esac
+  case $on_failure/$event in block/* | */Stop | */Sub* | */SessionEnd) return ;; esac
+  # The session is known by the client's process. It started a shell, and that the shim.
+  client=''
+  [ ! -r "/proc/$PPID/stat" ] || read -r client <"/proc/$PPID/stat"
+  client=${client##*) ?} && client=${client#?} && client=${client%% *}
+  [ "$client" ] || client=$(ps -o ppid= -p "$PPID") && client=${client##* }
+  if [ "$event" != SessionStart ]; then [ ! -e "$memory$client" ] || return 0; fi
+  printf '' >"$memory$client" || [ "$event" = SessionStart ] || return 0
+  text="Baton is not checking this session: the server at ${BATON_URL##*@} could not be asked: $1. Start it (baton serve), or find the cause (baton doctor)."
+  case $text in *[\\\"[:cntrl:]]*) text='Baton is not checking this session: its server could not be asked. Run baton doctor.' ;; esac
+  printf '{"systemMessage":"%s"}\n' "$text"
+}
+
 fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
   [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
-  case $on_failure/$event in block/Stop | block/SubagentStop) exit 0 ;; block/*) ;; *) exit 0 ;; esac
+  remember "$1" 2>/dev/null
+  case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse*) exit 0 ;; block/*) ;; *) exit 0 ;; esac
   printf 'baton: %s refused, because the server at %s could not be asked: %s. ' "$event" "${BATON_URL##*@}" "$1" >&2
   echo "The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow." >&2
   exit 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import EVENTS, TIMEOUTS, is_ours
+from baton.cli.hooks.entries import BACKGROUND, EVENTS, TIMEOUTS, is_ours
 from baton.cli.hooks.files import shim_word
 from tests.support.person import entry
 
@@ -110,13 +110,13 @@ def test_a_new_choice_replaces_the_old_in_its_place(person):
     hooks = person.hooks()
     hooks["PreToolUse"].append({"hooks": [{"type": "command", "command": "later.sh"}]})
     hooks["PreToolUse"].append(hooks["PreToolUse"][0])
-    hooks["Setup"] = hooks["Stop"]
-    hooks["PostToolUse"][0]["hooks"].append({"type": "command", "command": "mine.sh"})
+    hooks["Setup"] = hooks["SubagentStop"]
+    hooks["Stop"][0]["hooks"].append({"type": "command", "command": "mine.sh"})
     person.has(json.dumps({"hooks": hooks}))
     person.does("install", "--transport", "http")
     found = person.hooks()
     assert [[h.get("command", h["type"]) for h in g["hooks"]] for g in found["PreToolUse"]] == [["http"], ["later.sh"]]
-    assert [[h.get("command", h["type"]) for h in g["hooks"]] for g in found["PostToolUse"]] == [["mine.sh"], ["http"]]
+    assert [[h.get("command", h["type"]) for h in g["hooks"]] for g in found["Stop"]] == [["mine.sh"], ["http"]]
     assert "Setup" not in found
     assert entry(found, "SessionStart")["type"] == "command"
 
@@ -176,7 +176,7 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
             "type": "command",
             "command": f"test ! -f {shim_word()} || sh {shim_word()} {client} {event}",
             "timeout": TIMEOUTS[event],
-        }
+        } | ({"async": True} if client == "claude-code" and event in BACKGROUND else {})
     assert str(person.home) not in file.read_text()
     person.does("uninstall", "--client", "codex" if client == "claude-code" else "claude-code")
     assert file.exists()

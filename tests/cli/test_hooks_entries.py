@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from baton.cli.hooks.entries import EVENTS, TIMEOUTS
+from baton.cli.hooks.entries import BACKGROUND, EVENTS, TIMEOUTS
 from baton.cli.hooks.files import SHIM
 from tests.support.person import entry
 
@@ -118,11 +118,26 @@ def test_http_is_allowed_to_addresses_and_loopback(person, monkeypatch, url):
     assert entry(person.hooks(), "Stop")["url"] == f"{url}/hooks/claude-code?event=Stop"
 
 
+@pytest.mark.parametrize("transport", ["curl", "http"])
+def test_nothing_waits_for_what_follows_a_tool_call_where_the_client_can_do_so(person, transport):
+    person.does("install", "--transport", transport)
+    hooks = person.hooks()
+    background = {event for event in hooks if entry(hooks, event).get("async")}
+    assert background == {"PostToolUse", "PostToolUseFailure"}
+    assert all("command" in entry(hooks, event) for event in background)
+
+
+def test_codex_which_may_leave_background_hooks_out_has_none(person):
+    path = Path(person.does("install", "--client", "codex")["path"])
+    assert "async" not in path.read_text()
+
+
 def test_the_plugin_asks_about_the_same_events_with_the_same_patience():
     folder = REPO / "hooks" / "claude-code-plugin"
     hooks = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
     assert {event: entry(hooks, event)["timeout"] for event in hooks} == {e: TIMEOUTS[e] for e in EVENTS["claude-code"]}
     for event in hooks:
+        assert entry(hooks, event).get("async", False) is (event in BACKGROUND)
         assert entry(hooks, event)["command"] == f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/baton-hook.sh" claude-code {event}'
     for name in SHIM:
         assert (folder / "hooks" / name).read_bytes() == (REPO / "hooks" / name).read_bytes()

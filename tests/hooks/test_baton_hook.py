@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -17,6 +18,15 @@ from tests.support.server import until
 NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
 
 
+def assert_let_go(ran, why=""):
+    """The call goes on; the person, and nobody else, is told that it was not checked."""
+    assert (ran.code, ran.err) == (0, b"")
+    told = json.loads(ran.out)
+    assert list(told) == ["systemMessage"]
+    assert "is not checking this session" in told["systemMessage"]
+    assert why in told["systemMessage"]
+
+
 def test_the_answer_is_printed_as_it_came_and_nothing_else(shell, env, folder, server):
     assert run_shim(shell, env, folder) == (0, ANSWER + b"\n", b"")
     assert run_shim(shell, env, HOOKS, hooks=Path()) == (0, ANSWER + b"\n", b"")
@@ -29,9 +39,9 @@ def test_the_body_goes_through_untouched_whatever_it_holds(shell, env, folder, s
 
 
 def test_the_request_says_who_where_and_what(shell, env, folder, server):
-    run_shim(shell, env | {"BATON_TOKEN": "s3cret"}, folder, "codex", "PostToolUse")
+    run_shim(shell, env | {"BATON_TOKEN": "s3cret"}, folder, "codex", "Stop")
     seen = server.seen[0]
-    assert seen.path == "/hooks/codex?event=PostToolUse"
+    assert seen.path == "/hooks/codex?event=Stop"
     baton = {name: value.decode() for name, value in seen.headers.items() if name.startswith("baton-")}
     assert baton == {
         "baton-user": "ada",
@@ -78,9 +88,9 @@ def test_control_characters_cannot_start_a_header_or_an_option(shell, env, folde
     ],
     ids=["500", "422", "redirect", "html", "empty", "half-json", "truncated", "garbage", "hang-up"],
 )
-def test_what_is_no_answer_lets_the_call_go_on_in_silence_or_refuses_it_aloud(shell, env, folder, server, reply, why):
+def test_what_is_no_answer_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder, server, reply, why):
     server.reply = reply
-    assert run_shim(shell, env, folder) == (0, b"", b"")
+    assert_let_go(run_shim(shell, env, folder), why)
     blocked = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder)
     assert (blocked.code, blocked.out) == (2, b"")
     text = blocked.err.decode()
@@ -105,16 +115,67 @@ def test_a_server_that_hangs_is_given_up_before_the_client_gives_up_the_hook(env
     assert b"no answer within 1.5 s (curl exit code 28)" in blocked.err
 
 
+def marks(env):
+    """What the shim remembers: that the server hung, and which sessions were told."""
+    return sorted(path.name.rpartition(",")[2] for path in Path(env["HOME"]).glob(".cache/baton/*"))
+
+
+def test_a_server_that_hung_is_not_waited_for_again_until_it_answers(shell, env, folder, server):
+    hangs, server.reply = server.reply, server.hangs()
+    assert b"within 1.5 s" in run_shim(shell, env, folder).out
+    assert "hung" in marks(env)
+    blocked = env | {"BATON_ON_FAILURE": "block"}
+    assert b"within 0.3 s" in run_shim(shell, blocked, folder).err
+    assert b"within 1.5 s" in run_shim(shell, blocked, folder, "claude-code", "UserPromptSubmit").err
+    server.reply = hangs
+    assert run_shim(shell, env, folder).out == ANSWER + b"\n"
+    assert marks(env) == []
+
+
+def test_the_person_is_told_once_a_session_and_not_by_every_call(shell, env, folder, server):
+    server.reply = answers(status="500 Oops")
+    outs = [run_shim(shell, env, folder, "claude-code", event).out for event in ("Stop", "PreToolUse", "PreToolUse")]
+    assert [b"is not checking" in out for out in outs] == [False, True, False]
+    for _ in range(2):  # each session begins with it
+        assert b"answered 500 Oops" in run_shim(shell, env, folder, "claude-code", "SessionStart").out
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "text"])
+def test_what_is_planted_in_the_memory_skips_no_question(env, folder, server, kind):
+    place = Path(env["HOME"]) / ".cache" / "baton"
+    place.mkdir(parents=True)
+    mark = place / f"failed-{server.url.removeprefix('http://')},hung"
+    make = {"fifo": lambda: os.mkfifo(mark), "folder": mark.mkdir, "link": lambda: mark.symlink_to("/dev/zero")}
+    make.get(kind, lambda: mark.write_text("08 $(id)\n" * 100_000))()
+    assert run_shim(["sh"], env, folder).out == ANSWER + b"\n"
+
+
+def test_a_home_that_cannot_be_written_keeps_nothing_and_tells_at_the_start_only(shell, env, folder, server):
+    server.reply = answers(status="500 Oops")
+    env |= {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null"}
+    assert b"is not checking" in run_shim(shell, env, folder, "claude-code", "SessionStart").out
+    assert run_shim(shell, env, folder) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
+def test_what_has_happened_is_told_without_a_wait(shell, env, folder, server, event):
+    server.reply = server.hangs()
+    ran = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, "codex", event, body=b"x" * 100_000)
+    assert ran == (0, b"", b"")  # it would be refused after 1.5 s if it were waited for
+    until(lambda: server.seen)
+    assert (server.seen[0].path, server.seen[0].body) == (f"/hooks/codex?event={event}", b"x" * 100_000)
+
+
 def test_a_slow_server_is_waited_for(env, folder, server):
     server.reply = answers(wait=0.4)
     assert run_shim(["sh"], env, folder).out == ANSWER + b"\n"
 
 
-def test_a_dead_server_lets_the_call_go_on_in_silence_or_refuses_it_aloud(shell, env, folder):
+def test_a_dead_server_lets_the_call_go_on_or_refuses_it_aloud(shell, env, folder):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         env |= {"BATON_URL": f"http://ada:pass@127.0.0.1:{probe.getsockname()[1]}"}
-        assert run_shim(shell, env, folder) == (0, b"", b"")
+        assert_let_go(run_shim(shell, env, folder), "curl exit code 7")
         blocked = run_shim(shell, env, folder, "claude-code", "PreToolUse", "block")
     assert (blocked.code, blocked.out) == (2, b"")
     assert b"curl exit code 7" in blocked.err
@@ -133,7 +194,7 @@ def test_fail_closed_never_keeps_an_agent_from_stopping(env, folder, server, eve
 def test_the_environment_overrules_a_fail_closed_installation(env, folder, server):
     server.reply = answers(status="500 Oops")
     env |= {"BATON_ON_FAILURE": "allow"}
-    assert run_shim(["sh"], env, folder, "claude-code", "PreToolUse", "block") == (0, b"", b"")
+    assert_let_go(run_shim(["sh"], env, folder, "claude-code", "PreToolUse", "block"), "500")
     assert server.seen[0].headers["baton-on-failure"] == b"allow"
 
 
@@ -174,7 +235,7 @@ def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, serv
 def test_debug_tells_why_nothing_was_decided(env, folder, server):
     server.reply = answers(status="503 Busy")
     ran = run_shim(["sh"], env | {"BATON_DEBUG": "1"}, folder)
-    assert (ran.code, ran.out) == (0, b"")
+    assert ran.code == 0
     assert b"baton: PreToolUse: not decided: answered 503" in ran.err
 
 
@@ -220,7 +281,7 @@ def test_a_proxy_stands_before_other_hosts_unless_excepted(env, folder, server):
     elsewhere = env | {"http_proxy": server.url, "BATON_URL": "http://baton.example"}
     assert run_shim(["sh"], elsewhere, folder).out == ANSWER + b"\n"
     assert server.seen[0].path == "http://baton.example/hooks/claude-code?event=PreToolUse"
-    assert run_shim(["sh"], elsewhere | {"NO_PROXY": "baton.example"}, folder).out == b""
+    assert_let_go(run_shim(["sh"], elsewhere | {"NO_PROXY": "baton.example"}, folder))
 
 
 def test_the_developers_curl_settings_do_not_interfere(env, folder, server):

@@ -28,6 +28,11 @@ EVENTS: dict[ClientName, tuple[str, ...]] = {
 }
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
+BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
+"""Events whose answer nobody needs. Claude Code runs their commands in the background, which it cannot do with http hooks.
+
+For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.
+"""
 
 _SHIM = re.compile(r"""(?:^|[/"'\s])baton-hook\.sh(?=["'\s]|$)""")
 _URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
@@ -46,12 +51,14 @@ class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
     """Return one group for each event. SessionStart is always a command: Claude Code never sends it over http."""
+    commands = {"SessionStart", *BACKGROUND}
     return {
         event: {
             "hooks": [
                 _http(options, event)
-                if options.transport == "http" and event != "SessionStart"
-                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event]},
+                if options.transport == "http" and event not in commands
+                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event]}
+                | ({"async": True} if event in BACKGROUND and options.client == "claude-code" else {}),
             ],
         }
         for event in EVENTS[options.client]

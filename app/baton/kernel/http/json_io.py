@@ -18,6 +18,8 @@ from baton.kernel.http.fields import kind
 
 MOST_VALUES = 20_000
 """Values and keys of a body that are decoded: some five milliseconds. No model writes a tool call of so many."""
+_LONGEST_VALUE = 170
+"""Bytes that a number, or the white space around a value, has on average at most; there are no megabytes of either."""
 _PIECE = 1 << 20
 """Bytes of a body that are counted in one go, in two milliseconds."""
 
@@ -87,7 +89,7 @@ async def bounded(body: bytes, most: int = MOST_VALUES, *, result: bool = False)
         body = _without_result(body)
         if not await _too_many(body, most):
             return body
-    raise TooLarge(f"the body holds more than {most:,} values and keys, the most that are read; send fewer")
+    raise TooLarge(f"the body holds more than {most:,} values and keys (or mostly white space); send fewer")
 
 
 async def _too_many(body: bytes, most: int) -> bool:
@@ -96,7 +98,7 @@ async def _too_many(body: bytes, most: int) -> bool:
     A value or key that is not the first of its container has a comma or colon before it, so marks outside of strings
     count them.
     """
-    found, in_string, at = 1, False, 0
+    found, outside, in_string, at = 1, 0, False, 0
     while at < len(body):
         piece = body[at : at + _PIECE]
         if (len(piece) - len(piece.rstrip(b"\\"))) % 2:  # an escape must not be cut in two
@@ -110,7 +112,8 @@ async def _too_many(body: bytes, most: int) -> bool:
         marks = b"".join(parts[in_string::2])
         in_string ^= len(parts) % 2 == 0
         found += len(marks) - len(marks.translate(None, b",:[{"))
-        if found > most:
+        outside += len(marks)
+        if found > most or outside > _LONGEST_VALUE * most:
             return True
         if at < len(body):
             await asyncio.sleep(0)
