@@ -12,8 +12,9 @@ from baton.delegate.core.protocol import PROVIDERS
 from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
+from baton.runner.environment import OF_PROVIDER, environment
 from baton.runner.job import Job
-from baton.runner.permissions import Permissions
+from baton.runner.permissions import Permissions, named_paths, with_locations
 from baton.runner.progress import Progress
 from baton.runner.wire import Lease, LeaseLost, Link, PermissionAnswer, Refused, Server
 from baton.runner.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
@@ -140,9 +141,84 @@ def test_the_runner_knows_the_agents_that_the_server_takes_tasks_for():
     assert config.PROVIDERS == PROVIDERS
 
 
-def test_an_agent_learns_nothing_of_an_agent_above_it():
-    made = config.environment({"CLAUDECODE": "1", "HOME": "/h"}, config.Provider(command=["x"]))
-    assert made == {"HOME": "/h"}
+FULL = {
+    "PATH": "/bin", "HOME": "/h", "LC_TIME": "C", "XDG_CONFIG_HOME": "/c", "https_proxy": "http://proxy", "BATON_URL": "http://b",
+    "ANTHROPIC_API_KEY": "a", "CLAUDE_CODE_OAUTH_TOKEN": "o", "OPENAI_API_KEY": "p", "CODEX_HOME": "/x", "GEMINI_API_KEY": "g",
+    "OPENCODE_CONFIG": "/o", "AWS_SECRET_ACCESS_KEY": "s", "AWS_PROFILE": "dev", "GITHUB_TOKEN": "t", "DATABASE_URL": "d",
+    "SSH_AUTH_SOCK": "/s", "BATON_TOKEN": "owner", "BATON_DISABLED": "1", "BATON_WORK_ITEMS_COMMAND": "x", "CLAUDECODE": "1",
+    "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_PROJECT_DIR": "/p", "LD_PRELOAD": "/evil.so",
+}  # fmt: skip
+EVERYBODY = {"PATH", "HOME", "LC_TIME", "XDG_CONFIG_HOME", "https_proxy", "BATON_URL"}
+ENVIRONMENTS = [
+    ("claude_code", [], [], {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"}),
+    ("codex", [], [], {"OPENAI_API_KEY", "CODEX_HOME"}),
+    ("gemini", [], [], {"GEMINI_API_KEY"}),
+    ("opencode", [], [], {"OPENCODE_CONFIG"}),
+    ("gemini", ["AWS_*"], [], {"GEMINI_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"}),
+    ("gemini", [], ["AWS_PROFILE", "OPENAI_*"], {"GEMINI_API_KEY", "AWS_PROFILE", "OPENAI_API_KEY"}),
+    ("codex", ["BATON_TOKEN", "BATON_*", "CLAUDE*"], ["BATON_TOKEN"],
+     {"OPENAI_API_KEY", "CODEX_HOME", "BATON_WORK_ITEMS_COMMAND", "CLAUDE_CODE_OAUTH_TOKEN"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "env_pass", "own", "more"), ENVIRONMENTS)
+def test_an_agent_gets_what_is_allowed_and_no_other_secret(name, env_pass, own, more):
+    provider = config.Provider(command=["x"], env_pass=own)
+    made = environment(FULL, name, provider, env_pass)
+    assert made == {key: FULL[key] for key in EVERYBODY | more}
+
+
+def test_the_token_of_an_agent_is_the_attempts_and_never_the_runners():
+    made = environment(FULL, "codex", config.Provider(command=["x"], env={"MORE": "m"}), ["*"], agent_token="mine")
+    assert (made["BATON_TOKEN"], made["MORE"], made["GITHUB_TOKEN"]) == ("mine", "m", "t")
+    assert "BATON_TOKEN" not in environment(FULL, "codex", config.Provider(command=["x"]), ["*"])
+
+
+def test_every_provider_has_variables_of_its_own():
+    assert set(OF_PROVIDER) == set(config.PROVIDERS)
+
+
+@pytest.mark.parametrize(("confirm", "by", "allowed"), [
+    ("by-rules", "policy", True), ("by-rules", "user", True), ("always", "policy", False), ("always", "user", True),
+    ("always", "", False),
+])  # fmt: skip
+async def test_with_confirm_always_only_a_person_allows(tmp_path, confirm, by, allowed):
+    answers = iter(
+        [PermissionAnswer(permission="p0", answer="allow"), PermissionAnswer(permission="p1", answer="pending")]
+    )
+
+    class Server:
+        async def ask(self, _job, body):
+            assert body["request"]["confirm"] == confirm
+            return next(answers)
+
+    lease = Lease(job="job_0", attempt=1, token="t", provider="codex", workspace="shop", prompt="x")
+    settings = config.RunnerConfig(confirm=confirm)
+    job = Job(lease, settings, Server(), Worktrees(tmp_path, keep=1, days=1), tmp_path, {})
+    job._permissions = Permissions(tmp_path, job._ask, confirm=confirm)
+    request = {"title": "run make", "tool_input": {}}
+    assert await job._permissions.allowed(request) == (confirm == "by-rules")
+    job.answer("p1", allow=True, by=by)
+    assert await job._permissions.allowed(request) == allowed
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "paths"),
+    [
+        ("edit", {}, ["a", "b"]),
+        ("delete", {"paths": ["c"]}, ["c", "a", "b"]),
+        ("move", {"paths": "odd"}, ["a", "b"]),
+        ("read", {}, None),
+        ("execute", {"command": "x"}, None),
+        (None, {}, None),
+    ],
+)
+def test_the_places_that_a_call_changes_are_a_part_of_its_input(kind, given, paths):
+    assert with_locations(kind, given, ["a", "b"]).get("paths") == paths
+
+
+def test_a_path_in_a_list_is_named_too():
+    assert named_paths({"paths": ["../x", 1, ""], "file_path": "a"}) == ["a", "../x"]
 
 
 async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository, tmp_path):

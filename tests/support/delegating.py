@@ -73,8 +73,11 @@ class Runner:
             self.held.pop(lease.job.id, None)
         return answer
 
-    async def ask(self, lease, tool="Bash", **given):
-        request = PermissionRequest(tool_name=tool, tool_input=given)
+    async def ask(self, lease, tool="Bash", confirm="by-rules", **given):
+        return await self.ask_as(lease, {"tool_name": tool, "tool_input": given, "confirm": confirm})
+
+    async def ask_as(self, lease, request):
+        request = PermissionRequest(**request)
         return await self.world.permissions.ask(self.who, self.name, claim(lease), request)
 
 

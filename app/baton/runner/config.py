@@ -24,12 +24,16 @@ class ConfigError(Exception):
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is started, and what a job may ask of it. `models` empty means any; times are in seconds."""
+    """How an agent is started, and what a job may ask of it. `models` empty means any; times are in seconds.
+
+    `env` are more variables for the agent, `env_pass` names or globs of those that it gets from the runner's environment.
+    """
 
     command: Annotated[list[str], msgspec.Meta(min_length=1)]
     driver: Literal["acp", "claude-print"] = "acp"
     mode: str = ""
     env: dict[str, str] = {}
+    env_pass: list[str] = []
     models: list[str] = []
     max_timeout_s: Seconds = 3_600
     max_thinking_tokens: Annotated[int, msgspec.Meta(ge=0)] = 32_000
@@ -43,11 +47,17 @@ class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file. `workspaces` maps an alias to a folder; `share` lends the runner to the owner's team; times in seconds."""
+    """The whole file. `workspaces` maps an alias to a folder; `share` lends the runner to the owner's team; times in seconds.
+
+    With `confirm: always` only a person allows what an agent asks for, with `by-rules` also a rule of the policies in force.
+    `env_pass` are names or globs of variables that every agent gets from the runner's environment.
+    """
 
     name: str = ""
     slots: Annotated[int, msgspec.Meta(ge=1, le=64)] = 2
     share: bool = False
+    confirm: Literal["always", "by-rules"] = "by-rules"
+    env_pass: list[str] = []
     drain_s: Seconds = 300
     cancel_grace_s: Seconds = 5
     worktrees: Worktrees = Worktrees()
@@ -104,19 +114,7 @@ def _near(wrong: str, allowed: Sequence[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def environment(env: Mapping[str, str], provider: Provider, thinking_tokens: int = 0) -> dict[str, str]:
-    """Return an agent's environment: the runner's, the provider's, and the thinking budget in tokens.
-
-    Variables of an agent that may have started the runner are left out: this agent is not a part of that one.
-    """
-    above = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR"}
-    made = {name: value for name, value in env.items() if name not in above} | provider.env
-    if thinking_tokens:
-        made["MAX_THINKING_TOKENS"] = str(min(thinking_tokens, provider.max_thinking_tokens))
-    return made
-
-
 def program(provider: Provider, env: Mapping[str, str]) -> str | None:
     """Return the path of a provider's program, None if it is not installed."""
-    path = environment(env, provider).get("PATH", os.defpath)
+    path = provider.env.get("PATH") or env.get("PATH", os.defpath)
     return shutil.which(os.path.expanduser(provider.command[0]), path=path)  # noqa: PTH111 - `which` takes text

@@ -13,7 +13,8 @@ import msgspec
 from baton.runner.agents.driving import AgentError, Task
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import text_of
-from baton.runner.config import Provider, RunnerConfig, environment, program
+from baton.runner.config import Provider, RunnerConfig, program
+from baton.runner.environment import environment
 from baton.runner.job import DRIVERS
 from baton.runner.permissions import Permissions
 from baton.runner.wire import PermissionAnswer
@@ -39,16 +40,17 @@ async def examine(config: RunnerConfig, env: Mapping[str, str]) -> list[Finding]
         findings.append(Finding(ok=False, what="no provider is configured", fix="switch one on in `runner.yaml`"))
     if shutil.which("git", path=env.get("PATH")) is None:
         findings.append(Finding(ok=False, what="git is not installed; jobs with a worktree need it", fix="install git"))
-    return [*findings, *[await _provider(name, one, env) for name, one in config.providers.items()]]
+    return [*findings, *[await _provider(name, config, env) for name in config.providers]]
 
 
-async def _provider(name: str, provider: Provider, env: Mapping[str, str]) -> Finding:
+async def _provider(name: str, config: RunnerConfig, env: Mapping[str, str]) -> Finding:
+    provider = config.providers[name]
     if program(provider, env) is None:
         missing = f"`{name}`: `{provider.command[0]}` is not installed"
         return Finding(ok=False, what=missing, fix=f"install it, or take `{name}` out of `runner.yaml`")
     with tempfile.TemporaryDirectory(prefix="baton-doctor-") as folder:
         try:
-            said = await _prompted(provider, Path(folder), env)
+            said = await _prompted(provider, Path(folder), environment(env, name, provider, config.env_pass))
         except TimeoutError:
             return Finding(ok=False, what=f"`{name}`: no answer within {LIMIT_S:.0f} s", fix=_by_hand(provider))
         except (AgentError, OSError) as error:
@@ -67,7 +69,7 @@ async def _prompted(provider: Provider, folder: Path, env: Mapping[str, str]) ->
 
     task = Task(prompt=PROMPT, folder=folder)
     driver = DRIVERS[provider.driver](provider, task, Permissions(folder, refuse), tell)
-    tree = await ProcessTree.start(driver.command(), cwd=folder, env=environment(env, provider))
+    tree = await ProcessTree.start(driver.command(), cwd=folder, env=env)
     try:
         await asyncio.wait_for(driver.work(tree), LIMIT_S)
     except ConnectionError as error:

@@ -13,7 +13,8 @@ from baton.runner.agents.driving import AgentError, Driver, Task
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.tools import tool_server
 from baton.runner.agents.updates import output_of, text_of
-from baton.runner.config import Provider, RunnerConfig, environment
+from baton.runner.config import Provider, RunnerConfig
+from baton.runner.environment import environment
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
 from baton.runner.spool import Spool
@@ -78,8 +79,9 @@ class Job:
             self._stop, self._why = how, why
             self._stopping.set()
 
-    def answer(self, permission: str, *, allow: bool) -> None:
-        """Pass a person's answer to a permission request on to the agent."""
+    def answer(self, permission: str, *, allow: bool, by: str) -> None:
+        """Pass an answer to a permission request on to the agent; `by` is `user` for a person's."""
+        allow = allow and (by == "user" or self._config.confirm == "by-rules")
         if self._permissions:
             self._permissions.answer(permission, allow=allow)
         else:
@@ -161,11 +163,19 @@ class Job:
 
     async def _work(self, provider: Provider, folder: Path, outbox: Outbox) -> str:
         lease = self.lease
-        self._permissions = Permissions(folder, self._ask)
+        self._permissions = Permissions(folder, self._ask, confirm=self._config.confirm)
         for permission, allow in self._early:
             self._permissions.answer(permission, allow=allow)
         given = {name: getattr(lease, name) for name in AgentTask.__struct_fields__}
-        task = Task(**given, folder=folder, tools=tool_server(lease, self._env) if lease.agent_type else None)
+        env = environment(
+            self._env,
+            lease.provider,
+            provider,
+            self._config.env_pass,
+            thinking_tokens=lease.thinking_budget or 0,
+            agent_token=lease.agent_token,
+        )
+        task = Task(**given, folder=folder, tools=tool_server(lease, env) if lease.agent_type else None)
 
         def tell(kind: str, body: dict[str, object]) -> None:
             self.events += 1
@@ -176,9 +186,8 @@ class Job:
             outbox.put(kind, body)
 
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
-        env = environment(self._env, provider, task.thinking_budget or 0) | {"BATON_JOB": lease.job}
         self.note = f"starting {provider.command[0]}"
-        tree = await ProcessTree.start(driver.command(), cwd=folder, env=env)
+        tree = await ProcessTree.start(driver.command(), cwd=folder, env=env | {"BATON_JOB": lease.job})
         working = asyncio.create_task(driver.work(tree))
         try:
             limit = min(lease.timeout_s, provider.max_timeout_s)
@@ -217,7 +226,8 @@ class Job:
 
     async def _ask(self, request: dict[str, object]) -> PermissionAnswer:
         lease = self.lease
-        body = {"attempt": lease.attempt, "token": lease.token, "request": request}
+        asked = request | {"confirm": self._config.confirm}
+        body = {"attempt": lease.attempt, "token": lease.token, "request": asked}
         pauses, self.note = waits(), f"asking: {request['title']}"
         while True:
             try:

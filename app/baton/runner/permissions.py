@@ -3,25 +3,31 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from baton.runner import files
 from baton.runner.wire import PermissionAnswer
+from baton.shared.tool_kinds import EDIT_KINDS
 
+Confirm = Literal["always", "by-rules"]
 Ask = Callable[[dict[str, Any]], Awaitable[PermissionAnswer]]
 _TOOLS = {
     "read": "Read", "edit": "Edit", "delete": "Edit", "move": "Edit", "search": "Grep", "execute": "Bash",
     "fetch": "WebFetch",
 }  # fmt: skip
-_PATHS = ("file_path", "path", "notebook_path", "abs_path")
+_PATHS = ("file_path", "path", "notebook_path", "abs_path", "paths")
 
 
 class Permissions:
-    """The requests of one attempt. `ask` sends one to the server; `answer` takes a person's answer."""
+    """The requests of one attempt. `ask` sends one to the server; `answer` takes a person's answer.
 
-    def __init__(self, root: Path, ask: Ask) -> None:
+    With `confirm` `always`, an `allow` of the server counts only as a person's answer, which comes as a command.
+    """
+
+    def __init__(self, root: Path, ask: Ask, *, confirm: Confirm = "by-rules") -> None:
         self._root = root
         self._ask = ask
+        self._confirm = confirm
         self._answers: dict[str, asyncio.Future[bool]] = {}
 
     async def allowed(self, request: dict[str, Any], places: Iterable[str] = ()) -> bool:
@@ -30,7 +36,7 @@ class Permissions:
             return False
         answered = await self._ask(request)
         if answered.answer != "pending":
-            return answered.answer == "allow"
+            return answered.answer == "allow" and self._confirm == "by-rules"
         return await self._future(answered.permission)
 
     def answer(self, permission: str, *, allow: bool) -> None:
@@ -55,6 +61,18 @@ def tool_input(raw: Any) -> dict[str, Any]:
     return raw if isinstance(raw, dict) else {} if raw is None else {"input": raw}
 
 
+def with_locations(kind: str | None, given: dict[str, Any], locations: Iterable[str]) -> dict[str, Any]:
+    """Return a call's input with the places that it changes, so that rules see them whatever the tool calls them."""
+    changed = list(locations) if kind in EDIT_KINDS else []
+    known = given.get("paths")
+    return given | {"paths": [*(known if isinstance(known, list) else []), *changed]} if changed else given
+
+
 def named_paths(given: dict[str, Any]) -> list[str]:
     """List the paths that a tool call names in its input."""
-    return [value for name in _PATHS if isinstance(value := given.get(name), str) and value]
+    values = (value for name in _PATHS for value in _listed(given.get(name)))
+    return [value for value in values if isinstance(value, str) and value]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

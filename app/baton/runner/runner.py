@@ -186,7 +186,7 @@ class Runner:
                 continue
             if command.kind == "permission":
                 allow = command.body.get("answer") == "allow"
-                job.answer(str(command.body.get("permission", "")), allow=allow)
+                job.answer(str(command.body.get("permission", "")), allow=allow, by=str(command.body.get("by", "")))
             elif command.kind == "cancel":
                 job.stop("cancel", "the server cancelled it")
 

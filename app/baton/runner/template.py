@@ -12,6 +12,8 @@ _HEAD = """\
 
 # name: laptop              # how people see this machine; its host name without it
 slots: 2                    # jobs at once
+confirm: by-rules           # always: only you allow what an agent asks for; by-rules: a rule of the policies may, too
+env_pass: []                # more of your environment that agents get: [AWS_PROFILE, "NPM_*"]; see docs/delegation.md
 share: false                # true: jobs of your team run here too, with your login and your files
 drain_s: 300                # after SIGTERM: how long running jobs may take to end
 cancel_grace_s: 5           # how long an agent may take to heed a cancel before it is killed
@@ -26,7 +28,7 @@ _PROVIDERS = """
 #   mode                  the agent's own mode; it decides what the agent asks for, and its sandbox
 #   models                the models that a job may name; [] for any
 #   max_timeout_s         longest run; max_thinking_tokens: largest thinking budget
-#   env                   more environment for the agent
+#   env                   more environment for the agent; env_pass: names or globs of yours that it gets, as above
 providers:
 """
 _KNOWN = {

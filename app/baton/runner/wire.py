@@ -42,7 +42,10 @@ class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(AgentTask, frozen=True, kw_only=True):
-    """A job to run: what, in which workspace, for how many seconds, and the token that proves the right to it."""
+    """A job to run: what, in which workspace, for how many seconds, and the token that proves the right to it.
+
+    `agent_token` is for the agent: it may ask Baton with it, and read this job.
+    """
 
     job: JobId
     attempt: int
@@ -53,6 +56,7 @@ class Lease(AgentTask, frozen=True, kw_only=True):
     isolation: str = ""
     timeout_s: float = 300
     agent_type: str = ""
+    agent_token: str = ""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

@@ -139,7 +139,7 @@ def test_a_permission_goes_to_the_rules_and_then_to_a_person(http, session):
     assert http.post(path, json={"answer": "allow"}).json()["state"] == "allowed"
     assert http.post(path, json={"answer": "deny"}).status_code == 409
     (command,) = http.post("/runners/r/poll", json=POLL | {"active": [{"job": job, **lease}]}).json()["commands"]
-    assert command["body"] == {"permission": pending["permission"], "answer": "allow"}
+    assert command["body"] == {"permission": pending["permission"], "answer": "allow", "by": "user"}
 
 
 def test_a_lease_that_is_over_is_a_409_of_its_own(http, session):

@@ -8,7 +8,8 @@ from baton.delegate.core import permissions_store
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound
 from baton.kernel.changes import audit_store
-from tests.support.delegating import ADA, BOB, LEAD, Runner, told
+from tests.support.attacks import attacks
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, LEAD, Runner, told
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -84,7 +85,10 @@ async def test_a_person_s_answer_reaches_the_runner(world, allow, state, answer)
     done = await world.permissions.answer(ADA, job.id, pending.permission, allow=allow, reason="r")
     assert (done.state, done.decided_by, done.decided_user, done.reason) == (state, "user", "ada", "r")
     (command,) = (await runner.poll()).commands
-    assert (command.kind, command.body) == ("permission", {"permission": pending.permission, "answer": answer})
+    assert (command.kind, command.body) == (
+        "permission",
+        {"permission": pending.permission, "answer": answer, "by": "user"},
+    )
     assert await words(world, job) == ["awaiting_permission", "permission.resolved", "running"]
     assert (await world.permissions.answer(ADA, job.id, pending.permission, allow=allow)).state == state
     (entry,) = await audit_store.find(world.database, "default", kind="job")
@@ -102,7 +106,48 @@ async def test_who_may_not_decide_does_not(world):
         await world.permissions.answer(Principal(user="ada", role="runner"), job.id, pending.permission, allow=True)
     with pytest.raises(NotFound):
         await world.permissions.answer(ADA, job.id, "perm_none", allow=True)
-    assert (await world.permissions.answer(LEAD, job.id, pending.permission, allow=False)).decided_user == "lea"
+    for elsewhere in (LEAD, ADMIN):
+        for allow in (True, False):
+            with pytest.raises(Forbidden, match="runs on the machine of `ada`, who alone answers it"):
+                await world.permissions.answer(elsewhere, job.id, pending.permission, allow=allow)
+    assert await world.state(job) == "awaiting_permission"
+
+
+async def test_on_a_shared_runner_its_owner_answers_and_not_who_gave_the_task(world):
+    runner, job = Runner(world, who=BEA, shared=True), await world.delegate()
+    lease = await runner.lease()
+    pending = await runner.ask(lease, command="make")
+    with pytest.raises(Forbidden, match="machine of `bea`"):
+        await world.permissions.answer(ADA, job.id, pending.permission, allow=True)
+    assert (await world.jobs.get(BEA, job.id)).id == job.id
+    done = await world.permissions.answer(BEA, job.id, pending.permission, allow=True)
+    assert (done.state, done.decided_user) == ("allowed", "bea")
+    ((caller, _),) = world.rules.asked
+    assert caller.principal.user == "bea"  # ada's own layer allows nothing on bea's machine
+
+
+@pytest.mark.parametrize(("confirm", "answer"), [("by-rules", "allow"), ("always", "pending")])
+@pytest.mark.parametrize(("tool", "agent_type"), [("Bash", ""), ("mcp__baton__invoke_gemini", "explore")])
+async def test_a_rule_allows_only_where_the_runner_s_owner_lets_rules_allow(world, confirm, answer, tool, agent_type):
+    runner, _ = Runner(world), await world.delegate(agent_type=agent_type)
+    lease = await runner.lease()
+    world.rules.effect = "abstain" if agent_type else "allow"
+    assert (await runner.ask(lease, tool=tool, confirm=confirm)).answer == answer
+
+
+REQUESTS = attacks("colleagues", "request")
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize("one", REQUESTS, ids=[one["name"] for one in REQUESTS])
+async def test_a_call_is_judged_by_what_it_does(world, one):
+    runner, _ = Runner(world), await world.delegate(agent_type="explore")
+    lease = await runner.lease()
+    request = {"tool_name": "other", "tool_input": {}} | one["request"]
+    answered = await runner.ask_as(lease, request)
+    ((_, call),) = world.rules.asked
+    assert [call.tool_name, {name: call.tool_input[name] for name in one["want"][1]}] == one["want"]
+    assert (answered.answer == "allow") == call.tool_name.startswith("mcp__baton__")
 
 
 async def test_nobody_s_answer_is_a_denial(world):

@@ -199,13 +199,19 @@ class Jobs:
             raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", aliases)
 
 
+_OF_HOSTS = frozenset({"jobs.read", "jobs.decide"})
+
+
 def visible(principal: Principal, job: Job | None, job_id: str, action: str) -> Job:
     """Return a job if the principal may do the action to it.
+
+    The owner of the machine that it runs on may read it and answer its agent, whoever gave the task.
 
     Raises:
         NotFound: If there is no such job, or the action on it is not allowed.
     """
-    if job is None or not covers(principal, action, user=job.user, team=job.team):
+    hosted = job is not None and action in _OF_HOSTS and job.runner_user == principal.user
+    if job is None or not (hosted or covers(principal, action, user=job.user, team=job.team)):
         raise NotFound(f"there is no job `{job_id[:100]}`")
     return job
 

@@ -185,6 +185,7 @@ class PermissionRequestBody(BaseModel):
     title: str = Field("", max_length=10_000)
     kind: Name = ""
     options: list[dict[str, object]] = Field([], max_length=100)
+    confirm: Literal["always", "by-rules"] = Field("by-rules", description="`always`: only a person may allow it.")
 
 
 class JobPermissionBody(BaseModel):

@@ -16,11 +16,12 @@ from baton.delegate.runners.service import LeaseClaim
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import Conflict, LeaseLost, NotFound, StoreUnavailable
+from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import audit_store
 from baton.people.permissions import require
 from baton.records.pipeline.decision import Decision
+from baton.shared.tool_kinds import judged_as
 
 Answer = Literal["allow", "deny", "pending"]
 CLIENT = "acp"
@@ -34,13 +35,17 @@ _ANSWERS: dict[str, Answer] = {"deny": "deny", "allow": "allow"}
 
 
 class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks permission for: the call, and how its client words it."""
+    """What an agent asks permission for: the call, and how its client words it.
+
+    `confirm` is `always` if the runner takes an `allow` only from a person.
+    """
 
     tool_name: str
     tool_input: dict[str, Any] = {}
     title: str = ""
     kind: str = ""
     options: list[dict[str, Any]] = []
+    confirm: Literal["always", "by-rules"] = "by-rules"
 
 
 class PermissionAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +77,8 @@ class JobPermissions:
     ) -> PermissionAnswer:
         """Answer by the rules: a deny or an allow is final; without an opinion of theirs a person is asked.
 
+        An allow counts only where the runner's owner lets rules allow.
+
         Raises:
             LeaseLost: If the lease is not current.
             NotFound: If the runner never had such a job.
@@ -82,7 +89,7 @@ class JobPermissions:
                 job = await self._lock_leased(transaction, principal, runner_id, claim)
             permission_id = f"perm_{uuid4().hex}"
             # Between the transactions: a decision may take a while, and must not hold the job's row. So look again after.
-            decision = await self._rules.decide(*_as_call(job, permission_id, request))
+            decision = await self._rules.decide(*_as_call(principal, job, permission_id, request))
             async with self._states.transaction() as transaction:
                 job = await self._lock_leased(transaction, principal, runner_id, claim)
                 return await self._store(transaction, job, permission_id, request, decision)
@@ -100,11 +107,12 @@ class JobPermissions:
     async def answer(
         self, principal: Principal, job_id: str, permission_id: str, *, allow: bool, reason: str = ""
     ) -> JobPermission:
-        """Answer a request as a person; the same answer again changes nothing.
+        """Answer a request as the person on whose machine the agent runs; the same answer again changes nothing.
 
         Raises:
             Conflict: If the request has the other answer already.
-            NotFound: If there is no such request that the principal may answer.
+            Forbidden: If the agent runs on somebody else's machine, or the role answers nothing.
+            NotFound: If there is no such request that the principal may see.
             StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "jobs.decide")
@@ -113,6 +121,12 @@ class JobPermissions:
             async with self._states.transaction() as transaction:
                 locked = await self._states.lock(transaction, job_id)
                 job = visible(principal, locked, job_id, "jobs.decide")
+                if job.runner_user not in {"", principal.user}:
+                    # What the agent does, it does with that person's files and login, whoever gave the task.
+                    raise Forbidden(
+                        f"the agent of job `{job.id}` runs on the machine of `{job.runner_user}`, who alone answers it;"
+                        " you may cancel the job"
+                    )
                 found = await store.get(transaction.connection, job.id, permission_id)
                 if found is None:
                     raise NotFound(f"job `{job.id}` has no permission request `{permission_id[:100]}`")
@@ -169,7 +183,8 @@ class JobPermissions:
         body = {"permission": found.id, "answer": answer, "by": by, "reason": reason}
         transaction.add_event(job, "permission.resolved", body)
         if job.state not in ENDED_STATES:
-            await self._states.command(transaction, job, "permission", {"permission": found.id, "answer": answer})
+            command = {"permission": found.id, "answer": answer, "by": by}
+            await self._states.command(transaction, job, "permission", command)
         pending = [one for one in await store.of_job(transaction.connection, job.id) if one.state == "pending"]
         if job.state == "awaiting_permission" and not pending:
             await self._states.start(transaction, job)
@@ -194,10 +209,14 @@ class JobPermissions:
         """Store a request with the answer of the rules, or as pending."""
         verdict = decision.verdict
         answer = _ANSWERS.get(verdict.effect, "pending")
-        if verdict.effect == "abstain" and job.agent_type and request.tool_name.startswith(_OWN_TOOLS):
+        tool, _ = judged_as(request.kind, request.tool_name, request.tool_input)
+        if verdict.effect == "abstain" and job.agent_type and tool.startswith(_OWN_TOOLS):
             answer = "allow"
+        if answer == "allow" and request.confirm == "always":
+            answer = "pending"
         is_pending = answer == "pending"
         request_body: dict[str, Any] = msgspec.to_builtins(request)
+        del request_body["confirm"]  # the runner's own setting, not what the agent asks
         permission = JobPermission(
             id=permission_id,
             organisation=job.organisation,
@@ -226,14 +245,19 @@ class JobPermissions:
         return PermissionAnswer(permission=permission.id, answer=answer, reason=permission.reason)
 
 
-def _as_call(job: Job, permission_id: str, request: PermissionRequest) -> tuple[Caller, ToolCall]:
-    """Return a request as a call of a sub-agent in the session of the job's user."""
-    principal = Principal(organisation=job.organisation, team=job.team, user=job.user)
+def _as_call(owner: Principal, job: Job, permission_id: str, request: PermissionRequest) -> tuple[Caller, ToolCall]:
+    """Return a request as a call of a sub-agent in the session that delegated.
+
+    It is judged by the rules of the runner's owner: on a shared runner, a rule of the person who gave the task must not
+    allow anything on somebody else's machine.
+    """
+    principal = Principal(organisation=owner.organisation, team=owner.team, user=owner.user)
+    tool, tool_input = judged_as(request.kind, request.tool_name, request.tool_input)
     call = ToolCall(
         client=CLIENT,
         session_id=job.session_id,
-        tool_name=request.tool_name,
-        tool_input=request.tool_input,
+        tool_name=tool,
+        tool_input=tool_input,
         tool_use_id=permission_id,
         agent_id=job.id,
         agent_type=job.agent_type or job.provider,

@@ -16,7 +16,8 @@ from acp.schema import (
 )
 
 from baton.runner import files
-from baton.runner.permissions import Permissions, tool_input, tool_name
+from baton.runner.permissions import Permissions, tool_input, tool_name, with_locations
+from baton.shared.tool_kinds import EDIT_KINDS
 
 _TITLE = 1_000
 
@@ -43,15 +44,16 @@ class AcpClient:
         self, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
     ) -> RequestPermissionResponse:
         """Answer with the option for the decision, for this call only if the agent offers that."""
+        locations = [place.path for place in tool_call.locations or []]
         request = {
             "title": (tool_call.title or "")[:_TITLE],
             "kind": tool_call.kind or "other",
             "tool_name": tool_name(tool_call.kind, self._tools.get(tool_call.tool_call_id, "")),
-            "tool_input": tool_input(tool_call.raw_input),
+            "tool_input": with_locations(tool_call.kind, tool_input(tool_call.raw_input), locations),
             "options": [{"id": option.option_id, "name": option.name, "kind": option.kind} for option in options],
         }
-        edited = tool_call.locations or [] if tool_call.kind in {"edit", "delete", "move", "read"} else []
-        allow = await self._permissions.allowed(request, [place.path for place in edited])
+        places = locations if tool_call.kind in EDIT_KINDS | {"read"} else []
+        allow = await self._permissions.allowed(request, places)
         wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
         for kind in wanted:
             for option in options:
