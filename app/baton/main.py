@@ -12,6 +12,7 @@ from baton.clients.feature import build as build_clients
 from baton.decide.feature import build as build_decide
 from baton.decide.feature import hot_routes as decide_routes
 from baton.delegate.feature import build as build_delegate
+from baton.delegate.runners.agent_tokens import PREFIX
 from baton.engine.policy.load import PolicyProblems
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -131,6 +132,7 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
     )
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
     delegate = build_delegate(kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns)
+    people.tokens.also(PREFIX, delegate.agent_tokens.check)
     spawn = build_spawn(kernel, users=people.users, policies=policies.policies, jobs=delegate.jobs)
     operate = build_operate(
         kernel,

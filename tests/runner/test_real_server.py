@@ -17,7 +17,9 @@ from baton.runner.home import Home
 from baton.runner.progress import Progress
 from baton.runner.runner import Runner
 from baton.runner.wire import Link
+from tests.hooks.shim import HOOKS
 from tests.runner.conftest import AGENT, happens
+from tests.support.people import signed_in
 from tests.support.processes import is_gone
 from tests.support.server import BATON, serving
 
@@ -213,3 +215,65 @@ async def test_the_second_delegation_of_a_session_goes_on_with_the_agents_sessio
         await ended(api, second)
     assert agent_said(await asyncio.to_thread(told, api, first)) == "None"
     assert agent_said(await asyncio.to_thread(told, api, second)) == "remembered"
+
+
+HOOKED = """\
+#!/bin/sh
+cat > prompt
+printf %s "$BATON_TOKEN" > token
+printf '{"session_id":"inner","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /"}}' |
+  HOME=$PWD sh SHIM claude-code PreToolUse > answer
+env > environment
+while [ ! -e go ]; do sleep 0.05; done
+echo '{"type":"result","usage":{"input_tokens":1,"output_tokens":1}}'
+"""
+
+
+async def test_an_agents_hooks_work_with_the_token_of_its_attempt_and_of_no_other(shop, tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "cloud")
+    script = tmp_path / "claude"
+    script.write_text(HOOKED.replace("SHIM", str(HOOKS / "baton-hook.sh")))
+    script.chmod(0o700)
+    people = [("ada", "developer", "web"), ("lea", "lead", "web")]
+    with serving(tmp_path / "asking", BATON_AUTH="on") as server, signed_in(server, *people) as clients:
+        ada = clients["ada"]
+        owner = ada.headers["Authorization"].removeprefix("Bearer ")
+        providers = {"claude_code": {"driver": "claude-print", "command": [str(script)]}}
+        config = msgspec.convert({"slots": 1, "workspaces": {"shop": str(shop)}, "providers": providers}, RunnerConfig)
+        env = {**os.environ, "BATON_TOKEN": owner, "BATON_URL": server.url}
+        made = Runner(config, Link(url=server.url, token=owner), Home(tmp_path / "one"), env, Progress(io.StringIO()))
+        running = asyncio.create_task(made.run())
+        job, other = (delegate(ada, "go", provider="claude_code", session_id=name) for name in ("s", "t"))
+        try:
+            await happens((shop / "environment").exists)
+            answer = await happens((shop / "answer").read_text)
+            assert json.loads(answer)["hookSpecificOutput"]["permissionDecision"] == "deny"
+            token, given = (shop / "token").read_text(), (shop / "environment").read_text()
+            assert token.startswith("baton_job_")
+            assert owner not in given
+            assert "cloud" not in given
+            with server.client(Authorization=f"Bearer {token}") as agent:
+                assert [agent.get(f"/jobs/{one}").status_code for one in (job, other)] == [200, 404]
+                refused = [
+                    agent.get("/jobs"),
+                    agent.get("/decisions"),
+                    agent.get("/tokens"),
+                    agent.put("/mode", json={"scope": "user", "enabled": False, "level": "strict"}),
+                    agent.post("/delegate", json={"user_prompt": "x", "session_id": "s"}),
+                    agent.post("/overrides", json={"session_id": "s", "rule": "*", "reason": "r"}),
+                    agent.put("/policies/layers/user", json={"files": {}}),
+                    agent.post("/policies/unlocks", json={"rule": "*", "reason": "r", "until": "2030-01-01T00:00:00Z"}),
+                    agent.post("/sessions/s/reset"),
+                    agent.post("/runners/r/poll", json={"boot_id": "b", "slots": 1, "providers": [], "workspaces": []}),
+                    agent.post(f"/jobs/{job}/cancel"),
+                    agent.get("/users/ada/export"),
+                ]
+                assert [answer.text for answer in refused if answer.status_code not in {403, 404}] == []
+                (shop / "go").touch()
+                await ended(ada, job)
+                await ended(ada, other)
+                assert agent.get(f"/jobs/{job}").status_code == 401
+        finally:
+            made.drain()
+            made.drain()
+            await asyncio.wait_for(running, 60)

@@ -1,21 +1,27 @@
 """Builds delegation: jobs, the runners that run them, their streams."""
 
+import contextlib
+
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.notifier import JobNotifier
-from baton.delegate.core.states import JobStates
+from baton.delegate.core.states import AgentsHook, JobStates
 from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.jobs.costs_service import JobAnalytics
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
+from baton.delegate.runners.agent_tokens import KIND, AgentTokens
 from baton.delegate.runners.counts import JobCounts
 from baton.delegate.runners.exemption import DelegatedSessions, ModeExemptions
 from baton.delegate.runners.permissions import Decider, JobPermissions
 from baton.delegate.runners.progress import JobProgress
 from baton.delegate.runners.service import Runners
 from baton.delegate.runners.sweeper import JobSweeper
+from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.changes import numbers
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
 
@@ -24,6 +30,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
     """The services of delegation."""
 
     agent_modes: AgentModes
+    agent_tokens: AgentTokens
     analytics: JobAnalytics
     notifier: JobNotifier
     control: JobControl
@@ -49,8 +56,9 @@ def build(
         owns_graph: Returns whether a task graph is a principal's own.
     """
     settings, database = kernel.settings, kernel.database
+    agent_tokens = AgentTokens(database, kernel.changes, users, kernel.organisation)
     notifier = JobNotifier(kernel.redis, kernel.organisation)
-    states = JobStates(database, notifier, kernel.organisation)
+    states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens))
     progress = JobProgress(states, DelegatedSessions(database, modes))
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)
@@ -58,6 +66,7 @@ def build(
     kernel.run(sweeper.run)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
+        agent_tokens=agent_tokens,
         analytics=JobAnalytics(database, parse_prices(settings.prices)),
         notifier=notifier,
         control=JobControl(states),
@@ -65,7 +74,21 @@ def build(
         jobs=Jobs(database, states, notifier, owns_graph),
         permissions=permissions,
         progress=progress,
-        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
+        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s, agent_tokens=settings.auth_on),
         streams=JobStreams(database, notifier),
         sweeper=sweeper,
     )
+
+
+def _agents_hook(kernel: Kernel, tokens: AgentTokens) -> AgentsHook:
+    """Return what tells this process and the others that an agent's token was made or is over."""
+
+    async def changed(connection: AsyncConnection | None) -> None:
+        if connection is not None:
+            await numbers.raise_number(connection, kernel.organisation, KIND)
+            return
+        kernel.changes.announce(KIND)
+        with contextlib.suppress(DatabaseUnavailable):  # `Changes.catch_up` reads them later, as elsewhere
+            await tokens.load()
+
+    return changed

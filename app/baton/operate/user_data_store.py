@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.kernel.base.sql import Database, storable
 from baton.operate import tables
 
-_SECRET = {"digest"}
+_SECRET = {"digest", "agent_digest"}
 """Columns that are never exported."""
 _NOT_DELETED = {"audit", "tokens", "users"}
 """Tables that a deletion leaves alone: changes must stay traceable, and a revoked token must stay refused."""

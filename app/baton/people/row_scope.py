@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import Select, Table
 
 from baton.engine.call.principal import Principal
+from baton.kernel.base.errors import Forbidden
 from baton.kernel.base.sql import storable
 from baton.people.permissions import require
 
@@ -27,7 +28,7 @@ def row_scope(principal: Principal, action: str) -> RowScope:
     """Return the rows that a principal may do an action on.
 
     Raises:
-        Forbidden: The role may never do this.
+        Forbidden: The role may never do this, or never to more than one object.
     """
     match require(principal, action):
         case "organisation":
@@ -36,3 +37,5 @@ def row_scope(principal: Principal, action: str) -> RowScope:
             return RowScope(user=principal.user, team=principal.team)
         case "own":
             return RowScope(user=principal.user)
+        case "job":
+            raise Forbidden(f"the token is for job `{principal.job}` alone; it lists nothing")

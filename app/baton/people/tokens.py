@@ -47,12 +47,17 @@ class Tokens:
         self._now = now
         self._known: dict[str, Token] = {}
         self._used: dict[str, datetime] = {}
+        self._others: dict[str, Callable[[str], Principal]] = {}
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
         """Read all tokens from SQL. Raises DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
+
+    def also(self, prefix: str, check: Callable[[str], Principal]) -> None:
+        """Register who checks tokens of another kind, which begin with a prefix."""
+        self._others[prefix] = check
 
     def check(self, text: str) -> Principal:
         """Return whom a token speaks for.
@@ -63,6 +68,10 @@ class Tokens:
         """
         shape = _SHAPE.fullmatch(text)
         token = self._known.get(shape[1]) if shape else None
+        if shape is None:
+            for prefix, check in self._others.items():
+                if text.startswith(prefix):
+                    return check(text)
         if token is None or not hmac.compare_digest(token.digest, digest_of(text)):
             raise Unauthenticated(f"no such token; {_MEND}" if text else f"no token was sent; {_MEND}")
         user = self._users.find(token.user)

@@ -200,8 +200,12 @@ def name_of_call(call: ToolCall) -> bytes:
 
 
 def _session(principal: Principal, session_id: str) -> bytes:
-    """Return a hash tag that names a session of one user of one organisation, so that a cluster keeps its keys together."""
-    return _tag(principal.organisation, principal.user, session_id)
+    """Return a hash tag that names a session of one user of one organisation, so that a cluster keeps its keys together.
+
+    A delegated agent's sessions have names of their own: its token must not write into its owner's other sessions.
+    """
+    user = f"{principal.user} {principal.job}" if principal.job else principal.user
+    return _tag(principal.organisation, user, session_id)
 
 
 @lru_cache(maxsize=4_096)

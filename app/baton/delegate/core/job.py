@@ -70,6 +70,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
 
     Attributes:
         digest: SHA-256 of the lease's token, "" once the runner's word no longer counts.
+        agent_digest: SHA-256 of the agent's token, "" while the job is not leased.
         last_seq: Number of the last event that the runner of this attempt sent.
         next_no: Number of the job's next event.
         cost_usd: What the agent said it cost, None if it did not say.
@@ -106,6 +107,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
     ended_at: datetime | None = None
     idempotency_key: str | None = None
     idempotency_digest: str = ""
+    agent_digest: str = ""
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,26 @@ async def blocked_by(connection: AsyncConnection, organisation: str, user: str, 
     return [row.id for row in await connection.execute(query) if job_id in row.depends_on]
 
 
+class LeasedAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent of a leased job: what its token, of which `agent_digest` is kept, says of it."""
+
+    agent_digest: str
+    id: str
+    runner_user: str
+    team: str
+    session_id: str
+    agent_type: str
+
+
+async def leased_agents(connection: AsyncConnection, organisation: str) -> list[LeasedAgent]:
+    """List the agents with a token."""
+    columns = [JOBS.c[name] for name in LeasedAgent.__struct_fields__]
+    query = select(*columns).where(
+        JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES), JOBS.c.agent_digest != ""
+    )
+    return [msgspec.convert(row._asdict(), LeasedAgent) for row in await connection.execute(query)]
+
+
 async def leased_to(connection: AsyncConnection, organisation: str, user: str, runner_id: str) -> list[Job]:
     """List the jobs that are leased to a runner."""
     query = (

@@ -52,7 +52,7 @@ async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
 
 
 async def lease_job(
-    connection: AsyncConnection, runner: Runner, *, digest: str, now: datetime, lease: timedelta
+    connection: AsyncConnection, runner: Runner, *, digest: str, agent_digest: str, now: datetime, lease: timedelta
 ) -> Job | None:
     """Lease the job that has waited longest to a runner; polls at the same time never get the same job."""
     # SKIP LOCKED: of several polls at once each gets another job instead of waiting for the same row. SQLite has no
@@ -71,6 +71,7 @@ async def lease_job(
             state="leased",
             attempt=JOBS.c.attempt + 1,
             digest=digest,
+            agent_digest=agent_digest,
             lease_until=now + lease,
             runner_user=storable(runner.user),
             runner_id=runner.id,

@@ -24,13 +24,18 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 GRACE = timedelta(seconds=15)
 """How long a runner has to end a job whose time is over, before the server does."""
 EndHook = Callable[[AsyncConnection, Job], Awaitable[None]]
+AgentsHook = Callable[[AsyncConnection | None], Awaitable[None]]
+"""Counts a change of agents' tokens in a transaction, and without one, after its commit, tells the processes."""
 
 
 class JobStates:
     """Moves jobs from state to state."""
 
-    def __init__(self, database: Database, notifier: JobNotifier, organisation: str) -> None:
+    def __init__(
+        self, database: Database, notifier: JobNotifier, organisation: str, on_agents: AgentsHook | None = None
+    ) -> None:
         self.database = database
+        self._on_agents = on_agents
         self._notifier = notifier
         self._organisation = organisation
         self._hooks: list[EndHook] = []
@@ -53,9 +58,14 @@ class JobStates:
             try:
                 yield transaction
                 await transaction.flush()
+                # Last: the number is one row for all jobs, and is locked until the commit.
+                if transaction.agents_changed and self._on_agents is not None:
+                    await self._on_agents(connection)
             finally:
                 del self._open[id(connection)]
         self._notifier.notify(*transaction.topics)
+        if transaction.agents_changed and self._on_agents is not None:
+            await self._on_agents(None)
         for job in transaction.ended:
             with contextlib.suppress(DatabaseUnavailable):  # the sweeper advances them later
                 await self.advance_after(job)

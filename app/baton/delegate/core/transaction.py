@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core import events_store
 from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core.job import ACTIVE_STATES, Job, NewJobEvent
+from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.engine.text.masking import mask_json
 from baton.kernel.base.sql import storable
@@ -32,6 +32,7 @@ class JobTransaction:
     Attributes:
         topics: What the notifier is to announce after the commit.
         ended: Jobs that this transaction ended; what waits for them goes on after the commit.
+        agents_changed: Whether an agent's token was made or is over.
     """
 
     def __init__(self, connection: AsyncConnection, now: datetime) -> None:
@@ -39,12 +40,16 @@ class JobTransaction:
         self.now = now
         self.topics: set[str] = set()
         self.ended: list[Job] = []
+        self.agents_changed = False
         self._events: list[NewJobEvent] = []
         self._changed: dict[str, dict[str, Any]] = {}
         self._latest: dict[str, Job] = {}
 
     def change(self, job: Job, **values: Any) -> Job:
         """Change a job that this transaction has locked or made; it is written when the events are."""
+        if job.agent_digest and values.get("state", job.state) not in LEASED_STATES:
+            values["agent_digest"] = ""  # the attempt is over, and its agent's token with it
+            self.agents_changed = True
         masked = {name: mask_json(value) if name in _AGENT_TEXTS else value for name, value in values.items()}
         stored = {name: storable(value) if isinstance(value, str) else value for name, value in masked.items()}
         self._changed.setdefault(job.id, {}).update(stored)

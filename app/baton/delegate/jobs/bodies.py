@@ -98,16 +98,22 @@ class JobModel(JobFields, JobSummary):
 
 
 class LeaseModel(JobFields):
-    """A job that is leased to a runner; the token proves it."""
+    """A job that is leased to a runner; the token proves it.
+
+    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over. Empty where the
+    server asks nobody for tokens.
+    """
 
     job: str
     attempt: int
     token: str
+    agent_token: str
 
     @classmethod
-    def of(cls, job: Job, *, token: str, agent_session: str) -> "LeaseModel":
+    def of(cls, job: Job, *, token: str, agent_session: str, agent_token: str) -> "LeaseModel":
         """Return a lease for its runner; `agent_session` is the agent's session to resume, "" for a new one."""
-        return cls.model_validate(_fields(job) | {"job": job.id, "token": token, "agent_session": agent_session})
+        more = {"job": job.id, "token": token, "agent_session": agent_session, "agent_token": agent_token}
+        return cls.model_validate(_fields(job) | more)
 
 
 class JobPage(BaseModel):

@@ -17,9 +17,9 @@ from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.new_job import LONGEST_KEY, checked, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
-from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
-from baton.people.permissions import covers, require
+from baton.people.permissions import covers, reach, require
 from baton.people.row_scope import RowScope, row_scope
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
@@ -60,7 +60,8 @@ class Jobs:
             Invalid: If a field is not valid; nothing was made.
             StoreUnavailable: If the database is away; nothing was made.
         """
-        require(principal, "jobs.submit")
+        if require(principal, "jobs.submit") == "job" and new.session_id != principal.session:
+            raise Forbidden(f"the token is of an agent that may delegate in session `{principal.session}` alone")
         new = checked(new)
         if len(idempotency_key) > LONGEST_KEY:
             raise Invalid("Idempotency-Key", f"has more than {LONGEST_KEY} characters")
@@ -205,15 +206,24 @@ _OF_HOSTS = frozenset({"jobs.read", "jobs.decide"})
 def visible(principal: Principal, job: Job | None, job_id: str, action: str) -> Job:
     """Return a job if the principal may do the action to it.
 
-    The owner of the machine that it runs on may read it and answer its agent, whoever gave the task.
+    The owner of the machine that it runs on may read it and answer its agent, whoever gave the task. An agent's token covers
+    its own job, and for one that delegates the jobs of its session.
 
     Raises:
         NotFound: If there is no such job, or the action on it is not allowed.
     """
-    hosted = job is not None and action in _OF_HOSTS and job.runner_user == principal.user
-    if job is None or not (hosted or covers(principal, action, user=job.user, team=job.team)):
+    if job is None or not _covers(principal, action, job):
         raise NotFound(f"there is no job `{job_id[:100]}`")
     return job
+
+
+def _covers(principal: Principal, action: str, job: Job) -> bool:
+    if reach(principal, action) == "job":
+        its_own = action == "jobs.read" and job.id == principal.job
+        delegated = principal.session != "" and (job.user, job.session_id) == (principal.user, principal.session)
+        return its_own or (delegated and job.id != principal.job)
+    hosted = action in _OF_HOSTS and job.runner_user == principal.user
+    return hosted or covers(principal, action, user=job.user, team=job.team)
 
 
 def _same(job: Job, digest: str, key: str) -> Job:

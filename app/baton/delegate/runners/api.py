@@ -254,7 +254,10 @@ async def poll_runner(
 
     answer = await runners.poll(caller.principal, runner_id, poll, has_left, arrived=arrived)
     return PollAnswerModel(
-        jobs=[LeaseModel.of(one.job, token=one.token, agent_session=one.agent_session) for one in answer.jobs],
+        jobs=[
+            LeaseModel.of(one.job, token=one.token, agent_session=one.agent_session, agent_token=one.agent_token)
+            for one in answer.jobs
+        ],
         commands=[CommandModel.model_validate(one, from_attributes=True) for one in answer.commands],
         lost=answer.lost,
         lease_s=int(LEASE.total_seconds()),

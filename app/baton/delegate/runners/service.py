@@ -14,6 +14,7 @@ from baton.delegate.core.job import LEASED_STATES, Job
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.states import JobStates
+from baton.delegate.runners import agent_tokens
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.errors import StoreUnavailable
@@ -53,11 +54,15 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none."""
+    """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none.
+
+    `agent_token` is for the agent; "" where the server asks nobody for tokens.
+    """
 
     job: Job
     token: str
     agent_session: str
+    agent_token: str = ""
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +77,15 @@ class Runners:
     """The runners of an organisation."""
 
     def __init__(
-        self, database: Database, states: JobStates, notifier: JobNotifier, *, longest_wait_s: float = 20
+        self,
+        database: Database,
+        states: JobStates,
+        notifier: JobNotifier,
+        *,
+        longest_wait_s: float = 20,
+        agent_tokens: bool = False,
     ) -> None:
+        self._agent_tokens = agent_tokens
         self._database = database
         self._states = states
         self._notifier = notifier
@@ -214,16 +226,21 @@ class Runners:
 
     async def _lease(self, runner: Runner) -> Lease | None:
         token = secrets.token_hex(32)
+        agent_token = agent_tokens.made() if self._agent_tokens else ""
+        agent_digest = agent_tokens.digest_of(agent_token) if agent_token else ""
         async with self._states.transaction() as transaction:
             connection, now = transaction.connection, transaction.now
-            job = await store.lease_job(connection, runner, digest=digest_of(token), now=now, lease=LEASE)
+            job = await store.lease_job(
+                connection, runner, digest=digest_of(token), agent_digest=agent_digest, now=now, lease=LEASE
+            )
             if job is None:
                 return None
+            transaction.agents_changed = bool(agent_token)
             agent_session = job.agent_session
             if job.isolation == "in_place" and not agent_session:
                 agent_session = await store.agent_session(connection, job)
             self._states.announce_lease(transaction, job)
-        return Lease(job=job, token=token, agent_session=agent_session)
+        return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token)
 
 
 def digest_of(token: str) -> str:

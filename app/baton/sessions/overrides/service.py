@@ -67,8 +67,11 @@ class Overrides:
             self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
 
     def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
-        """Return the ids of the rules that have no effect on a session now."""
-        if not self._by_session:
+        """Return the ids of the rules that have no effect on a session now.
+
+        None for a delegated agent: it could name the session of its owner for which they were lifted.
+        """
+        if not self._by_session or principal.job:
             return _NONE
         found = self._by_session.get((principal.user, session_id))
         if found is None:
