@@ -4,12 +4,12 @@ Scoring is a handful of vector operations over all agents at once. Nothing in an
 may be shared by threads and swapped by one assignment.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 import numpy as np
+import re2
 
 from baton.engine.routing.actions import Actions
 from baton.engine.routing.bm25f import Lexical, Lexicon
@@ -31,10 +31,13 @@ LONGEST_SHOWN = 240
 MOST_EXAMPLES = 20
 MOST_CANDIDATES = 5
 MOST_WORDS = 4
-_EXAMPLE = re.compile(r"<example>(.*?)</example>", re.DOTALL | re.IGNORECASE)
-_SAID = re.compile(r"\b(?:user|human)\s*:\s*[\"“'](.+?)[\"”'](?=\s*(?:\n|<|assistant|$))", re.DOTALL | re.IGNORECASE)
+# RE2, since a description that opens a thousand examples and closes none would take time quadratic in its length.
+_EXAMPLE = re2.compile(r"(?is)<example>(.*?)</example>")
+_SAID = re2.compile(r"(?is)\b(?:user|human)\s*:\s*[\"“'](.+?)[\"”'](\s*(?:\n|<|assistant|\z))")
 _LONGEST_EXAMPLE = 500
 """Characters of one example."""
+LONGEST_EMBEDDED = 1_200
+"""Characters of a description that the agent's vector stands for."""
 _SHORTEST_DESCRIPTION = 40
 """Characters that a description must have without its examples to stand for itself."""
 
@@ -147,9 +150,11 @@ class _Texts:
         description, examples = _split_examples(plain(agent.description[:LONGEST_DESCRIPTION]))
         self.name = stems(" ".join(name_parts(agent.name)))
         self.description = description
-        self.examples = [text for text in (*agent.examples, *examples) if text.strip()][:MOST_EXAMPLES]
+        self.examples = [
+            text[:_LONGEST_EXAMPLE] for text in (*agent.examples[:MOST_EXAMPLES], *examples) if text.strip()
+        ][:MOST_EXAMPLES]
         self.body = plain(agent.body[:LONGEST_BODY]) or description
-        self.whole = f"{agent.name}: {_without_examples(description)}"
+        self.whole = f"{agent.name}: {_without_examples(description)[:LONGEST_EMBEDDED]}"
         triggers = (trigger for trigger in agent.triggers if not is_expression(trigger))
         self._more = " ".join((*agent.capabilities, *triggers))
 
@@ -168,10 +173,10 @@ def _split_examples(description: str) -> tuple[str, list[str]]:
     said = [match[1][:_LONGEST_EXAMPLE] for match in _SAID.finditer(description)]
     if not said:
         return description, []
-    return _SAID.sub(" ", description), said
+    return str(_SAID.sub(r" \2", description)), said
 
 
 def _without_examples(description: str) -> str:
     """Return a description without its examples, for what it is about as a whole; all of it where little is left."""
-    without = _EXAMPLE.sub(" ", description)
+    without = str(_EXAMPLE.sub(" ", description))
     return without if len(without.strip()) >= _SHORTEST_DESCRIPTION else description

@@ -15,6 +15,8 @@ from baton.engine.routing.text import stems
 
 LONGEST, MOST = 300, 200
 """Characters of one trigger, and triggers of one agent, that are read."""
+LARGEST_ALL = 10_000
+"""Size of all expressions of a roster, in instructions of RE2: at worst a prompt passes through each of them."""
 _WORD, _PHRASE, _EXPRESSION = 0.2, 0.5, 1.0
 """How telling a match is: a single word, several words, an expression that somebody wrote for the purpose."""
 
@@ -60,19 +62,35 @@ def is_expression(trigger: str) -> bool:
     return len(trigger) > 2 and trigger.startswith("/") and trigger.endswith("/")  # noqa: PLR2004
 
 
-def problem(trigger: str) -> str:
-    """Return what is wrong with a trigger; "" for nothing."""
+class TriggerError(ValueError):
+    """A trigger that is no expression that can be used; the message says why."""
+
+
+def size(trigger: str) -> int:
+    """Return the size of a trigger's expression in instructions of RE2; 0 for words.
+
+    Raises:
+        TriggerError: If it is none, or too long.
+    """
     text = trigger.strip()
     if not is_expression(text):
-        return ""
+        return 0
     if len(text) > LONGEST:
-        return f"has {len(text)} characters; an expression may have {LONGEST}"
+        raise TriggerError(f"has {len(text)} characters; an expression may have {LONGEST}")
     options = re2.Options()
     options.log_errors = False
     try:
-        re2.compile(text[1:-1], options)
+        return int(re2.compile(text[1:-1], options).programsize)
     except re2.error as error:
-        return f"is not a regular expression: {error.args[0].decode(errors='replace')}"
+        raise TriggerError(f"is not a regular expression: {error.args[0].decode(errors='replace')}") from None
+
+
+def problem(trigger: str) -> str:
+    """Return what is wrong with a trigger; "" for nothing."""
+    try:
+        size(trigger)
+    except TriggerError as error:
+        return str(error)
     return ""
 
 

@@ -8,13 +8,18 @@ import msgspec
 from baton.engine.agents.rosters import Roster, Row
 from baton.engine.routing.agent_files import AgentFileError, read
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.triggers import problem
+from baton.engine.routing.index import LONGEST_BODY, LONGEST_DESCRIPTION
+from baton.engine.routing.triggers import LARGEST_ALL, TriggerError, size
 from baton.kernel.base.errors import Invalid
 from baton.route.prompt import InlineRoster
 
 MOST_AGENTS = 2_000
 """Agents of one roster."""
 LONGEST_NAME = 200
+MOST_TEXT = 8_000_000
+"""Characters of a roster that are indexed; a second for each million where no two words are alike, less than that else."""
+MOST_EXAMPLES_TEXT = 2_000_000
+"""Characters of a roster's examples; each word of them is looked up in the table of vectors."""
 
 
 class _InlineAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +60,8 @@ def inline_agents(inline: InlineRoster) -> list[Agent]:
     if len(given) > MOST_AGENTS:
         raise Invalid("roster", f"has {len(given)} agents; at most {MOST_AGENTS} are allowed")
     agents = [one.agent() for one in given]
-    for number, agent in enumerate(agents):
-        check_agent(agent, f"roster[{number}]")
+    expressions = sum(check_agent(agent, f"roster[{number}]") for number, agent in enumerate(agents))
+    _check_size("roster", agents, expressions)
     return first_of_each_name(agents)
 
 
@@ -67,7 +72,8 @@ def agents_in(files: Mapping[str, str]) -> list[Agent]:
         Invalid: If a file holds no agent, or one that cannot be routed to, or two hold one of the same name.
     """
     paths: dict[str, str] = {}
-    agents = []
+    agents: list[Agent] = []
+    expressions = 0
     for path in sorted(files):
         try:
             agent = read(path, files[path])
@@ -75,9 +81,10 @@ def agents_in(files: Mapping[str, str]) -> list[Agent]:
             raise Invalid(f"files.{path}", str(error)) from None
         if agent.name in paths:
             raise Invalid(f"files.{path}", f"names its agent `{agent.name}`, as `{paths[agent.name]}` does")
-        check_agent(agent, f"files.{path}")
+        expressions += check_agent(agent, f"files.{path}")
         paths[agent.name] = path
         agents.append(agent)
+    _check_size("files", agents, expressions)
     return agents
 
 
@@ -99,16 +106,43 @@ def check_agents(agents: Sequence[Agent]) -> None:
     if not agents:
         raise Invalid("agents", "is empty; a roster needs at least one agent")
     first: dict[str, int] = {}
+    expressions = 0
     for number, agent in enumerate(agents):
-        check_agent(agent, f"agents[{number}]")
+        expressions += check_agent(agent, f"agents[{number}]")
         if first.setdefault(agent.name, number) != number:
             raise Invalid(
                 f"agents[{number}].name", f"is `{agent.name}`, the same as that of agents[{first[agent.name]}]"
             )
+    _check_size("agents", agents, expressions)
 
 
-def check_agent(agent: Agent, where: str) -> None:
-    """Check that an agent can be routed to; `where` is the field that it stands in.
+def _check_size(field: str, agents: Sequence[Agent], expressions: int) -> None:
+    """Check that a roster is indexed, and a prompt compared with it, in bounded time.
+
+    Raises:
+        Invalid: If its texts or the expressions of its triggers are too large together.
+    """
+    if expressions > LARGEST_ALL:
+        raise Invalid(
+            field,
+            f"have triggers whose expressions come to {expressions} instructions of RE2; at most {LARGEST_ALL} are"
+            " allowed: shorten them, or write words instead",
+        )
+    indexed = sum(min(len(one.body), LONGEST_BODY) + min(len(one.description), LONGEST_DESCRIPTION) for one in agents)
+    indexed += sum(sum(map(len, one.capabilities)) + sum(map(len, one.triggers)) for one in agents)
+    if indexed > MOST_TEXT:
+        raise Invalid(field, f"hold {indexed} characters that are indexed; at most {MOST_TEXT} are allowed in one roster")
+    examples = sum(sum(map(len, one.examples)) for one in agents)
+    if examples > MOST_EXAMPLES_TEXT:
+        raise Invalid(
+            field, f"hold {examples} characters of examples; at most {MOST_EXAMPLES_TEXT} are allowed in one roster"
+        )
+
+
+def check_agent(agent: Agent, where: str) -> int:
+    """Check that an agent can be routed to, and return the size of its triggers' expressions.
+
+    `where` is the field that it stands in.
 
     Raises:
         Invalid: If its name or a trigger is wrong; it says what is wrong with it.
@@ -117,9 +151,13 @@ def check_agent(agent: Agent, where: str) -> None:
         raise Invalid(f"{where}.name", "is blank, or holds characters that cannot be shown")
     if len(agent.name) > LONGEST_NAME:
         raise Invalid(f"{where}.name", f"has {len(agent.name)} characters; at most {LONGEST_NAME} are allowed")
+    expressions = 0
     for trigger in agent.triggers:
-        if wrong := problem(trigger):
-            raise Invalid(f"{where}.triggers", f"`{trigger[:100]}` {wrong}")
+        try:
+            expressions += size(trigger)
+        except TriggerError as error:
+            raise Invalid(f"{where}.triggers", f"`{trigger[:100]}` {error}") from None
+    return expressions
 
 
 def first_of_each_name(agents: Sequence[Agent]) -> list[Agent]:
