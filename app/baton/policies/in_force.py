@@ -12,6 +12,7 @@ from watchfiles import awatch
 
 from baton.engine.call.principal import Principal
 from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load, unlocked
+from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Layer, Tier
 from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.errors import NotFound, StoreUnavailable
@@ -93,14 +94,14 @@ class Policies:
         """Return the problems of the layers that a principal may read; without one, the organisation's alone."""
         return self._problems(lambda key: principal is not None and may_read(principal, *key))
 
-    def _problems(self, shown: Callable[[Key], bool]) -> tuple[Problem, ...]:
+    def _problems(self, visible: Callable[[Key], bool]) -> tuple[Problem, ...]:
         lower = (
             one
             for keys, found in list(self._state.problems.items())
-            if all(shown(key) for key in keys if key[0] != UNLOCK)
+            if all(visible(key) for key in keys if key[0] != UNLOCK)
             for one in found
         )
-        return self._own_problems + tuple(dict.fromkeys(lower))
+        return shown(self._own_problems + tuple(dict.fromkeys(lower)))
 
     @property
     def degraded(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.engine.policy.diff import RuleChange, compare
 from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Tier
 from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
@@ -235,7 +236,7 @@ class PolicyLayers:
                 lambda: compare(self.combine(where, dict(old)), self.combine(where, dict(new)))
             )
         except PolicyProblems as refused:
-            problems = list(refused.problems)
+            problems = list(shown(refused.problems))
         return LayerDiff(before=before, after=after, rules=rules, text=text, problems=problems)
 
     def require_write_of(self, principal: Principal, where: Where) -> None:

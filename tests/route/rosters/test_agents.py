@@ -76,3 +76,21 @@ def test_rows_with_an_underscore_stand_for_no_agent():
 
 def test_the_same_agents_have_the_same_digest_however_they_are_held():
     assert digest_of([ONE, TWO]) == digest_of((ONE, TWO)) != digest_of([TWO, ONE])
+
+
+@pytest.mark.parametrize(
+    ("agents", "why"),
+    [
+        ([Agent(name=str(n), body="word " * 3_900) for n in range(500)], "characters that are indexed"),
+        ([Agent(name=str(n), examples=("say this " * 200,) * 10) for n in range(150)], "characters of examples"),
+        ([Agent(name=str(n), triggers=tuple(f"/[a-z]{{200}}{m}/" for m in range(20))) for n in range(20)], "RE2"),
+    ],
+    ids=["texts", "examples", "expressions"],
+)
+def test_a_roster_that_would_take_minutes_is_refused_with_the_limit(agents, why):
+    with pytest.raises(Invalid, match=why):
+        check_agents(agents)
+
+
+def test_a_thousand_agents_with_their_prompts_are_not_too_many():
+    check_agents([Agent(name=str(n), body="word " * 1_500, description="d" * 400) for n in range(1_000)])

@@ -56,6 +56,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     allowed: list[str] = []
 
 
+MOST_ERRORS = 100
+"""Wrong fields that one answer lists; nobody mends more at a time, and listing 60,000 takes seconds."""
+
+
 class BatonError(Exception):
     """An error that a caller can understand and mend."""
 
@@ -70,13 +74,14 @@ class BatonError(Exception):
 
     def problem(self) -> Problem:
         """Return the error in the shape that is sent."""
+        more = len(self.errors) - MOST_ERRORS
         return Problem(
             type=f"urn:baton:problem:{self.code}",
             title=self.title,
             status=self.status,
             code=self.code,
-            detail=self.detail,
-            errors=self.errors,
+            detail=self.detail if more <= 0 else f"{self.detail}; {more} more are not listed",
+            errors=self.errors[:MOST_ERRORS],
         )
 
 

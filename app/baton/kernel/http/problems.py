@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from baton.kernel.base.errors import (
+    MOST_ERRORS,
     BadJSON,
     BatonError,
     FieldError,
@@ -55,13 +56,16 @@ async def _baton_error(_request: Request, error: Exception) -> Response:
 
 async def _validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
-    found = [_field_error(one) for one in error.errors()]
-    if any(one["type"] == "json_invalid" for one in error.errors()):
+    given = error.errors()
+    found = [_field_error(one) for one in given[:MOST_ERRORS]]
+    if any(one["type"] == "json_invalid" for one in given):
         return _response(bad_json(error.__cause__).problem())
-    if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in error.errors()):
+    if any(one["loc"] == ("body",) and isinstance(one.get("input"), bytes) for one in given):
         return _response(BadJSON("the body is not sent as JSON; send `Content-Type: application/json`").problem())
     problem = Invalid(found[0].field, found[0].message, found[0].allowed).problem()
-    return _response(msgspec.structs.replace(problem, errors=found))
+    more = len(given) - MOST_ERRORS
+    detail = problem.detail if more <= 0 else f"{problem.detail}; {more} more are not listed"
+    return _response(msgspec.structs.replace(problem, errors=found, detail=detail))
 
 
 def _field_error(error: dict[str, Any]) -> FieldError:

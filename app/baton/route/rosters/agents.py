@@ -131,7 +131,9 @@ def _check_size(field: str, agents: Sequence[Agent], expressions: int) -> None:
     indexed = sum(min(len(one.body), LONGEST_BODY) + min(len(one.description), LONGEST_DESCRIPTION) for one in agents)
     indexed += sum(sum(map(len, one.capabilities)) + sum(map(len, one.triggers)) for one in agents)
     if indexed > MOST_TEXT:
-        raise Invalid(field, f"hold {indexed} characters that are indexed; at most {MOST_TEXT} are allowed in one roster")
+        raise Invalid(
+            field, f"hold {indexed} characters that are indexed; at most {MOST_TEXT} are allowed in one roster"
+        )
     examples = sum(sum(map(len, one.examples)) for one in agents)
     if examples > MOST_EXAMPLES_TEXT:
         raise Invalid(

@@ -1,6 +1,6 @@
 """Parse the files of a policy layer and lay them over those of the wider layers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,14 @@ from baton.engine.policy.rules.model import Config, RuleFile
 from baton.engine.text.yaml_lines import Lines, Problem, ProblemError, YamlError, did_you_mean, fit, line_of, parse
 
 CONFIG = "config.yaml"
+MOST_VALUES = 10_000
+"""Values of all files of a layer that was uploaded: rules, patterns, rows, tests. All shipped policies have 2,600."""
+MOST_TESTS = 1_000
+"""Tests of the rules of such a layer; each is a call that is decided."""
+MOST_PROBLEMS = 100
+"""Problems that are shown."""
+_LONGEST_PROBLEM = 1_000
+"""Characters of one: it may quote a test, or a name, of a megabyte."""
 
 
 class PolicyProblems(Exception):
@@ -20,6 +28,15 @@ class PolicyProblems(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(problems, key=lambda problem: (problem.file, problem.line, problem.text))
         super().__init__("\n".join(map(str, self.problems)))
+
+
+def shown(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return the first problems, and how many more there are as the last of them."""
+    more = len(problems) - MOST_PROBLEMS
+    if more <= 0:
+        return tuple(problems)
+    text = f"and {more} more problems, which are not listed"
+    return (*problems[:MOST_PROBLEMS], Problem(problems[MOST_PROBLEMS].file, 0, text))
 
 
 class PolicyFiles:
@@ -44,6 +61,7 @@ class PolicyFiles:
         self.own = Config()
         self.keys: frozenset[str] = frozenset()
         self.own_rules: list[str] = []
+        self._values = 0
         self.settings: dict[str, Any] = above.settings if above else {}
         self.config_file = layer.source(CONFIG)
         for path in sorted(layer.files):
@@ -57,9 +75,11 @@ class PolicyFiles:
                 self._roster(path, source)
             else:
                 self._rule(path, source)
+        self._check_tests()
 
     def report(self, source: str, at: tuple[str | int, ...], text: str) -> None:
         """Add a problem at a path of keys in a file, such as `("match", 0, "tools")`."""
+        text = text if len(text) <= _LONGEST_PROBLEM else text[:_LONGEST_PROBLEM] + "…"
         self.problems.append(Problem(source, line_of(self.lines.get(source, {}), at), text))
 
     def report_at_text(self, source: str, needle: str, text: str) -> None:
@@ -85,9 +105,21 @@ class PolicyFiles:
             rosters[roster_id] = msgspec.structs.replace(roster, agents=roster.agents | {agent: row})
         return rosters
 
+    def _check_tests(self) -> None:
+        tests = [self.rules[one].tests for one in self.own_rules]
+        count = sum(len(one.match) + len(one.not_match) for one in tests)
+        if self.layer.origin == "upload" and count > MOST_TESTS:
+            text = f"the layer has {count} tests; at most {MOST_TESTS} are allowed"
+            self.report(self.sources[self.own_rules[0]], ("tests",), text)
+
     def _read(self, source: str, kind: type[Any]) -> tuple[Any, Any] | None:
+        if self.layer.origin == "upload" and self._values > MOST_VALUES:
+            return None  # it was said
         try:
             data, self.lines[source] = parse(self.files[source])
+            self._values += len(self.lines[source])
+            if self.layer.origin == "upload" and self._values > MOST_VALUES:
+                raise YamlError(1, f"the layer has more than {MOST_VALUES} values (keys, patterns, tests …)")  # noqa: TRY301
             return data, fit(source, {} if data is None and kind is Config else data, self.lines[source], kind)
         except YamlError as error:
             self.problems.append(Problem(source, error.line, error.text))
