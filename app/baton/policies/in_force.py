@@ -15,6 +15,7 @@ from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend,
 from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Layer, Tier
 from baton.engine.policy.rules.locks import Unlock
+from baton.engine.text import masking
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
@@ -79,6 +80,7 @@ class Policies:
         self._noted: set[str] = set()
         self._beside: set[asyncio.Task[Any]] = set()
         self.reload()
+        masking.learn(self.active.tables.secrets)
 
     @property
     def active(self) -> PolicySet:
@@ -203,6 +205,8 @@ class Policies:
         self._state = state
         self._base, self._in_state = base, unlocks
         if fresh is not before.whole.policies:
+            if fresh.tables.secrets is not before.whole.policies.tables.secrets:
+                masking.learn(fresh.tables.secrets)
             log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
         return not problems

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from baton.engine.shell import tables
+from baton.engine.shell import secret_tables, tables
 from baton.engine.text.yaml_lines import parse
 
 SHIPPED = sorted(Path(__file__).parents[3].joinpath("policies", "shell").glob("*.yaml"))
@@ -21,8 +21,15 @@ def test_every_shipped_table_builds(texts):
 def test_no_program_stands_in_two_files(texts):
     places = {}
     for name, text in texts.items():
+        if name == secret_tables.FILE:  # it says something else of the same programs
+            continue
         for key, value in (parse(text)[0] or {}).items():
             aka = value.get("aka", []) if isinstance(value, dict) else []
             for program in (*key.split("|"), *aka):
                 places.setdefault(program, []).append(name)
     assert {program: files for program, files in places.items() if len(files) > 1} == {}
+
+
+def test_no_program_stands_twice_in_the_table_of_secrets(texts):
+    names = [name for key in parse(texts[secret_tables.FILE])[0] for name in key.split("|")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -97,7 +97,7 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
     assert secret not in str(clean)
     assert (len(clean.session_id), len(clean.command), len(clean.paths)) == (200, 2_000, 50)
     assert clean.user == "ann\ufffd?"
-    assert clean.project == "https://ann:[masked:url-password]@host/app.git"
+    assert clean.project == "https://ann:[masked:sk-key]@host/app.git"
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(clean), type=Record) == clean
 
 

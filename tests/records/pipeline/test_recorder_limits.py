@@ -23,10 +23,10 @@ def waiting(recorder):
     return [entry[0] for entry in recorder._queue]
 
 
-def test_a_record_waits_with_one_character_more_than_masking_looks_at(recorder):
+def test_a_record_waits_with_no_more_than_masking_looks_at(recorder):
     recorder.put(record(command="x" * (2 * WINDOW), paths=("y" * (2 * WINDOW),) * (MOST_PATHS + 1)))
     (kept,) = waiting(recorder)
-    assert len(kept.command) == WINDOW + 1
+    assert len(kept.command) == WINDOW
     assert [len(path) for path in kept.paths] == [2 * LONGEST_PROJECT] * MOST_PATHS
 
 

@@ -11,7 +11,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from baton.engine.shell import secret_tables
 from baton.engine.shell.model import Category
+from baton.engine.shell.secret_tables import SecretEntry
 from baton.engine.text.yaml_lines import (
     Lines,
     Path,
@@ -139,10 +141,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class ShellTables(msgspec.Struct, frozen=True, eq=False):
-    """All entries by program name; `globs` are those whose name is a pattern."""
+    """All entries by program name; `globs` are those whose name is a pattern, `secrets` say who takes secrets where."""
 
     entries: dict[str, Entry] = {}
     globs: tuple[tuple[re.Pattern[str], Entry], ...] = ()
+    secrets: dict[str, SecretEntry] = {}
 
     def find(self, name: str) -> Entry | None:
         """Find a program by its base name."""
@@ -168,6 +171,7 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
     problems: list[Problem] = []
     entries: dict[str, Entry] = {}
     globs: dict[str, Entry] = {}
+    secrets: dict[str, SecretEntry] = {}
     for path, text in texts:
         try:
             data, lines = parse(text)
@@ -179,13 +183,29 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
         if not isinstance(data, dict):
             problems.append(Problem(path, 1, "a shell table is a mapping from program names to entries"))
             continue
+        if path.rpartition("/")[2] == secret_tables.FILE:
+            secrets |= secret_tables.read(path, data, lines, problems)
+            continue
         reader = _Reader(path, lines, problems)
         for key, value in data.items():
             for name, entry in reader.program(key, value):
                 (globs if _is_glob(name) else entries)[name] = entry
     if problems:
         return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
-    return ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
+    tables = ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
+    return msgspec.structs.replace(tables, secrets=_with_values(secrets, tables))
+
+
+def _with_values(secrets: dict[str, SecretEntry], tables: ShellTables) -> dict[str, SecretEntry]:
+    """Add the options that take a value, so that operands behind them are counted right."""
+    return {name: _with_values_of(entry, tables.find(name)) for name, entry in secrets.items()}
+
+
+def _with_values_of(secret: SecretEntry, entry: Entry | None) -> SecretEntry:
+    if entry is None:
+        return secret
+    below = {word: _with_values_of(one, entry.subcommand(word)) for word, one in secret.subcommands.items()}
+    return msgspec.structs.replace(secret, takes_value=secret.takes_value | entry.takes_value, subcommands=below)
 
 
 class _Defaults(msgspec.Struct, frozen=True):

@@ -1,110 +1,191 @@
-"""Mask secrets in a text by their shape (keys, tokens, passwords); a secret of no known shape stays."""
+"""Mask secrets in a text before it is kept: by how they begin, by where they stand, and by a program's options."""
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import msgspec
 import re2
+
+from baton.engine.text.secrets import lines, positions, prefixes
+from baton.engine.text.secrets.lines import SecretProgram
+from baton.engine.text.secrets.names import is_secret_name, is_secret_value
+from baton.engine.text.secrets.spans import SecretSpan
 
 LONGEST = 2_000
 """Characters of a masked text that are kept."""
 WINDOW = 16_384
-"""Characters of a text that are looked at."""
+"""Characters of a text that are looked at where more of it is never kept."""
 
 _LONGEST_KNOWN = 500
-_EDGE = r"(^|[^A-Za-z0-9])"
-_NAME = (
-    r"(?:pass(?:word|wd|phrase)|[_-]pass|pwd|secrets?|token|credentials?|auth[_-]?key"
-    r"|(?:api|access|private|signing|account|encryption|master|client)[_.-]?key)(?:\d*|[_.-][\w.-]*)"
-)
-_VALUE = r"""(?:"[^"\n]{8,}"|'[^'\n]{8,}'|["']?[^\s"'`;&|<>()]{8,})"""
-_KEPT = re2.compile(r"""["'\\]*(?:\$(?:\w+|\{[^}]*\}?|\([^)]*\)?)|\[masked:[a-z-]+\])["'\\]*""")
-"""Values that are no secret: a reference to a variable, and a mask."""
+_LARGEST_SET = 64 << 20
+"""Bytes that the pre-filter's automaton may take; it takes a few hundred KiB."""
+_Finder = tuple[str, Callable[[bytes], Iterator[SecretSpan]]]
 
 
-class _Shape(msgspec.Struct, frozen=True):
-    """A shape: literals of which one must be in the lower-cased text, and a pattern whose second group is the secret."""
-
-    name: str
-    literals: tuple[str, ...]
-    pattern: Any
+def _token_finder(which: str) -> Callable[[bytes], Iterator[SecretSpan]]:
+    return lambda data: prefixes.find(data, which)
 
 
-def _shape(name: str, literals: str, pattern: str) -> _Shape:
-    return _Shape(name, tuple(literals.split()), re2.compile(pattern))
+class _Detectors:
+    """The finders in use, and the pre-filter that says which of them a text needs.
+
+    A finder comes with a pattern that is in every text that it may find something in. All patterns together are one
+    RE2 set: one pass over a text, after which most texts need no finder.
+    """
+
+    def __init__(self, programs: lines.ProgramLines | None = None) -> None:
+        # The first finder's name is the mask's where several find the same.
+        self._finders: list[_Finder] = [(trigger, _token_finder(which)) for which, trigger in prefixes.TRIGGERS.items()]
+        self._finders += positions.FINDERS.values()
+        if programs is not None:
+            self._finders.append((programs.trigger, programs.find))
+        options = re2.Options()
+        options.max_mem = _LARGEST_SET
+        self._triggers = re2.Set.SearchSet(options)
+        for trigger, _ in self._finders:
+            self._triggers.Add(trigger.encode())
+        self._triggers.Compile()
+
+    def may_hold(self, data: bytes) -> bool:
+        """Return whether a finder may find something."""
+        return self._triggers.Match(data) is not None
+
+    def find(self, data: bytes) -> list[SecretSpan]:
+        """Return the secrets of a text in order; those that overlap are joined."""
+        found = [
+            (span.start, number, span)
+            for number in sorted(self._triggers.Match(data) or ())
+            for span in self._finders[number][1](data)
+        ]
+        joined: list[SecretSpan] = []
+        for _, _, span in sorted(found, key=lambda one: one[:2]):
+            if joined and span.start < joined[-1].end:
+                last = joined[-1]
+                if span.end > last.end:
+                    joined[-1] = SecretSpan(last.start, span.end, last.name, span.ends_at)
+            elif span.end > span.start:
+                joined.append(span)
+        return joined
 
 
-_SHAPES = (
-    _shape(
-        "private-key", "private key", r"()(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z0-9 ]*-----|\z))"
-    ),
-    _shape("url-password", "://", r"(://[^\s/?#:@\"'`]*:)([^\s/?#\"'`]+)@"),
-    _shape("user-password", "curl wget", r"((?:^|\s)(?:-u|--user)[ =]?[\"']?[^\s:\"'$]+:)([^\s\"']+)"),
-    _shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)([A-Za-z0-9._~+/=-]{8,})"),
-    _shape("basic", "basic", r"(?i)(authorization[\"']?[ \t]*:[ \t]*basic[ \t]+)([A-Za-z0-9+/=_-]{8,})"),
-    _shape("sk-key", "sk-", _EDGE + r"(sk-[A-Za-z0-9_-]{16,})"),
-    _shape("baton-token", "baton_", _EDGE + r"(baton_[0-9a-f]{12}_[0-9a-f]{16,})"),
-    _shape("aws-key", "akia asia", _EDGE + r"((?:AKIA|ASIA)[A-Z0-9]{16,})"),
-    _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _EDGE + r"(gh[pousr]_[A-Za-z0-9_]{16,})"),
-    _shape("github-pat", "github_pat_", r"()(github_pat_[A-Za-z0-9_]{16,})"),
-    _shape("slack-token", "xox", _EDGE + r"(xox[a-z]-[A-Za-z0-9-]{8,})"),
-    _shape("stripe-key", "k_live_ k_test_ whsec_", _EDGE + r"((?:[spr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{8,})"),
-    _shape("google-key", "aiza", _EDGE + r"(AIza[A-Za-z0-9_-]{30,})"),
-    _shape("jwt", "eyj", _EDGE + r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"),
-    _shape(
-        "key-value",
-        "pass pwd secret token credential key",
-        rf"""(?i)({_NAME}[\\"']*\s*(?:=>|=|:)\s*\\*|--[\w-]*{_NAME}[ \t]+)({_VALUE})""",
-    ),
-)
+_detectors = _Detectors()
 
 
-_LITERALS = tuple(dict.fromkeys(literal for shape in _SHAPES for literal in shape.literals))
+def learn(programs: Mapping[str, SecretProgram]) -> None:
+    """Use the programs of the shell tables from now on, by name; one process has one set of tables."""
+    global _detectors  # noqa: PLW0603 - logs and records of the whole process are masked alike
+    _detectors = _Detectors(lines.ProgramLines(programs) if programs else None)
+    _changes.cache_clear()
+
+
+def may_hold(text: str) -> bool:
+    """Return whether a text may hold a secret, in one pass and without remembering it."""
+    return _detectors.may_hold(_encoded(text))
 
 
 def suspicious(text: str) -> bool:
-    """Return whether masking may change a text; most texts have nothing that any shape begins with."""
-    return _known(text) if len(text) <= _LONGEST_KNOWN else _suspicious(text)
+    """Return whether masking changes a text, or may change it where it is long."""
+    return _changes(text) if len(text) <= _LONGEST_KNOWN else may_hold(text)
 
 
-def _suspicious(text: str) -> bool:
-    lower = text.lower()
-    for literal in _LITERALS:  # noqa: SIM110 - the quickest way to know
-        if literal in lower:
-            return True
-    return False
+@lru_cache(maxsize=4_096)
+def _changes(text: str) -> bool:
+    """Return whether a text holds a secret. Cached: agents name the same projects, files and commands again and again."""
+    return bool(_detectors.find(_encoded(text)))
 
 
-_known = lru_cache(maxsize=4_096)(_suspicious)
-"""Agents name the same projects, files and commands again and again."""
+def _encoded(text: str) -> bytes:
+    # A lone surrogate, as JSON may hold it, is no UTF-8: masking must not fail on it.
+    return text.encode("utf-8", "surrogatepass")
 
 
-def mask(text: str, window: int = WINDOW) -> str:
-    """Replace each secret by `[masked:shape]`. Takes time linear in the text; masking twice changes nothing more.
+def find(text: str) -> tuple[bytes, list[SecretSpan]]:
+    """Return a text's bytes and the secrets in them."""
+    data = _encoded(text)
+    return data, _detectors.find(data)
 
-    Of a text longer than `window` characters only the beginning comes back.
+
+def mask(text: str) -> str:
+    """Replace each secret by `[masked:kind]`. Takes time linear in the text; masking twice changes nothing more.
+
+    Mask before you cut: of a secret that is cut in two neither half can be told.
     """
-    if not text:
+    if not text or not suspicious(text):
         return text
-    if len(text) > window:
-        # What is cut off may be the end of a secret: its beginning goes too.
-        text = text[:window].rpartition(" ")[0] or text[:window]
-    if not suspicious(text):
-        return text
-    lower = text.lower()
-    for shape in _SHAPES:
-        if any(literal in lower for literal in shape.literals):
-            text = _replace(shape, text)
-    return text
+    data, spans = find(text)
+    return replaced(data, spans) if spans else text
+
+
+def replaced(data: bytes, spans: list[SecretSpan], start: int = 0) -> str:
+    """Return a text from a byte on, with a mask for each span."""
+    parts: list[bytes] = []
+    for span in spans:
+        if span.end > start:
+            parts += [data[start : span.start], f"[masked:{span.name}]".encode()]
+            start = span.end
+    return b"".join([*parts, data[start:]]).decode("utf-8", "surrogatepass")
 
 
 def mask_json(value: Any) -> Any:
-    """Mask every text within a JSON value, whatever its length; keys stay."""
+    """Mask every text within a JSON value: values, keys, and what stands under a key that says secret."""
     if isinstance(value, str):
-        return mask(value, len(value))
+        return mask(value)
     if isinstance(value, dict):
-        return {key: mask_json(part) for key, part in value.items()}
-    return [mask_json(part) for part in value] if isinstance(value, list) else value
+        return _mask_object(value)
+    if isinstance(value, list | tuple):
+        return _mask_list(value)
+    return value
+
+
+def _mask_object(value: Mapping[str, Any]) -> dict[str, Any]:
+    named = value.get("name", value.get("key"))  # `{"name": "DB_PASSWORD", "value": …}`, as Kubernetes writes variables
+    masked: dict[str, Any] = {}
+    for key, part in value.items():
+        name = named if key == "value" and isinstance(named, str) else key
+        masked[mask(key) if isinstance(key, str) else key] = (
+            _mask_named(name, part) if isinstance(name, str) and is_secret_name(name) else mask_json(part)
+        )
+    return masked
+
+
+def _mask_named(name: str, value: Any) -> Any:
+    """Mask what stands under a secret's name, in lists and objects below it too."""
+    if isinstance(value, str):
+        masked = mask(value)
+        return "[masked:key-value]" if masked == value and is_secret_value(value, name, quoted=True) else masked
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "[masked:key-value]" if is_secret_value(str(value), name, quoted=True) else value
+    if isinstance(value, list):
+        return [_mask_named(name, part) for part in value]
+    return mask_json(value)
+
+
+def _mask_list(values: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """Mask a list; texts are also read together, since they may be the words of a command."""
+    if len(values) < 2 or not all(isinstance(one, str) for one in values):  # noqa: PLR2004 - a command and an argument
+        return [mask_json(one) for one in values]
+    data, spans = find(" ".join(values))
+    if not spans:
+        return list(values)
+    masked, start = [], 0
+    for text in values:
+        end = start + len(_encoded(text))
+        own = [
+            SecretSpan(max(span.start, start), min(span.end, end), span.name, span.ends_at)
+            for span in spans
+            if span.start < end and span.end > start
+        ]
+        masked.append(replaced(data[:end], own, start))
+        start = end + 1
+    return masked
+
+
+def cut_at_word(text: str, longest: int) -> str:
+    """Cut a text that is too long to mask whole, between two words where there are any: no half of a token stays."""
+    if len(text) <= longest:
+        return text
+    at = max(text.rfind(mark, 0, longest) for mark in " \t\n")
+    return text[: at if at > 0 else longest]
 
 
 def mask_and_cut(text: str, longest: int = LONGEST) -> str:
@@ -115,23 +196,8 @@ def mask_and_cut(text: str, longest: int = LONGEST) -> str:
 
 def mask_and_cut_bytes(text: str, longest: int) -> str:
     """Mask a storable text, then cut it to so many bytes of UTF-8."""
-    found = mask(text, longest)
-    encoded = found.encode()
-    if len(encoded) <= longest and len(text) <= longest:
-        return found
+    masked = mask(text)
+    encoded = masked.encode()
+    if len(encoded) <= longest:
+        return masked
     return encoded[: longest - len("…".encode())].decode("utf-8", "ignore") + "…"
-
-
-def _replace(shape: _Shape, text: str) -> str:
-    parts, done = [], 0
-    for found in shape.pattern.finditer(text):
-        start, end = found.span(2)
-        if _KEPT.fullmatch(found[2]) or (found[1].lower() == "pwd=" and found[2][0] in "/~"):
-            continue
-        quote = found[2][0]
-        if quote in "\"'":
-            end = start + len(found[2].removesuffix(quote).rstrip("\\"))
-            start += 1
-        parts += [text[done:start], f"[masked:{shape.name}]"]
-        done = end
-    return "".join([*parts, text[done:]])

@@ -12,7 +12,16 @@ import msgspec
 
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, LONGEST_PROMPT, MOST_PATHS, Record
 from baton.engine.call.verdict import RuleHit
-from baton.engine.text.masking import LONGEST, WINDOW, mask, mask_and_cut, mask_and_cut_bytes, suspicious
+from baton.engine.text.masking import (
+    LONGEST,
+    WINDOW,
+    cut_at_word,
+    mask,
+    mask_and_cut,
+    mask_and_cut_bytes,
+    may_hold,
+    suspicious,
+)
 from baton.kernel.base.pause import pause
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, storable
@@ -80,7 +89,7 @@ class Recorder:
             self._dropped += 1
             return
         size = _size(record)
-        # Cut what masking would cut anyway: up to ten thousand records may have to wait in memory.
+        # Cut what is never kept: up to ten thousand records may have to wait in memory.
         if size > WINDOW:
             record = _bounded(record)
             size = _size(record)
@@ -185,15 +194,15 @@ def _size(record: Record) -> int:
 
 
 def _bounded(record: Record) -> Record:
-    """Return the record with each text cut to what masking reads of it."""
+    """Return the record with each text cut to more than is kept of it, so that what is kept is masked whole."""
     texts = {name: getattr(record, name)[:LONGEST_ID] for name in _IDS}
     return msgspec.structs.replace(
         record,
         **texts,
-        project=record.project[: WINDOW + 1],
-        command=record.command[: WINDOW + 1],
-        prompt=record.prompt[: LONGEST_PROMPT + 1],
-        paths=tuple(path[: 2 * LONGEST_PROJECT] for path in record.paths[:MOST_PATHS]),
+        project=cut_at_word(record.project, WINDOW),
+        command=cut_at_word(record.command, WINDOW),
+        prompt=cut_at_word(record.prompt, 2 * LONGEST_PROMPT),
+        paths=tuple(cut_at_word(path, 2 * LONGEST_PROJECT) for path in record.paths[:MOST_PATHS]),
     )
 
 
@@ -208,6 +217,7 @@ def _may_leave(record: Record) -> bool:
         and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
         and _fit(*_lasting_ids(record), *[hit.id for hit in record.rules])
         and _fitting(record.tool_use_id)
+        and not may_hold(record.tool_use_id)  # not cached, since no two calls share one
         and all(map(_harmless, (record.project, record.command, record.model_injected, *record.paths)))
     )
 
@@ -219,10 +229,9 @@ def _fitting(name: str) -> bool:
 @lru_cache(maxsize=4_096)
 def _fit(*ids: str) -> bool:
     """Return whether ids are storable as they are. Cached: the calls of a session have the same ids."""
-    return all(map(_fitting, ids))
+    return all(map(_fitting, ids)) and not suspicious("\n".join(ids))
 
 
-@lru_cache(maxsize=4_096)
 def _harmless(text: str) -> bool:
     return storable(text) == text and not suspicious(text)
 
@@ -232,8 +241,8 @@ def masked(record: Record) -> Record:
     ids: tuple[str, ...] = _ids(record)
     together = "".join(ids)
     texts = {}
-    if storable(together) != together or max(map(len, ids)) > LONGEST_ID:
-        texts = {name: storable(text)[:LONGEST_ID] for name, text in zip(_IDS, ids, strict=True)}
+    if storable(together) != together or max(map(len, ids)) > LONGEST_ID or suspicious("\n".join(ids)):
+        texts = {name: mask(storable(text))[:LONGEST_ID] for name, text in zip(_IDS, ids, strict=True)}
     return msgspec.structs.replace(
         record,
         **texts,

@@ -120,7 +120,7 @@ class LocalAnswers:
         """
         messages = [
             {"role": "system", "content": _SYSTEM[intent]},
-            {"role": "user", "content": mask(prompt, LONGEST_PROMPT)},
+            {"role": "user", "content": mask(prompt)[:LONGEST_PROMPT]},
         ]
         return await self._client.chat(
             endpoint, messages, timeout_s=self._settings.timeout_s, max_tokens=MAX_TOKENS, temperature=TEMPERATURE
