@@ -40,7 +40,7 @@ _OPTION = _compiled(rf"(?i)(?:^|[\s\"'`(\[,])(-{{1,2}}{_NAME})([ \t]+|\\?[\"'],[
 _PAIR = _compiled(
     rf"(?i)\b(?:name|key)[\"'\\]{{0,4}}\s?[=:]\s?[\"'\\]{{0,4}}({_NAME})[\"'\\]{{0,4}},?\s{{1,80}}[\"'\\]{{0,4}}value[\"'\\]{{0,4}}\s?[=:]\s?{_VALUE}"
 )
-_MARKUP = _compiled(rf"(?i)<({_NAME})(?:\s[^<>]*)?>([^<>]+)<")
+_MARKUP = _compiled(rf"(?i)<({_NAME})(?:\s[^<>]*)?>([^<>]+)(?:<|\z)")
 _SENTENCE = _compiled(
     r"(?i)\b(?:password|passwd|passphrase|passcode|secret|token|api[ _-]?key)\s(?:is|was|to|as|of)\s(?:now\s)?[\"'`]?([^\s\"'`]{4,})"
 )
@@ -72,6 +72,7 @@ _TOKEN_USER = 16
 """Fewest characters of a URL's user name without a password that may be a token."""
 _RANDOM = 12
 _LEAST_BEARER = 8
+_LEAST_BEGUN = 8
 
 
 def blocks(data: bytes) -> Iterator[SecretSpan]:
@@ -102,11 +103,12 @@ def urls(data: bytes) -> Iterator[SecretSpan]:
 
 def _userinfo(start: int, user: bytes, password: bytes | None, after: bytes, scheme: bytes) -> Iterator[SecretSpan]:
     if after != b"@":
-        # Cut before the `@`: what stands behind the colon may be a port, and without a colon the host.
-        if after == b"" and password and not _is_port(password) and scheme not in _SCHEMES_WITHOUT_PASSWORD:
-            if is_secret_value(password.decode("utf-8", "replace"), "password", literal=True):
+        # Cut before the `@`: what stands behind the colon may be a port, or a word for one, and without a colon the host.
+        if password and not _is_port(password) and scheme not in _SCHEMES_WITHOUT_PASSWORD:
+            certain = after == b"" or _has_digit(password)
+            if certain and is_secret_value(password.decode("utf-8", "replace"), "password", literal=True):
                 yield SecretSpan(start + len(user) + 1, start + len(user) + 1 + len(password), "url-password", WORD)
-        elif after == b"" and password is None and _random_user(user):
+        elif after == b"" and password is None and _begins_random(user):
             yield SecretSpan(start, start + len(user), "url-user", WORD)
         return
     if password and is_secret_value(password.decode("utf-8", "replace"), "password", literal=True):
@@ -117,6 +119,12 @@ def _userinfo(start: int, user: bytes, password: bytes | None, after: bytes, sch
 
 def _is_port(text: bytes) -> bool:
     return len(text) <= 5 and text.isdigit()  # noqa: PLR2004 - 65535
+
+
+def _begins_random(user: bytes) -> bool:
+    """Return whether a URL that is cut before its `@` was about to name a token, rather than a host."""
+    digits = sum(_has_digit(user[at : at + 1]) for at in range(len(user)))
+    return len(user) >= _LEAST_BEGUN and b"." not in user and b"-" not in user and digits >= 3  # noqa: PLR2004
 
 
 def _random_user(user: bytes) -> bool:
@@ -287,7 +295,7 @@ _STATEMENTS = (
 FINDERS: dict[str, tuple[str, Finder]] = {
     # A pattern that is in every text that the finder may find something in; and the finder.
     "blocks": (r"BEGIN [A-Z0-9 ]*PRIVATE KEY|Private-Lines", blocks),
-    "urls": (r"://[^\s/?#\"'`<>]*[@:]|://[^\s/?#\"'`<>]{12}", urls),
+    "urls": (r"://[^\s/?#\"'`<>]*[@:]|://[^\s/?#\"'`<>]{8}", urls),
     "queries": (r"[?&;#][A-Za-z0-9_.%-]+=", queries),
     "named": (
         rf"(?i){_KEYWORD}[A-Za-z0-9_.-]*(?:[\"'\\\]]{{0,6}}{_GAP}[=:+>]|[\"'\\]{{0,4}},?[\s\\]{{1,8}}[\"'\\]{{0,4}}value)|[\s\"'`(\[,^]-{{1,2}}[A-Za-z0-9_.-]*{_KEYWORD}|^-{{1,2}}[A-Za-z0-9_.-]*{_KEYWORD}",

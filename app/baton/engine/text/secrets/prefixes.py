@@ -322,6 +322,17 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
     ("octopus-key", r"\b(API-[A-Z0-9]{26,})\b", _GITLEAKS),
     ("1password-key", r"\b(A3-[A-Z0-9]{6}-[A-Z0-9-]{20,})", _GITLEAKS),
     ("launchdarkly-key", r"\b((?:sdk|api|mob)-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\b", "https://launchdarkly.com/docs/home/account/environment/keys"),
+    # Beginnings at the end of a text, which somebody cut or which is the last chunk of a stream so far.
+    ("twilio-key", r"(?:^|[^A-Za-z0-9])(SK[0-9a-f]{6,})\z", "https://www.twilio.com/docs/iam/api-keys"),
+    ("mailgun-key", r"(?:^|[^A-Za-z0-9])(key-[0-9a-f]{6,})\z", _GITLEAKS),
+    ("telegram-token", r"(?:^|[^0-9])([0-9]{8,11}:A[A-Za-z0-9_-]*)\z", "https://core.telegram.org/bots/api#authorizing-your-bot"),
+    ("vault-token", r"(?:^|[\s=:\"'`(,])([sbr]\.[A-Za-z0-9]{4,})\z", "https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes"),
+    ("discord-token", r"\b([MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]*)\z", _GITLEAKS),
+    ("azure-secret", r"(?:^|[^A-Za-z0-9_~.-])([A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]*)\z", _GITLEAKS),
+    ("octopus-key", r"\b(API-[A-Z0-9]{8,})\z", _GITLEAKS),
+    ("airtable-token", r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]*)\z", "https://airtable.com/developers/web/guides/personal-access-tokens"),
+    ("launchdarkly-key", r"\b((?:sdk|mob)-[0-9a-f]{8}-?[0-9a-f-]*)\z", "https://launchdarkly.com/docs/home/account/environment/keys"),
+    ("jwt", r"(eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*)\z", "https://datatracker.ietf.org/doc/html/rfc7519"),
     ("asana-token", r"\b([0-9]/[0-9]{12,}(?:/[0-9]{12,})?:[0-9a-f]{32})\b", "https://developers.asana.com/docs/personal-access-token"),
 )  # fmt: skip
 
@@ -350,6 +361,7 @@ _certain = re2.compile(_CERTAIN.encode())
 _common = re2.compile(_COMMON.encode())
 _forms = re2.compile(_FORMS.encode())
 _LEAST_AT_END = 4
+_HEX_AT_END = 6
 
 
 def find(data: bytes, which: str) -> Iterator[SecretSpan]:
@@ -380,4 +392,6 @@ def _is_token(kind: TokenKind, data: bytes, start: int, body: int, end: int) -> 
     if glued:
         return len(run) >= kind.least and looks_random(run)
     least = min(kind.least, 16)
+    if cut and len(run) >= _HEX_AT_END and any(byte < b"A"[0] for byte in run):
+        return True
     return len(run) >= least or (len(run) >= (_LEAST_AT_END if cut else 8) and looks_random(run))

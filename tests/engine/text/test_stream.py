@@ -1,0 +1,76 @@
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baton.engine.shell.tables import build
+from baton.engine.text import masking
+from baton.engine.text.secrets.stream import StreamTail, mask_chunk
+from tests.support.fake_secrets import fakes
+
+TABLES = Path(__file__).parents[3] / "policies" / "shell"
+FAKES = [one for one in fakes() if one.name != "mailchimp" and "{} |" not in one.name and "{}' |" not in one.name]
+"""Without those that only what follows tells: a digest from a key of Mailchimp, and what is piped into a program."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _programs():
+    masking.learn(build({path.name: path.read_text("utf-8") for path in TABLES.glob("*.yaml")}).secrets)
+    yield
+    masking.learn({})
+
+
+def streamed(chunks):
+    tail, sent = StreamTail(), []
+    for chunk in chunks:
+        masked, tail = mask_chunk(tail, chunk)
+        sent.append(masked)
+    return "".join(sent), tail
+
+
+def leaked(text, one):
+    """Return whether a text holds a secret, or so much of a long one that it is of use."""
+    parts = [one.body[at : at + 14] for at in range(max(1, len(one.body) - 13))]
+    return one.secret in text or any(part in text for part in parts if len(part) == min(14, len(one.body)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 21])
+def test_no_fake_secret_survives_in_chunks_of_one_size(size):
+    kept = []
+    for one in FAKES:
+        text = f"here it is: {one.text} and more"
+        sent, tail = streamed([text[at : at + size] for at in range(0, len(text), size)])
+        if leaked(sent, one) or leaked(tail.text, one):
+            kept.append((one.name, sent))
+    assert kept == []
+
+
+@given(one=st.sampled_from(FAKES), cuts=st.lists(st.integers(0, 200), max_size=12))
+def test_no_fake_secret_survives_wherever_the_chunks_are_cut(one, cuts):
+    text = f"Look:\n{one.text}\nand more"
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    sent, tail = streamed([text[start:end] for start, end in pairwise(places)])
+    assert not leaked(sent, one)
+    assert not leaked(tail.text, one)
+
+
+@given(st.text(" abcdefghij.,-_:=/\n", max_size=80), st.integers(1, 9))
+def test_a_stream_without_secrets_stays_as_it_is(text, size):
+    if masking.mask(text) == text and all(masking.mask(text[:at]) == text[:at] for at in range(len(text))):
+        assert streamed([text[at : at + size] for at in range(0, len(text), size)])[0] == text
+
+
+def test_what_follows_a_secret_is_streamed_on():
+    sent, _ = streamed(["use gh", "p_", "abcdef", "ghijk", "lmnop now", ", or ", "`password=", "hunt", "er2` there"])
+    assert sent == "use ghp_[masked:github-token] now, or `password=[masked:key-value]` there"
+
+
+def test_a_key_block_ends_where_its_last_line_ends():
+    block = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----"
+    for size in (1, 7, 30):
+        text = f"key:\n{block}\nDone."
+        sent, _ = streamed([text[at : at + size] for at in range(0, len(text), size)])
+        assert "MIIE" not in sent
+        assert sent.endswith("\nDone.")
