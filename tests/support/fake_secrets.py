@@ -43,7 +43,13 @@ def fakes(seed: int = 1) -> list[FakeSecret]:
         secret = "".join(parts)
         line = row.get("line", "{}")
         found.append(
-            FakeSecret(row["class"], row.get("name", line), line.format(secret), secret, max(random_parts, key=len))
+            FakeSecret(
+                row["class"].removeprefix("secrets/"),
+                row.get("name", line),
+                line.format(secret),
+                secret,
+                max(random_parts, key=len),
+            )
         )
     return found
 

@@ -78,7 +78,10 @@ async def change(
 
 
 def _row(organisation: str, setting: ModeSetting) -> dict[str, Any]:
-    return row_of(setting) | {"key": _digest(organisation, setting.key), "organisation": organisation}
+    return row_of(setting, masked=("reason",)) | {
+        "key": _digest(organisation, setting.key),
+        "organisation": organisation,
+    }
 
 
 def _digest(organisation: str, key: Key) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Column, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
+from baton.engine.text.masking import mask
 from baton.kernel.base.sql import Database, UTCDateTime, storable
 from baton.policies.layer_versions import LayerVersion, StoredLayer
 
@@ -110,7 +111,7 @@ async def add(
             created_at=datetime.now(UTC),
             created_by=storable(by),
             activated_at=None,
-            reason=storable(reason),
+            reason=mask(storable(reason)),
         )
     )
     return version

@@ -74,7 +74,9 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Sto
 
 async def add(connection: AsyncConnection, organisation: str, unlock: StoredUnlock) -> None:
     """Store an unlock."""
-    await connection.execute(insert(_unlocks).values(row_of(unlock) | {"organisation": organisation}))
+    await connection.execute(
+        insert(_unlocks).values(row_of(unlock, masked=("reason",)) | {"organisation": organisation})
+    )
 
 
 async def remove(connection: AsyncConnection, organisation: str, unlock_id: str) -> bool:

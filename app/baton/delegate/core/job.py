@@ -74,6 +74,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
         last_seq: Number of the last event that the runner of this attempt sent.
         next_no: Number of the job's next event.
         cost_usd: What the agent said it cost, None if it did not say.
+        stream_tails: How each of the agent's streams of chunks ended so far, masked (`engine.text.chunks`).
     """
 
     id: str
@@ -108,6 +109,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     idempotency_digest: str = ""
     agent_digest: str = ""
+    stream_tails: dict[str, Any] | None = None
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import JobPermission
 from baton.delegate.core.tables import JobPermissionRow
+from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.sql import storable, storable_json
 
 _permissions = JobPermissionRow.__table__
@@ -16,7 +17,7 @@ _permissions = JobPermissionRow.__table__
 async def add(connection: AsyncConnection, permission: JobPermission) -> None:
     """Store a request; the transaction has locked its job."""
     row = msgspec.structs.asdict(permission)
-    row |= {"request": storable_json(permission.request), "reason": storable(permission.reason)}
+    row |= {"request": storable_json(mask_json(permission.request)), "reason": mask(storable(permission.reason))}
     await connection.execute(insert(_permissions).values(row))
 
 
@@ -57,7 +58,7 @@ async def decide(connection: AsyncConnection, permission: JobPermission) -> None
         "state": permission.state,
         "decided_by": permission.decided_by,
         "decided_user": storable(permission.decided_user),
-        "reason": storable(permission.reason),
+        "reason": mask(storable(permission.reason)),
         "decided_at": permission.decided_at,
     }
     await connection.execute(update(_permissions).where(_permissions.c.id == permission.id).values(values))

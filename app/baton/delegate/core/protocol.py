@@ -8,6 +8,8 @@ PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")
 ALIASES = {"claude-code": "claude_code"}
 DEFAULT_MODE = "default_mode"
 """The agent mode of a session while nothing is delegated."""
+CHUNKS = frozenset(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
+"""Updates that bring the next piece of a text."""
 ORCHESTRATOR = "fm_orchestrator"
 DELEGATED = "delegated_agent"
 

@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core import events_store
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job, NewJobEvent
-from baton.delegate.core.protocol import DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
+from baton.engine.text.chunks import StreamTail, mask_chunk
 from baton.engine.text.masking import mask_json
 from baton.kernel.base.sql import storable
 
@@ -66,7 +67,16 @@ class JobTransaction:
         self.add_event(job, "session.update", envelope(update, source=ORCHESTRATOR, provider=job.provider))
 
     def add_agent_update(self, job: Job, update: dict[str, Any], seq: int) -> None:
-        """Add an update of the delegated agent."""
+        """Add an update of the delegated agent; secrets that are split across its chunks are masked too."""
+        kind, content = update.get("sessionUpdate"), update.get("content")
+        tails = self.latest(job).stream_tails or {}
+        if kind == "tool_call":
+            self.change(self.latest(job), stream_tails=None)  # what is said behind it is another text
+        elif kind in CHUNKS and isinstance(content, dict) and isinstance(content.get("text"), str):
+            stream = f"{kind} {job.attempt}"
+            text, tail = mask_chunk(msgspec.convert(tails.get(stream, {}), StreamTail), content["text"])
+            update = update | {"content": content | {"text": text}}
+            self.change(self.latest(job), stream_tails=tails | {stream: msgspec.to_builtins(tail)})
         self.add_event(job, "session.update", envelope(update, source=DELEGATED, provider=job.provider), seq=seq)
 
     def enter_mode(self, job: Job) -> None:

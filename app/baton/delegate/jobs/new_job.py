@@ -6,6 +6,7 @@ import msgspec
 
 from baton.delegate.core.job import JobSpec
 from baton.delegate.core.protocol import PROVIDERS, near_provider, provider_of
+from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import storable
 
@@ -18,10 +19,11 @@ LONGEST_S = 86_400
 MOST_ATTEMPTS = 5
 LONGEST_KEY = 200
 """Most characters of an idempotency key."""
+_FREE_TEXTS = ("prompt", "system_prompt", "description")
 
 
 def checked(new: JobSpec) -> JobSpec:
-    """Return a valid specification, with the provider's own name and texts that every database stores.
+    """Return a valid specification, with the provider's own name, and texts that may be stored: secrets are masked.
 
     Raises:
         Invalid: If a field is not valid; the error names the field and what is allowed.
@@ -52,6 +54,7 @@ def checked(new: JobSpec) -> JobSpec:
     if len(new.depends_on) > MOST_DEPENDENCIES:
         raise Invalid("depends_on", f"names {len(new.depends_on)} jobs; at most {MOST_DEPENDENCIES} are allowed")
     texts = {name: storable(value) for name, value in msgspec.structs.asdict(new).items() if isinstance(value, str)}
+    texts |= {name: mask(texts[name]) for name in _FREE_TEXTS}
     return msgspec.structs.replace(
         new, **(texts | {"provider": provider, "depends_on": tuple(dict.fromkeys(new.depends_on))})
     )

@@ -145,6 +145,7 @@ class JobProgress:
             "output": finish.output,
             "error_code": finish.error_code,
             "error_detail": finish.error_detail,
+            "stream_tails": None,
             "input_tokens": job.input_tokens + finish.usage.input_tokens,
             "output_tokens": job.output_tokens + finish.usage.output_tokens,
         }

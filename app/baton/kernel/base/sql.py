@@ -15,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.types import TypeDecorator
 
+from baton.engine.text.masking import mask
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
 
@@ -86,12 +87,18 @@ def storable_json(value: Any) -> Any:
     return [storable_json(part) for part in value] if isinstance(value, list) else value
 
 
-def row_of(struct: msgspec.Struct) -> dict[str, Any]:
-    """Return a struct as a row: a column a field, texts storable, tuples as lists."""
-    return {
+def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a struct as a row: a column a field, texts storable, tuples as lists; secrets in free texts masked.
+
+    Args:
+        struct: The row's values.
+        masked: The fields that hold free text.
+    """
+    row: dict[str, Any] = {
         name: storable(value) if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         for name, value in msgspec.structs.asdict(struct).items()
     }
+    return row | {name: mask(row[name]) for name in masked}
 
 
 def insert_into(dialect: str, table: Table) -> sqlite.Insert:

@@ -11,6 +11,7 @@ from sqlmodel import Field, SQLModel
 from uuid_utils import uuid7
 
 from baton.engine.call.principal import Principal
+from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.sql import Database, UTCDateTime, storable
 
 
@@ -63,7 +64,7 @@ async def add(
     after: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> None:
-    """Write an entry in the transaction of the change itself; secrets must not be in it."""
+    """Write an entry in the transaction of the change itself; secrets in its texts are masked."""
     await connection.execute(
         insert(_audit).values(
             id=str(uuid7()),
@@ -73,10 +74,10 @@ async def add(
             role=principal.role,
             action=action,
             kind=kind,
-            object=storable(object),
-            before=msgspec.to_builtins(before or {}, str_keys=True),
-            after=msgspec.to_builtins(after or {}, str_keys=True),
-            reason=storable(reason),
+            object=mask(storable(object)),
+            before=mask_json(msgspec.to_builtins(before or {}, str_keys=True)),
+            after=mask_json(msgspec.to_builtins(after or {}, str_keys=True)),
+            reason=mask(storable(reason)),
         )
     )
 

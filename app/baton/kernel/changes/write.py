@@ -35,7 +35,7 @@ class Change:
         reason: str = "",
         action: str = "",
     ) -> None:
-        """Write an audit entry; secrets must not be in it.
+        """Write an audit entry; secrets in its texts are masked.
 
         Args:
             object: What was changed, such as a token's id or a team's name.

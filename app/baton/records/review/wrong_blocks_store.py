@@ -61,7 +61,9 @@ class WrongBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 async def add(database: Database, organisation: str, report: WrongBlock) -> bool:
     """Store a wrong block; return False and store nothing if this user has reported the decision before."""
-    insert = insert_into(database.dialect, _reports).values(row_of(report) | {"organisation": organisation})
+    insert = insert_into(database.dialect, _reports).values(
+        row_of(report, masked=("comment", "answer")) | {"organisation": organisation}
+    )
     async with database.transaction() as connection:
         done = await connection.execute(
             insert.on_conflict_do_nothing(index_elements=["organisation", "decision_id", "user"])
@@ -109,7 +111,7 @@ async def replace(connection: AsyncConnection, organisation: str, report: WrongB
             _reports.c.id == report.id,
             _reports.c.version == report.version - 1,
         )
-        .values(row_of(report))
+        .values(row_of(report, masked=("comment", "answer")))
     )
     return (await connection.execute(change)).rowcount == 1
 

@@ -8,6 +8,7 @@ from sqlalchemy import JSON, Column, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
+from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.sql import Database, UTCDateTime, storable
 from baton.route.rosters.roster import NewVersion, PushedRoster, RosterKey
 
@@ -74,14 +75,14 @@ async def add(
             owner=storable(key.owner),
             name=storable(key.name),
             version=version,
-            description=storable(new.description),
-            agents=[msgspec.to_builtins(agent) for agent in new.agents],
+            description=mask(storable(new.description)),
+            agents=mask_json([msgspec.to_builtins(agent) for agent in new.agents]),
             digest=digest,
             size=len(new.agents),
             active=True,
             created_at=datetime.now(UTC),
             created_by=storable(by),
-            reason=storable(new.reason),
+            reason=mask(storable(new.reason)),
         )
     )
     return version

@@ -59,7 +59,9 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Ove
 
 async def add(connection: AsyncConnection, organisation: str, override: Override) -> None:
     """Store an override."""
-    await connection.execute(insert(_overrides).values(row_of(override) | {"organisation": organisation}))
+    await connection.execute(
+        insert(_overrides).values(row_of(override, masked=("reason",)) | {"organisation": organisation})
+    )
 
 
 async def remove(connection: AsyncConnection, organisation: str, override_id: str) -> bool:

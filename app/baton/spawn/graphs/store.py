@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose, Task
 from baton.engine.call.principal import Principal
+from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base import clock
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
 from baton.people.row_scope import RowScope
@@ -87,7 +88,7 @@ async def save(
         changed = task != before.graph.tasks[name]
         plan = after.plans.get(name)
         if changed or plan != before.plans.get(name):
-            row = _task_row(task) | ({"plan": plan} if plan is not None else {})
+            row = _task_row(task) | ({"plan": mask_json(plan)} if plan is not None else {})
             await connection.execute(
                 update(_tasks).where(_tasks.c.graph_id == after.id, _tasks.c.name == name).values(row)
             )
@@ -167,7 +168,8 @@ async def purge_graphs(database: Database, organisation: str, before: datetime) 
 
 def _task_row(task: Task) -> dict[str, Any]:
     row = msgspec.structs.asdict(task)
-    return row | {name: storable(row[name]) for name in ("agent_type", "description", "prompt", "detail")}
+    masked = {name: mask(storable(row[name])) for name in ("description", "prompt", "detail")}
+    return row | masked | {"agent_type": storable(row["agent_type"])}
 
 
 async def _with_tasks(connection: AsyncConnection, heads: Any) -> list[StoredGraph]:

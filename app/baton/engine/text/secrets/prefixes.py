@@ -63,7 +63,7 @@ TOKENS: tuple[TokenKind, ...] = (
     ),
     _K("atlassian-token", "ATATT3", _B64, _GITLEAKS),
     _K("npm-token", "npm_", _ALNUM, "https://docs.npmjs.com/about-access-tokens", 10, common=True),
-    _K("pypi-token", "pypi-", _ID, "https://pypi.org/help/#apitoken", 16, common=True),
+    _K("pypi-token", "pypi-", _ID, "https://docs.pypi.org/api/secrets/", 16, common=True),
     _K("rubygems-token", "rubygems_", _ALNUM, "https://guides.rubygems.org/api-key-scopes/", 10, common=True),
     _K(
         "crates-token",

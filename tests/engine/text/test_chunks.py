@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from baton.engine.shell.tables import build
 from baton.engine.text import masking
-from baton.engine.text.secrets.stream import StreamTail, mask_chunk
+from baton.engine.text.chunks import StreamTail, mask_chunk
 from tests.support.fake_secrets import fakes
 
 TABLES = Path(__file__).parents[3] / "policies" / "shell"
