@@ -161,6 +161,19 @@ async def test_an_unlock_ends_by_itself_and_takes_what_it_allowed_along(process,
     assert any("locked `guardrails/force-push`" in problem.text for problem in process.policies.problems)
 
 
+async def test_an_unlock_ends_while_the_operators_files_are_broken(process, tmp_path):
+    await process.unlock()
+    await process.push(ADMIN, "organisation", "-")
+    (tmp_path / "policies").mkdir(exist_ok=True)
+    (tmp_path / "policies" / "config.yaml").write_text("rulez: {}\n")
+    assert not process.policies.reload()
+    assert await process.effect(DORA) == "abstain"
+    process.ahead = timedelta(hours=2)
+    await process.policies.expire()
+    assert await process.effect(DORA) == "deny"
+    assert any("rulez" in problem.text for problem in process.policies.problems)
+
+
 async def test_the_clock_alone_ends_an_unlock_while_the_server_runs(process):
     await process.unlock()
     await process.push(ADMIN, "organisation", "-")

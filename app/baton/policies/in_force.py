@@ -11,7 +11,7 @@ import msgspec
 from watchfiles import awatch
 
 from baton.engine.call.principal import Principal
-from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load, unlocked
+from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
 from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Layer, Tier
 from baton.engine.policy.rules.locks import Unlock
@@ -189,10 +189,10 @@ class Policies:
             fresh, problems = (before.whole.policies, ()) if same else self._load(base, everywhere)
         except PolicyProblems as refused:
             problems, base = tuple(refused.problems), self._base
-            fresh = unlocked(before.whole.policies, everywhere)
+            fresh = self._last_good(unlocks, everywhere)
         except OSError as error:
             problems = (Problem(file=str(error.filename), line=0, text=error.strerror or str(error)),)
-            base, fresh = self._base, before.whole.policies
+            base, fresh = self._base, self._last_good(unlocks, everywhere)
         for problem in problems:
             log.warning("policies refused, revision %s is in force without them: %s", fresh.revision, problem)
         if fresh.revision == before.whole.policies.revision and fresh.locks == before.whole.policies.locks:
@@ -210,6 +210,12 @@ class Policies:
             log.info("policy revision %s is active, %s was", fresh.revision, before.whole.policies.revision)
             self._loaded_at = datetime.now(UTC)
         return not problems
+
+    def _last_good(self, unlocks: tuple[StoredUnlock, ...], everywhere: list[Unlock]) -> PolicySet:
+        """Return the last set that was accepted; built anew where unlocks have changed, so that none outlives its time."""
+        if unlocks == self._in_state:
+            return self._state.whole.policies
+        return self._load(self._base, everywhere)[0]
 
     def _load(self, base: list[Layer], unlocks: list[Unlock]) -> tuple[PolicySet, tuple[Problem, ...]]:
         """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is.

@@ -11,7 +11,8 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import PolicyProblems, extend, load
+from baton.engine.policy.explain import explain
+from baton.engine.policy.load import PolicyProblems, Unlock, extend, load
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 
 RULE = """
@@ -287,3 +288,80 @@ def test_whatever_lower_layers_say_what_a_locked_rule_denies_stays_denied(given_
             assert {hit.id: hit.effect for hit in evaluate(policies, asked).hits}["org/one"] == "deny"
     assert evaluate(policies, call("Target")).effect == "deny"
     assert hits(policies, "Target")["org/two"] in ("ask", "deny")
+
+
+def locked(*patterns, origin="folder"):
+    return Layer(
+        tier="organisation",
+        name=origin,
+        origin=origin,
+        files=ORG | {"config.yaml": f"locked: {list(patterns)}\nrosters: [org]\nagent_tools: [Task]\n"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("patterns", "covered"),
+    [
+        (["org/*"], {"org/one", "org/two", "org/quiet", "org/free", "org/other-way"}),
+        (["org/o*"], {"org/one", "org/other-way"}),
+        (["*"], {"org/one", "org/two", "org/quiet", "org/free", "org/other-way"}),
+        (["org/[oq]*", "org/two"], {"org/one", "org/other-way", "org/quiet", "org/two"}),
+        (["org/?ree"], {"org/free"}),
+    ],
+)
+def test_a_lock_covers_the_rules_of_its_pattern(patterns, covered):
+    base = load([locked(*patterns)])
+    assert base.locked == covered
+    for rule_id in set(BASE.locked | {"org/free"}):
+        files = {"config.yaml": f"rules: {{{rule_id}: off}}"}
+        if rule_id in covered and rule_id != "org/other-way":
+            assert any(f"locked `{rule_id}`" in text for text in problems(files, base=base))
+        else:
+            assert below(files, base=base)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("orgs/*", "the pattern `orgs/*` matches no rule; did you mean `org/*`?"),
+        ("org/on", "unknown rule `org/on`; did you mean `org/one`?"),
+        ("org/[a", "`[` is never closed"),
+    ],
+)
+def test_a_lock_that_covers_nothing_is_named(pattern, text):
+    with pytest.raises(PolicyProblems) as refused:
+        load([locked(pattern)])
+    assert any(text in str(problem) for problem in refused.value.problems)
+
+
+def test_what_a_team_adds_to_a_locked_folder_is_the_teams_own():
+    base = load([locked("org/*")])
+    team = below({"org/ours.yaml": rule("org/ours")}, base=base)
+    assert "org/ours" not in team.locked
+    assert hits(below({"config.yaml": "rules: {org/ours: off}"}, "user", team), "Target").get("org/ours") is None
+
+
+def test_explain_names_the_lock_and_the_unlock():
+    base = load([locked("org/*")], [Unlock(pattern="org/o*", note="by ada")])
+    traces = {one.id: (one.locked, one.unlocked) for one in explain(base, call("Target"))}
+    assert traces["org/one"] == ("org/*", "by ada")
+    assert traces["org/free"] == ("org/*", "")
+
+
+@pytest.mark.parametrize("tool", ["Task", "Agent", "spawn_agent"])
+@pytest.mark.parametrize("other", ["Bash", "mcp__x__y", "Target"])
+def test_a_rewrite_reaches_tools_that_start_agents_and_those_that_were_opened(tool, other):
+    text = rule("own/x", "rewrite", set={"prompt": "p"}).replace(
+        "Target,", "Target, Task, Agent, spawn_agent, Bash, mcp__x__y,"
+    )
+    policies = below({"own/x.yaml": text}, base=load([Layer(tier="organisation", files={"config.yaml": "{}"})]))
+    asked = msgspec.structs.replace(call(tool), accepts_rewrites=frozenset())
+    assert evaluate(policies, asked).updated_input == {"prompt": "p"}
+    assert "`prompt`" in evaluate(policies, asked).notice
+    asked = msgspec.structs.replace(call(other), accepts_rewrites=frozenset())
+    verdict = evaluate(policies, asked)
+    assert (verdict.updated_input, verdict.effect, verdict.message) == (None, "abstain", "")
+    assert [(hit.id, hit.effect) for hit in verdict.hits] == [("own/x", "shadow")]
+    opened = msgspec.structs.replace(asked, accepts_rewrites=frozenset({other}))
+    assert evaluate(policies, opened).updated_input == {"prompt": "p"}
+    assert evaluate(policies, asked).updated_input is None  # the cache of outcomes knows nothing of the other
