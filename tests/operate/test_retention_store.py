@@ -9,6 +9,7 @@ from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.changes import audit_store
 from baton.operate import retention_store
+from baton.policies import unlocks_store
 from baton.records.pipeline import store as decisions
 from baton.records.review import wrong_blocks_store
 from baton.records.review.wrong_blocks_store import WrongBlock
@@ -65,3 +66,12 @@ async def test_old_reports_overrides_and_audit_entries_go(database):
     assert await retention_store.purge_audit(database, "default", now - DAY) == 0
     assert await retention_store.purge_audit(database, "default", now + DAY) == 1
     assert await retention_store.purge_overrides(database, "default", now) == 0
+
+
+async def test_unlocks_that_have_ended_go(database):
+    given = {"rule": "a/b", "team": "", "user": "", "reason": "r", "created_by": "ada", "created_at": NOON - DAY}
+    async with database.transaction() as connection:
+        for name, until in (("old", NOON), ("new", NOON + DAY)):
+            await unlocks_store.add(connection, "default", unlocks_store.StoredUnlock(id=name, until=until, **given))
+    assert await retention_store.purge_unlocks(database, "default", NOON + DAY / 2) == 1
+    assert [one.id for one in await unlocks_store.load(database, "default", NOON - DAY)] == ["new"]
