@@ -80,6 +80,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
     )
     app.guard = Guard(settings.allowed_hosts)
     app.admit = lambda _: None

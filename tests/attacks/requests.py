@@ -75,6 +75,8 @@ def text(value: Any) -> str:
     """Spell a text of the file out."""
     if isinstance(value, list):
         return "".join(map(text, value))
+    if isinstance(value, dict) and "count" in value:
+        return "".join(str(value["count"]).replace("{n}", str(number)) for number in range(int(value["times"])))
     if isinstance(value, dict):
         return str(value["repeat"]) * int(value["times"])
     return str(value)
@@ -127,6 +129,11 @@ async def _once(data: bytes, request: dict[str, Any], port: int) -> Outcome:
             if pause:
                 await asyncio.sleep(pause)
 
+    if "hold_s" in request:
+        writer.write(data)
+        await asyncio.sleep(float(request["hold_s"]))
+        writer.transport.abort()
+        return Outcome(0, "", b"")
     writing = asyncio.create_task(write())
     try:
         async with asyncio.timeout(ANSWER_S):

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from baton.engine.routing.candidates import Agent
+from baton.engine.routing.index import AgentReading
+from baton.route.rosters import indexes as indexes_module
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.word_table import WordTableMissing
 
@@ -51,3 +53,23 @@ async def test_without_the_table_agents_are_compared_by_words_and_it_is_said():
     index = await indexes.get("d", agents)
     assert (indexes.degraded, indexes.words) == (True, "missing")
     assert index.names[index.score("tend the tomatoes")[0].agent] == "alpha"
+
+
+async def test_agents_that_another_index_has_read_are_not_read_again(monkeypatch):
+    read = []
+
+    class Reading(AgentReading):
+        def __init__(self, agent, embedder):
+            read.append(agent.name)
+            super().__init__(agent, embedder)
+
+    monkeypatch.setattr(indexes_module, "AgentReading", Reading)
+    indexes = Indexes()
+
+    async def given(*agents):
+        return agents
+
+    await indexes.get("one", lambda: given(TOMATO))
+    both = await indexes.get("both", lambda: given(TOMATO, BICYCLE))
+    assert read == ["alpha", "beta"]
+    assert both.names[both.score("repair my bicycle")[0].agent] == "beta"

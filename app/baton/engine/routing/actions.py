@@ -68,6 +68,12 @@ class Actions:
         return scores
 
 
+def doing(text: Sequence[str]) -> Iterator[str]:
+    """Return the stems of a text that say what somebody does, each once."""
+    done = _tables()[1]
+    return (stem for stem in dict.fromkeys(text) if stem in done)
+
+
 def asked(prompt_stems: Sequence[str]) -> Floats:
     """Return for each action how much a prompt asks for it; the first action counts most."""
     leading, beside = np.zeros((2, len(_ACTIONS)), dtype=np.float32)

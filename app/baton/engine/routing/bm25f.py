@@ -5,7 +5,7 @@ agents alone is computed when the index is built, so that a prompt costs two sum
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -44,10 +44,9 @@ class Lexical(msgspec.Struct, frozen=True):
 class Lexicon:
     """The terms of a roster's agents, as postings in three flat arrays."""
 
-    def __init__(self, agents: Sequence[Sequence[tuple[float, Sequence[str]]]]) -> None:
-        """Index agents, each as fields of a weight and its terms."""
-        self.size = len(agents)
-        counted = [_weighted(fields) for fields in agents]
+    def __init__(self, counted: Sequence[Mapping[str, float]]) -> None:
+        """Index agents, each as its terms with their weighted counts."""
+        self.size = len(counted)
         lengths = np.array([sum(one.values()) for one in counted] or [0.0], dtype=np.float32)
         norms = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1e-9))
         postings: dict[str, list[tuple[int, float]]] = {}
@@ -104,7 +103,8 @@ class Lexicon:
         )
 
 
-def _weighted(fields: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
+def weighted(fields: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
+    """Count the terms of an agent's fields, each field with its weight."""
     found: dict[str, float] = {}
     for weight, terms in fields:
         for term, count in Counter(terms).items():

@@ -4,15 +4,15 @@ Scoring is a handful of vector operations over all agents at once. Nothing in an
 may be shared by threads and swapped by one assignment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 import numpy as np
 import re2
 
-from baton.engine.routing.actions import Actions
-from baton.engine.routing.bm25f import Lexical, Lexicon
+from baton.engine.routing.actions import Actions, doing
+from baton.engine.routing.bm25f import Lexical, Lexicon, weighted
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
 from baton.engine.routing.kinds import related
@@ -65,20 +65,46 @@ class AgentScore(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
 
 
+class AgentReading:
+    """What an index holds of one agent: its words, counted, and its vectors.
+
+    This is what takes the time. It depends on the agent alone, so it is shared by all indexes that the agent is in.
+    """
+
+    __slots__ = ("body", "described", "examples", "name", "weighted", "whole")
+
+    def __init__(self, agent: Agent, embedder: Embedder | None) -> None:
+        texts = _Texts(agent)
+        self.name = texts.name
+        self.described = tuple(doing(stems(texts.description)))
+        self.weighted = weighted(texts.fields())
+        self.examples: list[Floats] = []
+        if embedder is not None:
+            self.whole = embedder.embed(texts.whole)
+            self.body = embedder.embed(texts.body[:EMBEDDED_BODY])
+            self.examples = [embedder.embed(text) for text in texts.examples]
+
+
 class Index:
     """A roster, ready to be scored. Without an embedder the words alone are compared."""
 
-    def __init__(self, agents: Sequence[Agent], embedder: Embedder | None) -> None:
+    def __init__(
+        self,
+        agents: Sequence[Agent],
+        embedder: Embedder | None,
+        read_agent: Callable[[Agent, Embedder | None], AgentReading] = AgentReading,
+    ) -> None:
+        """Index agents; `read_agent` may know some of them already."""
         self.names = tuple(agent.name for agent in agents)
         self.descriptions = tuple(_shown(agent.description) for agent in agents)
         self.mentions = Mentions(self.names)
         # The rank by name, once: sorting by it makes ties fall the same way on every machine.
         self._ranks = np.argsort(np.argsort(np.array(self.names or ("",))[: len(agents)], kind="stable"))
         self._embedder = embedder
-        texts = [_Texts(agent) for agent in agents]
-        self._lexicon = Lexicon([one.fields() for one in texts])
+        texts = [read_agent(agent, embedder) for agent in agents]
+        self._lexicon = Lexicon([one.weighted for one in texts])
         self._triggers = Triggers(agents)
-        self._actions = Actions([(one.name, stems(one.description)) for one in texts])
+        self._actions = Actions([(one.name, one.described) for one in texts])
         # Agents by the words of their names: a prompt has few words, a roster may have hundreds of names.
         named: dict[str, list[int]] = {}
         for number, one in enumerate(texts):
@@ -87,11 +113,11 @@ class Index:
         self._name_stems = {stem: np.array(numbers) for stem, numbers in named.items()}
         self._name_sizes = np.array([max(1, len(set(one.name))) for one in texts] or [1], dtype=np.float32)
         if embedder is not None and agents:
-            self._whole = np.stack([embedder.embed(one.whole) for one in texts])
-            self._body = np.stack([embedder.embed(one.body[:EMBEDDED_BODY]) for one in texts])
-            examples = [(number, text) for number, one in enumerate(texts) for text in one.examples]
+            self._whole = np.stack([one.whole for one in texts])
+            self._body = np.stack([one.body for one in texts])
+            examples = [(number, vector) for number, one in enumerate(texts) for vector in one.examples]
             self._example_of = np.array([number for number, _ in examples], dtype=np.int32)
-            self._examples = np.stack([embedder.embed(text) for _, text in examples]) if examples else None
+            self._examples = np.stack([vector for _, vector in examples]) if examples else None
 
     def __len__(self) -> int:
         return len(self.names)

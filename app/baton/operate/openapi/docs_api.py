@@ -4,10 +4,12 @@ The files of Swagger UI come from the package `fastapi-offline`. FastAPI's own p
 server without a way out cannot reach, and has an inline script, which its Content-Security-Policy would have to allow.
 """
 
+import asyncio
 from importlib.resources import files
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+import msgspec
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 router = APIRouter(include_in_schema=False)
@@ -34,6 +36,15 @@ _POLICY = (
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 Asset = Literal["swagger-ui-bundle.js", "swagger-ui.css"]
+
+
+@router.get("/openapi.json")
+async def openapi(request: Request) -> Response:
+    """Serve the document. It takes a second to build: that is done once, for whoever asks first, and beside the loop."""
+    state = request.app.state
+    if getattr(state, "document", None) is None:
+        state.document = asyncio.create_task(asyncio.to_thread(lambda: msgspec.json.encode(request.app.openapi())))
+    return Response(await asyncio.shield(state.document), media_type="application/json")
 
 
 @router.get("/docs")

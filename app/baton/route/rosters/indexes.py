@@ -8,20 +8,49 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from hashlib import blake2b
 from typing import Literal
 
+import msgspec
+
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.index import Embedder, Index
+from baton.engine.routing.index import AgentReading, Embedder, Index
 from baton.route.rosters import word_table
 
 log = logging.getLogger(__name__)
 
 MOST_AGENTS = 120_000
 """Agents of all indexes in the cache: some 600 MB with bodies of six thousand characters."""
+MOST_TERMS = 2_000_000
+"""Terms of all agents whose readings are kept: some 250 MB where no two are alike, a tenth of that else."""
 WordTableState = Literal["unread", "loaded", "missing"]
 """Whether the table of word vectors is there: it is read when the first index is built."""
 DEGRADED = "embeddings"
 """How an answer's `degraded` names the missing table: agents are compared by their words alone."""
+
+
+class _Readings:
+    """Agents as indexes read them, by content; the longest unused go first.
+
+    A team's rosters are indexed each by itself and all together. A push so reads the agents of its own roster only.
+    """
+
+    def __init__(self) -> None:
+        self._cache: OrderedDict[bytes, AgentReading] = OrderedDict()
+        self._terms = 0
+
+    def get(self, agent: Agent, embedder: Embedder | None) -> AgentReading:
+        """Return an agent's reading. One index is built at a time, so that no lock is needed."""
+        key = blake2b(msgspec.json.encode(agent), digest_size=16).digest() + (b"" if embedder is None else b"+")
+        found = self._cache.get(key)
+        if found is not None:
+            self._cache.move_to_end(key)
+            return found
+        found = self._cache[key] = AgentReading(agent, embedder)
+        self._terms += len(found.weighted)
+        while self._terms > MOST_TERMS and len(self._cache) > 1:
+            self._terms -= len(self._cache.popitem(last=False)[1].weighted)
+        return found
 
 
 class Indexes:
@@ -32,6 +61,7 @@ class Indexes:
         self._embedder: Embedder | None = None
         self._loading: asyncio.Task[None] | None = None
         self._cache: OrderedDict[str, Index] = OrderedDict()
+        self._readings = _Readings()
         self._building: dict[str, asyncio.Task[Index]] = {}
         # One index is built at a time: several threads would only take the processor from the loop.
         self._one = asyncio.Lock()
@@ -86,7 +116,7 @@ class Indexes:
                 self._loading = asyncio.create_task(self.start())
             await asyncio.shield(self._loading)
             given = await agents()
-            index = await asyncio.to_thread(Index, given, self._embedder)
+            index = await asyncio.to_thread(Index, given, self._embedder, self._readings.get)
         self._cache[digest] = index
         while len(self._cache) > 1 and sum(map(len, self._cache.values())) > MOST_AGENTS:
             self._cache.popitem(last=False)
