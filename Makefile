@@ -76,10 +76,11 @@ clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScrip
 	  && cd ../.. && $(BIN)/python -m pytest tests/clients_generated -m e2e; \
 	else echo '!! SKIPPED: the TypeScript client needs npm, which is not installed here' >&2; fi
 
-bench: $(VENV)/.test ## Measure /pre-tool-use, /route and the command line next to their floor and peers
+bench: $(VENV)/.test ## Measure /pre-tool-use, /route and the command line next to their floor and peers, and hostile requests
 	$(BIN)/python -m bench.pre_tool_use
 	$(BIN)/python -m bench.route
 	$(BIN)/python -m bench.cli
+	$(BIN)/python -m bench.hostile
 
 delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle runners
 	$(BIN)/python -m bench.delegation
