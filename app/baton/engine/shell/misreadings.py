@@ -12,10 +12,10 @@ from tree_sitter import Node
 
 # Limits, so that no line takes longer than 50 ms or fills the memory. They are counts of work, never times: a line must
 # mean the same on a busy machine. `MAX_STEPS` are those of the parser, of some 100 operations each; shell scripts of
-# 64 KiB take 600.
+# 64 KiB take up to 500.
 MAX_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 128 * 1024
-MAX_STEPS = 600
+MAX_STEPS = 500
 MAX_NODES = 8_000
 MAX_DEPTH = 60
 MAX_WORDS = 8_000

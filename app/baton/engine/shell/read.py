@@ -108,7 +108,7 @@ class _Reading:
             return _PARSER.parse(src).root_node
         looks = steps = 0
         most_looks = 100 + 10 * (len(src) // _CHUNK)
-        most_steps = min(60 + len(src) * 24 // 1024, misreadings.MAX_STEPS - self.steps)
+        most_steps = min(60 + len(src) * 16 // 1024, misreadings.MAX_STEPS - self.steps)
 
         def chunk(offset: int, _point: object) -> bytes:
             nonlocal looks
