@@ -40,7 +40,7 @@ def hooks(http, secrets):
         base = {"session_id": "s", "cwd": "/p"}
         for client in ("claude-code", "codex"):
             calls = [("Bash", {"command": one.text}), ("Agent", {"prompt": one.text, "subagent_type": "explore"})]
-            if one.kind == "prefix":
+            if one.kind == "prefix" and "//" not in one.secret:  # a path's two slashes become one
                 calls.append(("Read", {"file_path": f"/p/{one.secret}"}))
             for at, (tool, tool_input) in enumerate(calls):
                 body = base | {"tool_name": tool, "tool_input": tool_input, "tool_use_id": f"t{number}.{at}{client}"}
@@ -64,7 +64,7 @@ def delegations(http, secrets):
         (lease,) = http.post("/runners/r/poll", json=POLL).json()["jobs"]
         assert lease["job"] == job
         lease = {"attempt": lease["attempt"], "token": lease["token"]}
-        spoken = f"it is: {one.text} and more" if one not in TOLD_LATER else "nothing"
+        spoken = f"it is: {one.text} and more" if one.name not in {told.name for told in TOLD_LATER} else "nothing"
         pieces = [spoken[at : at + 3] for at in range(0, len(spoken), 3)]
         tell(http, job, lease, *pieces[: len(pieces) // 2])
         tell(http, job, lease, *pieces[len(pieces) // 2 :], first=len(pieces) // 2 + 1)
@@ -85,8 +85,11 @@ def delegations(http, secrets):
 
 
 def administration(http, secrets):
-    """Give the secrets as reasons, comments and descriptions."""
+    """Give the secrets as reasons, comments and descriptions; some are cut by the caller, wherever that falls."""
+    later = {one.name for one in TOLD_LATER}
+    sure = "\n".join(one.text for one in secrets if one.name not in later)
     for number, text in enumerate(packed(one.text for one in secrets)):
+        cut = sure[number * 500 :][:400]
         user = f"u{number}"
         mode = accepted(http.put("/mode", json={"enabled": True, "scope": "user", "id": user, "reason": text}))
         assert mode
@@ -97,12 +100,12 @@ def administration(http, secrets):
         report = accepted(http.post("/reports", json={"decision_id": decision, "comment": text}))
         answer = {"state": "declined", "answer": text}
         accepted(http.put(f"/reports/{report['id']}", json=answer, headers={"If-Match": '"1"'}))
-        agents = [{"name": "one", "description": text[:400], "triggers": []}]
-        http.put("/rosters/beds", json={"agents": agents, "description": text[:400], "reason": text})
+        agents = [{"name": "one", "description": cut, "triggers": []}]
+        http.put("/rosters/beds", json={"agents": agents, "description": cut, "reason": text})
         tasks = {"a": {"description": text, "prompt": text, "agent_type": "explore", "depends_on": []}}
         accepted(http.post("/graphs", json={"session_id": "s", "tasks": tasks}))
         http.put("/mode", json={"enabled": True, "scope": text})
-        http.get(f"/decisions/{text[:60]}".replace("\n", " "))
+        http.get(f"/decisions/{cut[:60]}".replace("\n", " "))
         http.post("/hooks/claude-code", content=text.encode())
 
 

@@ -48,10 +48,11 @@ class _Detectors:
 
     def may_hold(self, data: bytes) -> bool:
         """Return whether a finder may find something."""
-        return self._triggers.Match(data) is not None
+        return self._triggers.Match(_unwritten(data)) is not None
 
     def find(self, data: bytes) -> list[SecretSpan]:
         """Return the secrets of a text in order; those that overlap are joined."""
+        data = _unwritten(data)
         found = [
             (span.start, number, span)
             for number in sorted(self._triggers.Match(data) or ())
@@ -68,6 +69,16 @@ class _Detectors:
         return joined
 
 
+def _unwritten(data: bytes) -> bytes:
+    r"""Return a text with white space for each written `\n`, as many bytes long.
+
+    In JSON within a text, and in a log line, a line ends so; the letter would be taken for the next line's first.
+    """
+    if b"\\" not in data:
+        return data
+    return data.replace(b"\\n", b" \n").replace(b"\\t", b"  ").replace(b"\\r", b"  ")
+
+
 _detectors = _Detectors()
 
 
@@ -75,7 +86,7 @@ def learn(programs: Mapping[str, SecretProgram]) -> None:
     """Use the programs of the shell tables from now on, by name; one process has one set of tables."""
     global _detectors  # noqa: PLW0603 - logs and records of the whole process are masked alike
     _detectors = _Detectors(lines.ProgramLines(programs) if programs else None)
-    _changes.cache_clear()
+    _known.cache_clear()
 
 
 def may_hold(text: str) -> bool:
@@ -85,13 +96,16 @@ def may_hold(text: str) -> bool:
 
 def suspicious(text: str) -> bool:
     """Return whether masking changes a text, or may change it where it is long."""
-    return _changes(text) if len(text) <= _LONGEST_KNOWN else may_hold(text)
+    return _known(text) != text if len(text) <= _LONGEST_KNOWN else may_hold(text)
 
 
-@lru_cache(maxsize=4_096)
-def _changes(text: str) -> bool:
-    """Return whether a text holds a secret. Cached: agents name the same projects, files and commands again and again."""
-    return bool(_detectors.find(_encoded(text)))
+def _mask(text: str) -> str:
+    data, spans = find(text)
+    return replaced(data, spans) if spans else text
+
+
+_known = lru_cache(maxsize=4_096)(_mask)
+"""Agents name the same projects, files and commands again and again."""
 
 
 def _encoded(text: str) -> bytes:
@@ -110,10 +124,7 @@ def mask(text: str) -> str:
 
     Mask before you cut: of a secret that is cut in two neither half can be told.
     """
-    if not text or not suspicious(text):
-        return text
-    data, spans = find(text)
-    return replaced(data, spans) if spans else text
+    return _known(text) if len(text) <= _LONGEST_KNOWN else _mask(text)
 
 
 def replaced(data: bytes, spans: list[SecretSpan], start: int = 0) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import structlog
 
-from baton.engine.text.masking import mask
+from baton.engine.text.masking import WINDOW, mask_and_cut
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 decision_id: ContextVar[str] = ContextVar("decision_id", default="")
@@ -80,7 +80,7 @@ def _with_ids(_logger: Any, _name: str, line: structlog.typing.EventDict) -> str
 
 
 def _masked(_logger: Any, _name: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {key: mask(value) if isinstance(value, str) else value for key, value in line.items()}
+    return {key: mask_and_cut(value, WINDOW) if isinstance(value, str) else value for key, value in line.items()}
 
 
 def _as_text(_logger: Any, _name: str, line: structlog.typing.EventDict) -> str:

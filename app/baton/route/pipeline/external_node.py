@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from baton.engine.routing.candidates import Candidate
-from baton.engine.text.masking import mask
+from baton.engine.text.masking import WINDOW, mask
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import ModelClient, ModelFailed
 from baton.route.llm.guarded_call import guarded, timed
@@ -77,7 +77,7 @@ class ExternalNode:
         if not candidates or not self._breaker.allows:
             return None
         body = {
-            "prompt": mask(prompt.text),
+            "prompt": mask(prompt.text)[:WINDOW],
             "session_id": prompt.session_id,
             "project": prompt.project,
             "roster": prompt.roster,

@@ -70,6 +70,7 @@ _WORD_IN_DOUBLE = re.compile(
 _WORD_IN_SINGLE = re.compile(rb"""(?:[^\s"'\\;|&<>()`]|\\(?:.|$)|"(?:[^"\\\n']|\\.)*"|\$\([^()\n]*\))+""", re.DOTALL)
 _QUOTES = re.compile(rb"\\.|[\"']", re.DOTALL)
 _GAP = re.compile(rb"(?:[ \t]|\\+\r?\n)*(?:[0-9]?[<>]{1,3}[|&]?(?:[ \t]*))?")
+_BEFORE_NAME = r"(?:^|[^A-Za-z0-9_.-])"
 _AFTER_NAME = r"(?:\.exe)?[\"'\\]{0,4},?(?:[\s=]|\z)"
 _LIST_GAP = re.compile(rb"""\\?["'],\s*\\?["']""")
 _HERE_STRING = re.compile(rb"<<<[ \t]*$")
@@ -84,7 +85,7 @@ _LONGEST_LINE = 4_096
 """Bytes behind a program's name that are its arguments."""
 _SHORT_LINE = 96
 _MOST_NESTED = 8
-_MOST_READ = 64
+_MOST_READ = 16
 """Programs of one command line that are read at all: no line that does something names so many."""
 
 
@@ -93,8 +94,8 @@ class ProgramLines:
 
     def __init__(self, programs: Mapping[str, SecretProgram]) -> None:
         self._programs = {name.encode(): (entry, _hint(entry)) for name, entry in programs.items()}
-        self.trigger = rf"(?:^|[^A-Za-z0-9_.-])(?:{'|'.join(_triggers(programs))})"
-        self._names = re2.compile(rf"(?:^|[^A-Za-z0-9_.-])({_alternatives(programs)}){_AFTER_NAME}".encode())
+        self.trigger = rf"{_BEFORE_NAME}(?:{'|'.join(_triggers(programs))})"
+        self._names = re2.compile(rf"{_BEFORE_NAME}({_alternatives(programs)}){_AFTER_NAME}".encode())
 
     def find(self, data: bytes) -> Iterator[SecretSpan]:
         """Find the secrets of all programs in a text."""

@@ -108,6 +108,8 @@ def _userinfo(start: int, user: bytes, password: bytes | None, after: bytes, sch
             certain = after == b"" or _has_digit(password)
             if certain and is_secret_value(password.decode("utf-8", "replace"), "password", literal=True):
                 yield SecretSpan(start + len(user) + 1, start + len(user) + 1 + len(password), "url-password", WORD)
+            if _random_user(user):
+                yield SecretSpan(start, start + len(user), "url-user", WORD)
         elif after == b"" and password is None and _begins_random(user):
             yield SecretSpan(start, start + len(user), "url-user", WORD)
         return
