@@ -6,14 +6,17 @@ It is built on `http.client`, because an HTTP library takes longer to import tha
 import base64
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from baton.local import config
 from baton.local.project import Project, find_project
+from baton.shared.person_socket import is_ours, person_socket
 
 TIMEOUT_S = 10.0
 STREAM_S = 60.0
@@ -34,7 +37,8 @@ class TokenRefused(ApiError):
 class Api:
     """Speaks to the server for this person and the project of the current folder.
 
-    With `administer`, and no token, it speaks for the machine's own person, who may do everything on loopback.
+    Without a token it uses the socket for people of a server on this machine, where there is one. With `administer` it
+    speaks for the machine's own person then, who may do everything.
     Each request has a connection of its own, so several threads may use one `Api`.
 
     Raises:
@@ -57,6 +61,7 @@ class Api:
                 "BATON_USER, BATON_TOKEN or the folder's path holds a line break, which no request can carry"
             )
         self._headers = {name: value.encode("utf-8", "surrogateescape") for name, value in headers.items()}
+        self._socket = None if self.config.token else _socket_of(self._server)
         is_tls = self._server.scheme == "https"
         tls = _tls(self.config.ca_file) if is_tls or self.config.ca_file else None
         self._tls = tls if is_tls else None
@@ -161,6 +166,8 @@ class Api:
             connection.close()
 
     def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
+        if self._socket is not None:
+            return _UnixConnection(self._socket, timeout_s)
         ends = self._proxy or self._server
         host, port = ends.hostname or "", ends.port
         if self._tls is None:
@@ -186,6 +193,28 @@ class Api:
             source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
             return TokenRefused(f"the server does not know you: {source}. {text}")
         return ApiError(text)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """A connection to the socket for people of a server on this machine."""
+
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+def _socket_of(server: SplitResult) -> Path | None:
+    """Return the socket for people of a server on loopback, None where there is none."""
+    if server.scheme != "http" or server.hostname not in _LOOPBACK or server.username:
+        return None
+    path = person_socket(server.port or http.client.HTTP_PORT)
+    return path if path.is_socket() and is_ours(path.parent) else None
 
 
 def _not_baton(url: str, status: int) -> str:

@@ -10,13 +10,15 @@ import msgspec
 from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import NotFound, StoreUnavailable
+from baton.kernel.base.errors import NotFound, PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.etags import check_if_match
 from baton.modes import store
 from baton.modes.request import Target
 from baton.modes.store import Key
+from baton.modes.weaker import refuse_weaker
+from baton.people.permissions import ASK_A_PERSON
 from baton.people.users import Users
 
 KIND = "modes"
@@ -114,6 +116,7 @@ class Modes:
         """Store a setting. Disabling clears the caller's narrower settings, which would go on switching it on.
 
         Raises:
+            PersonRequired: An agent would weaken the mode.
             PreconditionFailed: Another version is stored than `if_match` names.
             StoreUnavailable: The database is away; nothing was changed.
         """
@@ -123,6 +126,8 @@ class Modes:
             before = known.get(setting.key)
             check_if_match(if_match, version_of(before), required=False)
             now = self._now()
+            if caller.principal.agent:
+                refuse_weaker(known, setting, now)
             since = before.activated_at if before is not None and before.enabled else None
             stored.append(
                 msgspec.structs.replace(
@@ -141,9 +146,12 @@ class Modes:
         """Remove a setting; one that is not there is no error.
 
         Raises:
+            PersonRequired: An agent asks for it.
             PreconditionFailed: Another version is stored than `if_match` names.
             StoreUnavailable: The database is away; nothing was changed.
         """
+        if caller.principal.agent:
+            raise PersonRequired(f"to remove a setting of the mode needs a person; {ASK_A_PERSON}")
         key = ModeSetting(scope=where.scope, id=where.id, user=where.user, project=where.project).key
 
         def work(known: dict[Key, ModeSetting]) -> _Change:

@@ -1,6 +1,7 @@
 """Who sends a request, read from its headers.
 
-With `BATON_AUTH=on` the token sets user, team and role; otherwise, on loopback, the headers are trusted as they are.
+A token sets user, team and role. Without one, on loopback, user and team are what the headers say, and the request has
+the credential of hooks and agents, unless it came from a person's terminal (`kernel/http/peer.py`).
 """
 
 from typing import Annotated, Literal, cast
@@ -9,9 +10,11 @@ from fastapi import Depends, Request
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
+from baton.kernel.base.errors import Unauthenticated
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.features import of
 from baton.kernel.http.hot_routes import ARRIVED
+from baton.kernel.http.peer import PERSON, PROVEN
 from baton.people.permissions import require
 from baton.people.tokens import Tokens
 
@@ -35,6 +38,7 @@ _HEADERS = (
     b"baton-debug",
     b"baton-protocol",
     b"baton-accept-rewrites",
+    PERSON,
 )
 """The headers that describe a caller, except for the token."""
 _HeaderValues = tuple[bytes | None, ...]
@@ -53,7 +57,8 @@ class CallerReader:
     """Reads callers from headers; what the headers leave out comes from the settings."""
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
-        self._tokens = tokens if settings.auth_on else None
+        self._tokens = tokens
+        self._required = settings.auth_on
         self._organisation = settings.organisation
         self._team = settings.team
         self._user = settings.default_user
@@ -66,7 +71,7 @@ class CallerReader:
         Raises:
             Unauthenticated: Tokens are required, and this request has no valid one.
         """
-        principal = None if self._tokens is None else self._tokens.check(_bearer(headers))
+        principal = self._of_token(headers)
         values = tuple(map(headers.get, _HEADERS))
         caller = self._known.get((principal, values))
         if caller is None:
@@ -77,6 +82,17 @@ class CallerReader:
                     self._known.clear()
                 self._known[principal, values] = caller
         return caller
+
+    def _of_token(self, headers: dict[bytes, bytes]) -> Principal | None:
+        if self._required:
+            return self._tokens.check(_bearer(headers))
+        if b"authorization" not in headers:
+            return None
+        try:
+            return self._tokens.check(_bearer(headers))
+        except Unauthenticated:
+            # Where no token is needed, an old one in a developer's settings must not put their rules out of force.
+            return None
 
     def read_for_call(self, headers: dict[bytes, bytes]) -> Caller:
         """Read the caller of a request that an agent sends while it works.
@@ -110,13 +126,17 @@ class CallerReader:
         return "block" if failure == "block" else "allow" if failure == "allow" else self._on_failure
 
     def _trusted(self, headers: dict[bytes, bytes]) -> Principal:
-        """Trust the headers; whoever sends no `Baton-User` is the machine's own user, who sees everything."""
+        """Trust the headers; whoever sends no `Baton-User` is the machine's own user, who sees everything.
+
+        That is what agents can do, too, so the credential is theirs, unless the request came from a terminal.
+        """
         user = header(headers, b"baton-user")
         return Principal(
             organisation=self._organisation,
             team=header(headers, b"baton-team") or self._team,
             user=user or self._user,
             role="developer" if user else "admin",
+            agent=headers.get(PERSON) != PROVEN,
         )
 
 

@@ -3,26 +3,37 @@
 from typing import Literal
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Forbidden
+from baton.kernel.base.errors import Forbidden, PersonRequired
 
 Reach = Literal["job", "own", "team", "organisation"]
 """What a permission covers: a delegated agent's one job, the caller's own things, those of their team, of everybody."""
-Role = Literal["developer", "lead", "admin", "runner", "auditor"]
-ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor")
+Role = Literal["developer", "lead", "admin", "runner", "auditor", "hook"]
+ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor", "hook")
+"""A token of role `hook` is for hooks: its user counts as a developer, and only `FOR_AGENTS` is allowed."""
 
 _OWN: dict[str, Reach] = {"developer": "own", "runner": "own"}
 _EVERY_OWN: dict[str, Reach] = {**_OWN, "lead": "own", "admin": "own"}
 _READ: dict[str, Reach] = {**_OWN, "lead": "team", "admin": "organisation", "auditor": "organisation"}
 """Developers see their own, leads their team's, admins and auditors everybody's."""
 _READ_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation", "auditor": "organisation"}
-_READ_BY_ALL: dict[str, Reach] = dict.fromkeys(ROLES, "organisation")
-_READ_BY_TEAM: dict[str, Reach] = {**dict.fromkeys(ROLES, "team"), "admin": "organisation", "auditor": "organisation"}
+_OF_PRINCIPALS = ("developer", "lead", "admin", "runner", "auditor")
+_READ_BY_ALL: dict[str, Reach] = dict.fromkeys(_OF_PRINCIPALS, "organisation")
+_READ_BY_TEAM: dict[str, Reach] = {
+    **dict.fromkeys(_OF_PRINCIPALS, "team"),
+    "admin": "organisation",
+    "auditor": "organisation",
+}
 _WRITE: dict[str, Reach] = {"developer": "own", "lead": "team", "admin": "organisation"}
 _WRITE_BY_LEADS: dict[str, Reach] = {"lead": "team", "admin": "organisation"}
 _ADMIN: dict[str, Reach] = {"admin": "organisation"}
 # Not in ROLES: nobody makes a token of these, they come with a lease. Whatever is not named here, they may not do.
 _AGENTS: dict[str, Reach] = {"agent": "job", "delegating-agent": "job"}
 _DELEGATING: dict[str, Reach] = {"delegating-agent": "job"}
+
+ASK_A_PERSON = (
+    "the person runs `baton` in a terminal of their own on the server's machine, or sends a token of their own"
+)
+"""How somebody gets past `PersonRequired`; an agent reads it too, and knows then what to tell the person."""
 
 TABLE: dict[str, dict[str, Reach]] = {
     "analytics.read": _READ,
@@ -81,9 +92,29 @@ TABLE: dict[str, dict[str, Reach]] = {
 }  # fmt: skip
 
 
+_WRITES_OF_AGENTS = frozenset(
+    {
+        "calls.make", "graphs.write", "jobs.submit", "jobs.write", "modes.write", "reports.write", "routes.feedback",
+        "routes.make", "spawns.make",
+    }
+)  # fmt: skip
+"""What agents do while they work. Of `modes.write` they have one direction only: on, and stricter."""
+FOR_AGENTS = _WRITES_OF_AGENTS | {
+    action
+    for action in TABLE
+    if action.endswith(".read") or action in {"delegation.try", "policies.replay", "routes.fits"}
+}
+"""What the credential of hooks and agents may do; a person does the rest, so that no agent can weaken what guards it."""
+
+
 def reach(principal: Principal, action: str) -> Reach | None:
     """Return how far a principal's permission for an action reaches; None where their role may never do it."""
-    return TABLE[action].get(principal.role)
+    found = TABLE[action].get(principal.role)
+    if not principal.agent or found is None:
+        return found
+    if action in _WRITES_OF_AGENTS:
+        return "own"
+    return found if action in FOR_AGENTS else None
 
 
 def require(principal: Principal, action: str) -> Reach:
@@ -91,9 +122,12 @@ def require(principal: Principal, action: str) -> Reach:
 
     Raises:
         Forbidden: The role may never do this.
+        PersonRequired: The role may, but the request comes with the credential of hooks and agents.
     """
     found = reach(principal, action)
     if found is None:
+        if principal.agent and action not in FOR_AGENTS:
+            raise PersonRequired(f"`{action}` needs a person; {ASK_A_PERSON}")
         allowed = ", ".join(f"`{role}`" for role in TABLE[action])
         raise Forbidden(f"role `{principal.role}` may not do `{action}`; allowed: {allowed}")
     return found

@@ -86,7 +86,7 @@ class Tokens:
         if user is None or why:
             raise Unauthenticated(f"token `{token.id}` {why}; {_MEND}", token_id=token.id)
         self._used[token.id] = now
-        return Principal(organisation=self._organisation, team=user.team, user=user.name, role=token.role)
+        return principal_of(self._organisation, user, token)
 
     async def create(
         self,
@@ -183,6 +183,13 @@ class Tokens:
 
     def _covers(self, principal: Principal, action: str, token: Token) -> bool:
         return covers(principal, action, user=token.user, team=self.team_of(token))
+
+
+def principal_of(organisation: str, user: User, token: Token) -> Principal:
+    """Return whom a token speaks for; one of role `agent` speaks for its user's agents."""
+    is_agent = token.role == "agent"
+    role = "developer" if is_agent else token.role
+    return Principal(organisation=organisation, team=user.team, user=user.name, role=role, agent=is_agent)
 
 
 def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None) -> tuple[Token, str]:

@@ -40,6 +40,7 @@ def serve() -> None:
 
     from baton.kernel.http.server import run
     from baton.main import create_app
+    from baton.serve.people_listener import people_listener
     from baton.serve.workers import START_FAILED, supervise
 
     port = listener.getsockname()[1]
@@ -52,19 +53,21 @@ def serve() -> None:
             f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project."
         )
 
-    if settings.workers > 1:
-        status = asyncio.run(supervise(settings, listener, on_ready))
-        if status != START_FAILED:  # after a failed start the note may be another server's
-            note.unlink(missing_ok=True)
-        raise typer.Exit(status)
-    try:
-        started = run(settings, create_app(settings, on_ready=on_ready), listener)
-    except KeyboardInterrupt:
-        logs.notice("Baton has stopped; every record is kept.")
-        started = True
-    if not started:
-        raise typer.Exit(1)
-    note.unlink(missing_ok=True)
+    with people_listener(settings, port) as for_people:
+        listeners = [listener, *for_people]
+        if settings.workers > 1:
+            status = asyncio.run(supervise(settings, listeners, on_ready))
+            if status != START_FAILED:  # after a failed start the note may be another server's
+                note.unlink(missing_ok=True)
+            raise typer.Exit(status)
+        try:
+            started = run(settings, create_app(settings, on_ready=on_ready), listeners)
+        except KeyboardInterrupt:
+            logs.notice("Baton has stopped; every record is kept.")
+            started = True
+        if not started:
+            raise typer.Exit(1)
+        note.unlink(missing_ok=True)
 
 
 def _unsafe(settings: Settings) -> str:

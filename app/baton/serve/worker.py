@@ -21,10 +21,10 @@ READY = b"ready\n"
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the workers share: Redis's URL, and the listening socket by its descriptor."""
+    """What the workers share: Redis's URL, and the listening sockets by their descriptors."""
 
     redis_url: str
-    listener: int
+    listeners: list[int]
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
     app = create_app(settings, on_ready=ready, redis_url=order.redis_url)
-    if not run(settings, app, socket.socket(fileno=order.listener)):
+    if not run(settings, app, [socket.socket(fileno=one) for one in order.listeners]):
         raise SystemExit(1)
 
 

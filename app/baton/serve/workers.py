@@ -62,7 +62,7 @@ class Worker:
             [sys.executable, "-P", "-m", "baton.serve.worker"],
             order=msgspec.json.encode(self._order) + b"\n",
             stdout=subprocess.PIPE,
-            pass_fds=(self._order.listener,),
+            pass_fds=self._order.listeners,
         )
         self._ready.clear()
         self._reading = asyncio.create_task(self._read(child))
@@ -84,11 +84,11 @@ class Worker:
 
 
 class Workers:
-    """All workers of this machine. The supervisor owns the socket, so a worker's end does not affect the others."""
+    """All workers of this machine. The supervisor owns the sockets, so a worker's end does not affect the others."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, redis_url: str) -> None:
+    def __init__(self, settings: Settings, listeners: list[socket.socket], redis_url: str) -> None:
         self._settings = settings
-        self._order = Order(redis_url=redis_url, listener=listener.fileno())
+        self._order = Order(redis_url=redis_url, listeners=[one.fileno() for one in listeners])
         self._running: list[Worker] = []
         self._rolling = asyncio.Lock()
 
@@ -131,7 +131,7 @@ class Workers:
         await asyncio.gather(*(worker.leave() for worker in self._running))
 
 
-async def supervise(settings: Settings, listener: socket.socket, on_ready: Callable[[], None]) -> int:
+async def supervise(settings: Settings, listeners: list[socket.socket], on_ready: Callable[[], None]) -> int:
     """Run the workers and what they share until SIGTERM or Ctrl-C; SIGHUP replaces them one by one.
 
     Returns:
@@ -143,7 +143,7 @@ async def supervise(settings: Settings, listener: socket.socket, on_ready: Calla
     try:
         async with backing(settings) as redis_url:
             worker_metrics.prepare(settings.home)
-            workers = Workers(settings, listener, redis_url)
+            workers = Workers(settings, listeners, redis_url)
             for sig in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(sig, stop.set)
             loop.add_signal_handler(signal.SIGHUP, lambda: rolling.add(loop.create_task(workers.roll())))

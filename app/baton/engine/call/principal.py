@@ -16,3 +16,5 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     role: str = "developer"
     job: str = ""
     session: str = ""
+    agent: bool = False
+    """Whether the request has only the credential of hooks and agents, which cannot do what a person must."""

@@ -20,6 +20,7 @@ Code = Literal[
     "body_too_large",
     "conflict",
     "forbidden",
+    "person_required",
     "forbidden_host",
     "forbidden_origin",
     "head_too_large",
@@ -171,8 +172,15 @@ class Forbidden(BatonError):
     """The caller's role may never do this, whatever the object."""
 
     status = 403
-    code = "forbidden"
+    code: Code = "forbidden"
     title = "your role may not do this"
+
+
+class PersonRequired(Forbidden):
+    """The request has the credential of hooks and agents, and this weakens what guards against them."""
+
+    code = "person_required"
+    title = "this needs a person"
 
 
 class Conflict(BatonError):

@@ -20,12 +20,14 @@ from baton.kernel.base.errors import (
     Invalid,
     MethodNotAllowed,
     NotFound,
+    PersonRequired,
     Problem,
     RateLimited,
     Unauthenticated,
 )
 from baton.kernel.http.fields import kind
 from baton.kernel.http.json_io import bad_json
+from baton.kernel.http.peer import PERSON
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -44,9 +46,13 @@ def _response(problem: Problem) -> Response:
     return Response(msgspec.json.encode(problem), problem.status, media_type=MEDIA_TYPE)
 
 
-async def _baton_error(_request: Request, error: Exception) -> Response:
+async def _baton_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
-    response = _response(error.problem())
+    problem = error.problem()
+    if isinstance(error, PersonRequired):
+        why = dict(request.scope["headers"]).get(PERSON, b"it did not come from a terminal").decode()
+        problem = msgspec.structs.replace(problem, detail=f"{problem.detail} (this request: {why})")
+    response = _response(problem)
     if isinstance(error, RateLimited):
         response.headers["retry-after"] = str(error.retry_after_s)
     if isinstance(error, Unauthenticated):

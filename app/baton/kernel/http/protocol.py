@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from baton.kernel.base.errors import BatonError, HeadTooLarge, TooLarge
 from baton.kernel.http.asgi import WHOLE, Headers, Scope, problem_response
+from baton.kernel.http.peer import PERSON, verdict
 
 MAX_HEAD = 64 << 10
 """Bytes of a request's head, and of what frames a chunked body (sizes, extensions, trailers), that are received."""
@@ -95,11 +96,14 @@ class Protocol(HttpToolsProtocol):
     """
     _in_body = False
     _refused = False
+    _person: bytes | None = None
+    """On the socket for people: whether the process at its other end is a person's."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
         super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
         self._extensions = {WHOLE: self.whole}
+        self._person = verdict(transport.get_extra_info("socket"))
         self._begun = self.loop.time()
         self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
         self._waiting[self] = None
@@ -141,6 +145,8 @@ class Protocol(HttpToolsProtocol):
         self._begun = self.loop.time()
         super().on_message_begin()
         self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item] # it knows the standard's only
+        if self._person is not None:
+            self.headers.append((PERSON, self._person))
 
     def on_headers_complete(self) -> None:
         """Begin with the request, unless its head is too large.

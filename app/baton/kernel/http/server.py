@@ -66,7 +66,7 @@ def connection_limit() -> int:
     return max(_OTHER_FILES, min(MOST_CONNECTIONS, room - _OTHER_FILES))
 
 
-def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
+def run(settings: Settings, app: HotFastAPI, listeners: list[socket.socket]) -> bool:
     """Serve until told to stop, and tell whether it ever began.
 
     Raises:
@@ -86,5 +86,5 @@ def run(settings: Settings, app: HotFastAPI, listener: socket.socket) -> bool:
     Protocol.most_connections = connection_limit()
     server = _Server(config, app, settings.drain_s)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(server.serve(sockets=[listener]))
+        runner.run(server.serve(sockets=listeners))
     return server.started

@@ -1,0 +1,51 @@
+"""The socket for people of a server without tokens."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from baton.kernel.base import logs
+from baton.kernel.base.settings import Settings
+from baton.shared.person_socket import is_ours, person_socket
+
+_BACKLOG = 64
+
+
+@contextmanager
+def people_listener(settings: Settings, port: int) -> Iterator[list[socket.socket]]:
+    """Listen for people beside this port, and yield the listener; nothing where tokens are needed, or where it fails."""
+    path = person_socket(port)
+    if settings.auth_on:
+        yield []
+        return
+    try:
+        listener = _listen(path)
+    except OSError as error:
+        logs.problem(
+            f"people cannot be told from agents, as `{path}` cannot be listened on: {(error.strerror or str(error)).lower()}."
+            " What weakens the rules needs an admin's token then: `baton db admin-token`"
+        )
+        yield []
+        return
+    try:
+        yield [listener]
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _listen(path: Path) -> socket.socket:
+    """Listen where only the server's own user can connect. Raise OSError if that is not possible."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_ours(path.parent):
+        raise PermissionError(f"`{path.parent}` is not a folder of this user alone")
+    path.unlink(missing_ok=True)  # a killed server leaves it behind; the port is ours, so no other server uses it
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(mask)
+    listener.listen(_BACKLOG)
+    return listener

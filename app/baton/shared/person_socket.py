@@ -1,0 +1,23 @@
+"""Where a server without tokens listens for people: both the server and the command line find it by the port."""
+
+import os
+import stat
+from pathlib import Path
+
+
+def person_socket(port: int) -> Path:
+    """Return the path of the socket of the server on this port, whether it exists or not."""
+    user = os.geteuid()
+    runtime = Path(f"/run/user/{user}")
+    # Fixed places, not those of XDG_RUNTIME_DIR and TMPDIR: a server and its people may have different ones.
+    base = runtime / "baton" if runtime.is_dir() else Path(f"/tmp/baton-{user}")  # noqa: S108 - see `is_ours`
+    return base / f"person-{port}.sock"
+
+
+def is_ours(folder: Path) -> bool:
+    """Return whether nobody else can reach into a folder: it is the user's own, no link, and closed to others."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
