@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import aiosqlite
 import pytest
@@ -16,8 +17,10 @@ def url(request, tmp_path):
     return request.getfixturevalue("new_postgres")()
 
 
-def baton(*arguments, **env):
-    return run("db", *arguments, env=clean_environment(**env), cwd=Path.cwd())
+def baton(*arguments, agent="", **env):
+    """Run `baton db …` as a person, or as whom `agent` makes it: the suite itself may run below an agent."""
+    with patch("baton.kernel.http.peer.agent_above", lambda _: agent):
+        return run("db", *arguments, env=clean_environment(**env), cwd=Path.cwd())
 
 
 def test_a_schema_is_checked_upgraded_and_taken_back(url, tmp_path):
@@ -41,6 +44,12 @@ def test_a_lost_admin_token_is_replaced_on_the_machine(sqlite_url):
     said, text = made.stdout.splitlines()
     assert re.fullmatch(r"baton_[0-9a-f]{12}_[0-9a-f]{64}", text)
     assert said.startswith("An admin token for ops, until ")
+
+
+def test_an_agent_makes_itself_no_token(sqlite_url):
+    refused = baton("admin-token", BATON_DATABASE_URL=sqlite_url, agent="it descends from `claude` (process 7)")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "it descends from `claude` (process 7)" in refused.stderr
 
 
 @pytest.mark.parametrize(

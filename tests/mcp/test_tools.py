@@ -53,7 +53,8 @@ def world(tmp_path_factory):
             )
         )
         with (folder / "runner.log").open("ab") as log:
-            runner = subprocess.Popen([BATON, "runner", "run"], env=env, cwd=folder, stdout=log, stderr=log)
+            of_ann = env | {"BATON_TOKEN": server.token_of("ann")}
+            runner = subprocess.Popen([BATON, "runner", "run"], env=of_ann, cwd=folder, stdout=log, stderr=log)
             try:
                 with server.client(**{"Baton-User": "ann"}) as http:
                     until(lambda: http.get("/runners").json()["items"])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.people import token
 from tests.support.server import serving, until
 
 
@@ -171,7 +172,8 @@ RIGHTS = [
 
 @pytest.mark.parametrize(("role", "tier", "name", "status"), RIGHTS, ids=[str(row[:3]) for row in RIGHTS])
 def test_a_developer_sets_their_own_layer_alone(server, http, role, tier, name, status):
-    with server.client(**{"Baton-User": "dev", "Baton-Team": "payments"}) as dev:
+    text, _ = token(http, "dev", role, "payments")
+    with server.agent(Authorization=f"Bearer {text}") as dev:
         assert put(dev, tier, FILES, name=name).status_code == status
 
 

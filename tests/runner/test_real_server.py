@@ -52,7 +52,8 @@ def runner(real, api, shop, tmp_path):
         providers = {"codex": provider or {"command": AGENT}}
         settings = {"workspaces": {"shop": str(shop)}, "providers": providers, "cancel_grace_s": 0.3} | more
         config = msgspec.convert(settings, RunnerConfig)
-        link = Link(url=real.url, user=api.headers["Baton-User"])
+        user = api.headers["Baton-User"]
+        link = Link(url=real.url, user=user, token=real.token_of(user))
         made = Runner(config, link, Home(tmp_path / name), dict(os.environ), Progress(io.StringIO()))
         task = asyncio.create_task(made.run())
         try:
@@ -111,7 +112,8 @@ async def test_a_delegation_streams_whole_and_in_order(api, runner):
 async def test_status_shows_the_runner_as_the_server_sees_it(real, api, runner, tmp_path):
     async with runner():
         (seen,) = await happens(lambda: api.get("/runners").json()["items"])
-        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_URL": real.url, "BATON_USER": seen["user"]}
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_URL": real.url}
+        env["BATON_TOKEN"] = real.token_of(seen["user"])
         shown = await asyncio.to_thread(
             subprocess.run, [BATON, "runner", "status"], env=env, capture_output=True, text=True, check=True
         )

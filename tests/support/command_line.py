@@ -6,8 +6,11 @@ import subprocess
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 from baton.cli.main import main
+from baton.shared.person_socket import person_socket
+from tests.support.terminal import at_terminal
 
 
 @contextmanager
@@ -30,13 +33,19 @@ def surroundings(env, cwd, stdin):
 def run(*words, env, cwd, stdin=""):
     """Run `baton …` to its end, as `subprocess.run` does, but in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with surroundings(env, cwd, stdin), redirect_stdout(out), redirect_stderr(err):
+    at_a_terminal = patch("baton.shared.person_socket.person_socket", _person_socket)
+    with surroundings(env, cwd, stdin), redirect_stdout(out), redirect_stderr(err), at_a_terminal:
         try:
             main([str(word) for word in words])
             status = 0
         except SystemExit as leaving:
             status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     return subprocess.CompletedProcess(["baton", *words], status, out.getvalue(), err.getvalue())
+
+
+def _person_socket(port):
+    """Find a server's socket for people as a command at a terminal has it; where there is none there is none."""
+    return at_terminal(port) if person_socket(port).is_socket() else person_socket(port)
 
 
 def clean_environment(**more):

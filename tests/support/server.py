@@ -3,19 +3,29 @@
 It is forked from a process that has imported Baton already; `test_serve.py` and the soak start it from nothing.
 """
 
+import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import ssl
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import httpx2
 
+from baton.engine.call.principal import Principal
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database
+from baton.operate import migrate
+from baton.people import first_token
 from tests.support.forge import forge
 
 BATON = str(Path(sys.executable).parent / "baton")
@@ -31,13 +41,46 @@ BELOW_EPHEMERAL = range(20_000, 32_000)
 """Ports that the system gives nobody who asks for any, on either end of a connection."""
 
 
+@cache
+def _prepared(**own):
+    """Give a database with an admin's token in it, and the token; the servers of these settings start on a copy.
+
+    `baton db admin-token` would do it, but not for a suite that an agent runs.
+    """
+    home = Path(tempfile.mkdtemp(prefix="baton-prepared-", dir=os.environ["BATON_TEST_RUN_FOLDER"]))
+    settings = Settings(home=home, **own)
+    admin = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
+
+    async def prepare():
+        await migrate.upgrade(settings)
+        database = Database(settings)
+        try:
+            return await first_token.recover(database, admin, None)
+        finally:
+            await database.close()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # the test may have a loop of its own
+        return home / "baton.db", elsewhere.submit(asyncio.run, prepare()).result()
+
+
 class Server:
-    """A running server: its url, its process, its home."""
+    """A running server: its url, its process, its home. `token` is an admin's where the server asks for none, or ""."""
 
     def __init__(self, home, env):
         self.home = Path(home)
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
         self.env |= {"BATON_HOME": str(home), "PORT": "0"} | PATIENT | env
+        self.token = ""
+        self._tokens = {}
+        if env.get("BATON_AUTH") != "on" and "BATON_DATABASE_URL" not in env:
+            own = {
+                name: env[f"BATON_{name.upper()}"]
+                for name in ("organisation", "team")
+                if f"BATON_{name.upper()}" in env
+            }
+            database, self.token = _prepared(**own)
+            if not (self.home / "baton.db").exists():
+                shutil.copy(database, self.home / "baton.db")
         self.start()
 
     def start(self):
@@ -65,7 +108,37 @@ class Server:
         return httpx2.get(url + "/readyz", trust_env=False, verify=NO_CERTIFICATES).status_code == 200
 
     def client(self, **headers):
+        """Give a client of a person: of the developer whom `Baton-User` names, otherwise of the admin.
+
+        With a `Baton-Team` it is an agent's, as the team of a person is not theirs to say.
+        """
+        user = headers.get("Baton-User")
+        if self.token and not {"Authorization", "Baton-Team"} & headers.keys():
+            headers["Authorization"] = f"Bearer {self.token_of(user)}"
+        client = self.agent(**headers)
+
+        def of_whom_it_names(request):
+            named = request.headers.get("Baton-User")
+            if self.token and named and named != user:
+                request.headers["Authorization"] = f"Bearer {self.token_of(named)}"
+
+        client.event_hooks = {"request": [of_whom_it_names]}
+        return client
+
+    def agent(self, **headers):
+        """Give a client with these headers alone, as a hook or an agent has it."""
         return httpx2.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES)
+
+    def token_of(self, user):
+        """Give a token of a developer, which is made when it is first asked for; the admin's for no name."""
+        if not user:
+            return self.token
+        if user not in self._tokens:
+            with self.agent(Authorization=f"Bearer {self.token}") as admin:
+                made = admin.post("/tokens", json={"user": user, "role": "developer"})
+                assert made.status_code == 201, made.text
+            self._tokens[user] = made.json()["text"]
+        return self._tokens[user]
 
     def stop(self, how=signal.SIGINT):
         self.process.send_signal(how)

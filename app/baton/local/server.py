@@ -16,12 +16,11 @@ from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from baton.local import config
 from baton.local.project import Project, find_project
-from baton.shared.person_socket import is_ours, person_socket
+from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
 TIMEOUT_S = 10.0
 STREAM_S = 60.0
 """Longest silence within an answer that comes line by line, in seconds."""
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
 """What `http.client` raises; ValueError for a header or a path that it cannot send."""
 
@@ -61,7 +60,8 @@ class Api:
                 "BATON_USER, BATON_TOKEN or the folder's path holds a line break, which no request can carry"
             )
         self._headers = {name: value.encode("utf-8", "surrogateescape") for name, value in headers.items()}
-        self._socket = None if self.config.token else _socket_of(self._server)
+        path = None if self.config.token else socket_path(self.config.url)
+        self._socket = path if path is not None and is_person_socket(path) else None
         is_tls = self._server.scheme == "https"
         tls = _tls(self.config.ca_file) if is_tls or self.config.ca_file else None
         self._tls = tls if is_tls else None
@@ -209,14 +209,6 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _socket_of(server: SplitResult) -> Path | None:
-    """Return the socket for people of a server on loopback, None where there is none."""
-    if server.scheme != "http" or server.hostname not in _LOOPBACK or server.username:
-        return None
-    path = person_socket(server.port or http.client.HTTP_PORT)
-    return path if path.is_socket() and is_ours(path.parent) else None
-
-
 def _not_baton(url: str, status: int) -> str:
     return f"`{url}` answered {status}, and not as Baton does; check BATON_URL"
 
@@ -247,7 +239,7 @@ def _tls(ca_file: str) -> ssl.SSLContext:
 def _proxy(server: SplitResult) -> SplitResult | None:
     """Return the proxy that the environment names for a server, as curl and browsers take it."""
     host = server.hostname or ""
-    if host in _LOOPBACK:
+    if host in LOOPBACK:
         return None
     from urllib.request import getproxies, proxy_bypass
 

@@ -7,10 +7,12 @@ from urllib.parse import urlsplit
 import httpx2
 import msgspec
 
+from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
+
 WAIT_S = 20
 """Longest poll, in seconds."""
 _TIMEOUT_S = 15.0
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_LIMITS = httpx2.Limits(max_connections=None)
 _UNKNOWN, _STALE, _LEAST_RETRIED = 401, 409, 500
 _STRANGE = "something that is not an answer of Baton"
 _RETRIED = {408, 425, 429}
@@ -130,12 +132,14 @@ class Server:
         if link.token:
             headers["Authorization"] = f"Bearer {link.token}"
         self.url = link.url
+        self._socket = None if link.token else socket_path(link.url)
+        self._over_socket: httpx2.AsyncClient | None = None
         self._client = httpx2.AsyncClient(
             base_url=link.url,
             headers=headers,
             timeout=_TIMEOUT_S,
-            limits=httpx2.Limits(max_connections=None),
-            trust_env=urlsplit(link.url).hostname not in _LOOPBACK,
+            limits=_LIMITS,
+            trust_env=urlsplit(link.url).hostname not in LOOPBACK,
             verify=ssl.create_default_context(cafile=link.ca_file) if link.ca_file else True,
         )
         self._base = f"/runners/{runner_id}"
@@ -156,11 +160,26 @@ class Server:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+        if self._over_socket is not None:
+            await self._over_socket.aclose()
+
+    def _way(self) -> httpx2.AsyncClient:
+        """Return the client for the server's socket for people if there is one now: a runner may start before its server."""
+        if self._socket is None or not is_person_socket(self._socket):
+            return self._client
+        if self._over_socket is None:
+            self._over_socket = httpx2.AsyncClient(
+                base_url="http://localhost",
+                headers=self._client.headers,
+                timeout=_TIMEOUT_S,
+                transport=httpx2.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS),
+            )
+        return self._over_socket
 
     async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S) -> bytes:
         content, headers = msgspec.json.encode(body), {"Content-Type": "application/json"}
         try:
-            response = await self._client.post(path, content=content, headers=headers, timeout=limit_s)
+            response = await self._way().post(path, content=content, headers=headers, timeout=limit_s)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:

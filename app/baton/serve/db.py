@@ -5,6 +5,7 @@ The database is the one that `BATON_DATABASE_URL` or `BATON_HOME` names. A serve
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime
@@ -85,9 +86,17 @@ def admin_token(
     expires: Annotated[str, typer.Option(metavar="SPAN", help="When it expires, such as 30m, 8h, 90d.")] = "1d",
     as_json: AsJson = False,
 ) -> None:
-    """Create an admin token if the last one is lost, and show it, this once. Servers accept it within a second."""
+    """Create an admin token if the last one is lost, and show it, this once. Servers accept it within a second.
+
+    A person runs it: an agent is refused.
+    """
     from baton.kernel.base.sql import Database
+    from baton.kernel.http.peer import agent_above
     from baton.people import first_token
+
+    if why := agent_above(os.getpid()):
+        print(f"baton: only a person makes a token, and this command is an agent's: {why}", file=sys.stderr)
+        raise typer.Exit(1)
 
     settings = server_settings()
     try:

@@ -3,6 +3,9 @@
 import os
 import stat
 from pathlib import Path
+from urllib.parse import urlsplit
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def person_socket(port: int) -> Path:
@@ -12,6 +15,19 @@ def person_socket(port: int) -> Path:
     # Fixed places, not those of XDG_RUNTIME_DIR and TMPDIR: a server and its people may have different ones.
     base = runtime / "baton" if runtime.is_dir() else Path(f"/tmp/baton-{user}")  # noqa: S108 - see `is_ours`
     return base / f"person-{port}.sock"
+
+
+def socket_path(url: str) -> Path | None:
+    """Return where the server at this URL would listen for people, None for a server of another machine."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.hostname not in LOOPBACK or parts.username:
+        return None
+    return person_socket(parts.port or 80)
+
+
+def is_person_socket(path: Path) -> bool:
+    """Return whether a socket is there that nobody else can have put there."""
+    return path.is_socket() and is_ours(path.parent)
 
 
 def is_ours(folder: Path) -> bool:

@@ -34,7 +34,11 @@ async def test_routing_asks_the_model_over_http_and_shows_how_it_is(tmp_path):
         server = await asyncio.to_thread(Server, tmp_path / "home", env)
         try:
             async with httpx2.AsyncClient(
-                base_url=server.url, trust_env=False, timeout=60, verify=NO_CERTIFICATES
+                base_url=server.url,
+                headers={"Authorization": f"Bearer {server.token}"},
+                trust_env=False,
+                timeout=60,
+                verify=NO_CERTIFICATES,
             ) as http:
                 await _the_model_is_seen(http)
                 await _it_chooses_when_the_scorer_is_unsure(http, endpoint)

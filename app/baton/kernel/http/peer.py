@@ -47,7 +47,9 @@ def verdict(connection: socket.socket | None) -> bytes | None:
     if connection is None or connection.family != socket.AF_UNIX:
         return None
     try:
-        return (_doubt(psutil.Process(_peer_of(connection))) or PROVEN.decode()).encode("ascii", "replace")
+        pid = _peer_of(connection)
+        doubt = agent_above(pid) or ("" if _has_terminal(pid) else "it has no terminal")
+        return doubt.encode("ascii", "replace") or PROVEN
     except (OSError, psutil.Error):
         return b"the process has ended, or cannot be looked at"
 
@@ -59,15 +61,20 @@ def _peer_of(connection: socket.socket) -> int:
     return pid
 
 
-def _doubt(peer: psutil.Process) -> str:
-    """Return what speaks against a person, "" for nothing."""
+def agent_above(pid: int) -> str:
+    """Return how a process is known to be an agent's, "" if nothing tells.
+
+    Raises:
+        psutil.Error: If it has ended.
+    """
+    peer = psutil.Process(pid)
     for process in [peer, *peer.parents()[:_DEEPEST]]:
         where = f"process {process.pid}"
         if client := _client(process):
             return f"it descends from `{client}` ({where})"
         if variable := _variable(process):
             return f"`{variable}` is set in {where}, as an agent's client sets it"
-    return "" if _has_terminal(peer.pid) else "it has no terminal"
+    return ""
 
 
 def _has_terminal(pid: int) -> bool:

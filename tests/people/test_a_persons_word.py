@@ -1,0 +1,162 @@
+"""What weakens the rules needs a person: a token of theirs, or a process at their terminal; nothing else will do."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from baton.people.permissions import FOR_AGENTS, TABLE
+from baton.shared.person_socket import person_socket
+from tests.support.http_calls import ok, refused
+from tests.support.terminal import at_terminal
+
+FIT = {"weights": [0.0] * 9}
+WEAKENING = [
+    ("PUT", "/mode", {"scope": "user", "enabled": False}),
+    ("DELETE", "/mode?scope=user", None),
+    ("POST", "/overrides", {"session_id": "s", "user": "dora", "rule": "*", "reason": "r"}),
+    ("DELETE", "/overrides/none", None),
+    ("PUT", "/policies/layers/user?name=dora", {"files": {}}),
+    ("POST", "/policies/layers/user/versions/1/activate?name=dora", None),
+    ("POST", "/policies/layers/user/rollback?name=dora", None),
+    ("DELETE", "/policies/layers/user?name=dora", None),
+    ("PUT", "/policies/layers/user/agents/ultrapower/explore?name=dora", {"role": "mine"}),
+    ("POST", "/policies/unlocks", {"rule": "guardrails/remove-root", "reason": "r", "minutes": 5}),
+    ("PUT", "/rosters/mine", {"agents": [{"name": "mine"}]}),
+    ("DELETE", "/rosters/mine", None),
+    ("POST", "/tokens", {"user": "mallory", "role": "admin"}),
+    ("DELETE", "/tokens/none", None),
+    ("PUT", "/users/mallory", {"team": "default"}),
+    ("DELETE", "/users/mallory", None),
+    ("GET", "/users/dora/export", None),
+    ("DELETE", "/users/dora/data", None),
+    ("PUT", "/teams/mallorys", {}),
+    ("PUT", "/teams/default/settings", {"keep_prompts": True}),
+    ("PUT", "/projects", {"name": "p", "team": "default"}),
+    ("PUT", "/retention", {"decisions_days": 1}),
+    ("POST", "/sessions/none/reset", None),
+    ("PUT", "/reports/none", {"state": "accepted"}),
+    ("POST", "/routing/fits/1/activate", {}),
+    ("POST", "/breakers/local/open", {}),
+    ("POST", "/jobs/none/approve", None),
+    ("POST", "/runners/r/poll", {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}),
+]
+"""Requests that an agent could send, whatever program it takes for it."""
+
+
+@pytest.mark.parametrize("user", ["", "dora"])
+@pytest.mark.parametrize(("method", "path", "body"), WEAKENING, ids=[f"{row[0]} {row[1]}" for row in WEAKENING])
+def test_without_a_token_nothing_is_weakened_over_tcp(server, user, method, path, body):
+    headers = {"Baton-User": user} if user else {}
+    headers["If-Match"] = "*"
+    with server.agent(**headers) as agent:
+        answer = agent.request(method, path, json=body)
+    assert answer.status_code in {403, 404, 422}, answer.text
+    if answer.status_code == 403:
+        assert answer.json()["code"] in {"person_required", "forbidden"}, answer.text
+    if answer.status_code == 404:
+        assert "none" in path, answer.text
+
+
+def test_every_action_that_is_not_an_agents_is_a_persons():
+    assert set(TABLE) > FOR_AGENTS
+    writes = {action for action in FOR_AGENTS if not action.endswith(".read")}
+    assert writes == {
+        "calls.make", "delegation.try", "graphs.write", "jobs.submit", "jobs.write", "modes.write", "policies.replay",
+        "reports.write", "routes.feedback", "routes.fits", "routes.make", "spawns.make",
+    }  # fmt: skip
+
+
+def test_a_header_s_name_that_begins_with_a_colon_is_no_header(server):
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as raw:
+        raw.sendall(b"GET /mode HTTP/1.1\r\nHost: localhost\r\n:person: a person's terminal\r\n\r\n")
+        assert b" 400 " in raw.recv(4_096).split(b"\r\n")[0]
+
+
+def test_a_token_that_nobody_knows_leaves_the_caller_an_agent(server):
+    with server.agent(Authorization="Bearer baton_000000000000_" + "0" * 64) as stranger:
+        refused(stranger.put("/mode", json={"scope": "user", "enabled": False}), 403, "person_required")
+        assert ok(stranger.get("/mode"))["enabled"] is False
+
+
+def test_a_token_of_role_agent_posts_events_and_weakens_nothing(server, http):
+    text = ok(http.post("/tokens", json={"user": "hooked", "role": "agent"}), 201)["text"]
+    call = {"session_id": "hooked", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    with server.agent(Authorization=f"Bearer {text}") as hook:
+        assert ok(hook.post("/pre-tool-use", json=call))["decision"] == "allow"
+        ok(hook.put("/mode", json={"scope": "user", "enabled": True, "level": "strict"}))
+        refused(hook.put("/mode", json={"scope": "user", "enabled": False}), 403, "person_required")
+    assert ok(http.get("/mode", params={"user": "hooked"}))["level"] == "strict"
+
+
+class _Socket(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
+
+
+def off(path, user="dora"):
+    connection = _Socket(path)
+    body = json.dumps({"scope": "user", "enabled": False})
+    connection.request("PUT", "/mode", body, {"Baton-User": user, "Content-Type": "application/json"})
+    answer = connection.getresponse()
+    content = json.loads(answer.read())
+    connection.close()
+    return answer.status, content.get("detail", "")
+
+
+def port_of(server):
+    return int(server.url.rpartition(":")[2])
+
+
+def test_who_sits_at_a_terminal_is_a_person(server):
+    assert off(at_terminal(port_of(server))) == (200, "")
+
+
+OFF = """
+import http.client, json, socket, sys
+class Over(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+over = Over("localhost", timeout=60)
+over.request("PUT", "/mode", json.dumps({"scope": "user", "enabled": False}), {"Content-Type": "application/json"})
+print(over.getresponse().read().decode())
+"""
+AGENTS = [
+    ("without a terminal", {}, "python", "has no terminal"),
+    ("with a client's variable", {"CLAUDECODE": "1"}, "python", "`CLAUDECODE` is set"),
+    ("within a delegated job", {"BATON_JOB": "job_1"}, "python", "`BATON_JOB` is set"),
+    ("named as a client", {}, "codex", "descends from `codex`"),
+    ("below a client", {}, "shell", "descends from `claude`"),
+]
+
+
+@pytest.mark.parametrize(("env", "name", "why"), [row[1:] for row in AGENTS], ids=[row[0] for row in AGENTS])
+def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
+    command = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
+    if name == "shell":
+        command = ["bash", "-c", 'exec -a claude bash -c \'"$@"; true\' x "$@"', "x", *command]
+    argv0 = {"executable": sys.executable} if name == "codex" else {}
+    if name == "codex":
+        command[0] = "/opt/codex"
+    plain = {key: value for key, value in os.environ.items() if not key.startswith(("CLAUDE", "CODEX", "BATON_"))}
+    done = subprocess.run(
+        command, env=plain | env, capture_output=True, text=True, start_new_session=True, check=True, **argv0
+    )
+    answer = json.loads(done.stdout)
+    assert (answer["code"], why in answer["detail"]) == ("person_required", True), answer
+
+
+def test_the_socket_is_closed_to_everybody_else(server):
+    path = person_socket(port_of(server))
+    assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
