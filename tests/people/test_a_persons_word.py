@@ -84,8 +84,8 @@ def test_a_token_that_nobody_knows_leaves_the_caller_an_agent(server):
         assert ok(stranger.get("/mode"))["enabled"] is False
 
 
-def test_a_token_of_role_agent_posts_events_and_weakens_nothing(server, http):
-    text = ok(http.post("/tokens", json={"user": "hooked", "role": "agent"}), 201)["text"]
+def test_a_token_of_role_hook_posts_events_and_weakens_nothing(server, http):
+    text = ok(http.post("/tokens", json={"user": "hooked", "role": "hook"}), 201)["text"]
     call = {"session_id": "hooked", "tool_name": "Bash", "tool_input": {"command": "ls"}}
     with server.agent(Authorization=f"Bearer {text}") as hook:
         assert ok(hook.post("/pre-tool-use", json=call))["decision"] == "allow"

@@ -199,7 +199,7 @@ FOR_PEOPLE = {
 
 def expected(name, role, *, own):
     _, _, served, never, _ = CASES[name]
-    if role == "agent":
+    if role == "hook":
         if name in FOR_PEOPLE:
             return "403"
         return "served" if own and "runner" in served else "404"

@@ -186,8 +186,8 @@ class Tokens:
 
 
 def principal_of(organisation: str, user: User, token: Token) -> Principal:
-    """Return whom a token speaks for; one of role `agent` speaks for its user's agents."""
-    is_agent = token.role == "agent"
+    """Return whom a token speaks for; one of role `hook` speaks for its user's agents."""
+    is_agent = token.role == "hook"
     role = "developer" if is_agent else token.role
     return Principal(organisation=organisation, team=user.team, user=user.name, role=role, agent=is_agent)
 
