@@ -6,7 +6,7 @@ A change of the API that breaks such a program breaks this file: in mypy by `mak
 import sys
 from typing import TypeVar
 
-from baton_client import Client
+from baton_client import AuthenticatedClient
 from baton_client.api.decisions import list_decisions, pre_tool_use
 from baton_client.api.health import get_healthz, get_readyz, get_status
 from baton_client.api.hooks import client_hook
@@ -51,7 +51,7 @@ def expect(kind: type[T], answer: object) -> T:
     return answer
 
 
-def walk(client: Client, session: str) -> None:
+def walk(client: AuthenticatedClient, session: str) -> None:
     """Work through one session from its start to its end."""
     assert expect(Alive, get_healthz.sync(client=client)).status == "ok"
     ready = expect(Ready, get_readyz.sync(client=client))
@@ -83,7 +83,7 @@ def walk(client: Client, session: str) -> None:
     assert not expect(ModeModel, get_mode.sync(client=client, session_id=session)).enabled
 
 
-def lead(client: Client, session: str) -> None:
+def lead(client: AuthenticatedClient, session: str) -> None:
     """Push a roster, lead a prompt to one of its agents, read what that agent is, and say that it was right."""
     mender = AgentBody(
         name="bicycle-mechanic", description="Repairs bicycles: chains, brakes, wheels.", body="Be kind."
@@ -104,4 +104,5 @@ def lead(client: Client, session: str) -> None:
 
 
 if __name__ == "__main__":
-    walk(Client(base_url=sys.argv[1], raise_on_unexpected_status=True), "usage-python")
+    url, token = sys.argv[1:3]
+    walk(AuthenticatedClient(base_url=url, token=token, raise_on_unexpected_status=True), "usage-python")

@@ -45,7 +45,8 @@ def test_a_program_on_the_client_works_through_a_session(python_client, server):
     spec = importlib.util.spec_from_file_location("usage", ROOT / "clients/python/usage.py")
     usage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(usage)
-    with usage.Client(base_url=server.url, raise_on_unexpected_status=True) as client:
+    client = usage.AuthenticatedClient(base_url=server.url, token=server.token, raise_on_unexpected_status=True)
+    with client:
         usage.walk(client, "usage-test")
 
 

@@ -15,6 +15,11 @@ def test_a_program_on_the_client_works_through_a_session(server):
     node = shutil.which("node")
     assert node, "Node.js is needed here"
     done = subprocess.run(
-        [node, "dist/usage.js", server.url], cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False
+        [node, "dist/usage.js", server.url, server.token],
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,8 @@ import createClient from "openapi-fetch";
 import type { paths } from "./schema.js";
 
 const session = "usage-typescript";
-const baton = createClient<paths>({ baseUrl: process.argv[2] ?? "http://127.0.0.1:8080" });
+const [url, token] = process.argv.slice(2);
+const baton = createClient<paths>({ baseUrl: url ?? "", headers: { Authorization: `Bearer ${token}` } });
 
 const health = await baton.GET("/healthz");
 assert.equal(health.data?.status, "ok");
