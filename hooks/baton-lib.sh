@@ -6,12 +6,12 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
-      BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=* | BATON_WORK_ITEMS_COMMAND=*)
-        eval ": \"\${$name:=\$value}\"" ;;
+      BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=*) eval ": \"\${$name:=\$value}\"" ;;
+      BATON_WORK_ITEMS_COMMAND=*) counting=${counting:-$value} ;;
       BATON_ACCEPT_REWRITES=*) accept=${accept:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
@@ -76,8 +76,8 @@ plain_remote() { # https://user:secret@host/team/repo.git and git@host:team/repo
 
 count_work_items() { # sets work_items; "" if unknown
   work_items=''
-  if [ "${BATON_WORK_ITEMS_COMMAND-}" ]; then
-    work_items=$(cd "$root" && eval "$BATON_WORK_ITEMS_COMMAND" </dev/null) && work_items=${work_items##*[!0-9]} || work_items=''
+  if [ "$counting" ]; then
+    work_items=$(cd "$root" && eval "$counting" </dev/null) && work_items=${work_items##*[!0-9]} || work_items=''
   elif [ -d "$root/.htmlgraph" ]; then
     set -- "$root"/.htmlgraph/features/*.html
     if [ -e "$1" ]; then work_items=$#; else work_items=0; fi

@@ -335,12 +335,17 @@ def test_a_session_s_start_counts_work_items_and_names_the_task(shell, env, fold
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
-    env |= {"BATON_WORK_ITEMS_COMMAND": command, "BATON_JOB": "job_1"}
+    if command:
+        config = Path(env["HOME"]) / ".config" / "baton"
+        config.mkdir(parents=True)
+        (config / "config").write_text(f"BATON_WORK_ITEMS_COMMAND={command}\n")
+    env |= {"BATON_WORK_ITEMS_COMMAND": "echo 66; touch planted", "BATON_JOB": "job_1"}
     run_shim(shell, env, folder, "claude-code", "SessionStart", body=b'{"a":1}')
     run_shim(shell, env, folder, "claude-code", "PreToolUse")
     assert server.seen[0].headers.get("baton-work-items") == sent
     assert server.seen[0].headers["baton-job"] == b"job_1"
     assert server.seen[0].body == b'{"a":1}'
+    assert not (folder / "planted").exists(), "a variable is no command"
     assert not {"baton-work-items", "baton-job"} & server.seen[1].headers.keys()
 
 

@@ -1,7 +1,7 @@
 """Reads and writes the person's settings: where the server is, who they are, and their token.
 
 The file is `${XDG_CONFIG_HOME:-~/.config}/baton/config`: lines `NAME=value`, the first of a name counts, no quoting.
-The environment wins; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules, and
+The environment wins, except for commands; an empty value counts as absent. `hooks/baton-lib.sh` reads the same file by the same rules, and
 besides `BATON_ACCEPT_REWRITES`, which no variable can set.
 """
 
@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-NAMES = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "BATON_WORK_ITEMS_COMMAND")
+_ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
+NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND")
+"""A command is taken from the file alone: in the environment anything that a session runs could leave one behind."""
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
@@ -38,7 +40,7 @@ def home(env: Mapping[str, str] = os.environ) -> Path:
 
 def load(env: Mapping[str, str] = os.environ) -> Config:
     """Read the environment, then the file, then the defaults."""
-    values = _read(config_path(env)) | {name: env[name] for name in NAMES if env.get(name)}
+    values = _read(config_path(env)) | {name: env[name] for name in _ALSO_IN_THE_ENVIRONMENT if env.get(name)}
     return Config(
         url=values.get("BATON_URL", DEFAULT_URL).removesuffix("/"),
         user=values.get("BATON_USER") or pwd.getpwuid(os.geteuid()).pw_name,

@@ -17,7 +17,7 @@ from baton.cli.hooks.settings import uninstall as take_out
 from baton.cli.hooks.status import report, server_report, show
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
-from baton.local.config import NAMES, Config, load, save
+from baton.local.config import Config, load, save
 from baton.local.project import Project, find_project
 from baton.local.server import Api, ApiError
 
@@ -36,9 +36,18 @@ def install(
     fail_closed: Annotated[
         bool, typer.Option("--fail-closed", help="Block calls while the server cannot be reached.")
     ] = False,
+    work_items_command: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMAND", help="Counts open work items at each session's start: its output ends with a number."
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Install the hooks in a client's settings, with the shim that they run and your config file."""
+    """Install the hooks in a client's settings, with the shim that they run and your config file.
+
+    The server, the user and the token are those of the environment, or of the file as it is.
+    """
     config, project = load(), find_project()
     if transport == "http":
         _check_http(client, config)
@@ -55,8 +64,11 @@ def install(
     new = _understood(target, lambda: put_in(old, groups(options)))
     copy_shim()
     values = {"BATON_URL": config.url, "BATON_USER": config.user}
+    values |= {name: os.environ[name] for name in ("BATON_TOKEN", "BATON_CA_FILE") if os.environ.get(name)}
+    if work_items_command:
+        values["BATON_WORK_ITEMS_COMMAND"] = work_items_command
     try:
-        written = save(values | {name: os.environ[name] for name in NAMES[2:] if os.environ.get(name)})
+        written = save(values)
     except ValueError as error:
         _refuse(str(error))
     if new != old:
