@@ -206,11 +206,13 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
 @pytest.fixture
 async def no_database() -> AsyncIterator[Database]:
     """Give a database that cannot be opened."""
+    others = set(threading.enumerate())
     database = Database(Settings(database_url="sqlite:////nowhere/at/all.db"))
     yield database
     await database.close()
     # aiosqlite's thread says goodbye to the loop after a connection that failed; the loop must still be there.
-    for thread in threading.enumerate():
+    # Only its own are waited for: the connection of another test may stay open until it is collected.
+    for thread in set(threading.enumerate()) - others:
         if "_connection_worker_thread" in thread.name:
             await asyncio.to_thread(thread.join)
 
