@@ -13,10 +13,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
-import psutil
 import uvloop
 
-from bench.server import serving
+from bench.server import Started, serving
 
 SECONDS = 8.0
 BATCH = 100
@@ -172,9 +171,9 @@ async def idle_cost(
     return cost
 
 
-async def measure(url: str, server: psutil.Process) -> None:
+async def measure(baton: Started) -> None:
     """Measure everything and print it."""
-    tree = [server, *server.children(recursive=True)]
+    tree = [baton.process, *baton.process.children(recursive=True)]
 
     def cpu() -> float:
         return sum(one.cpu_times().user + one.cpu_times().system for one in tree)
@@ -183,7 +182,10 @@ async def measure(url: str, server: psutil.Process) -> None:
         return float(sum(one.memory_info().rss for one in tree)) / 2**20
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=30, trust_env=False) as client:
+    headers = {"Authorization": f"Bearer {baton.token}"}
+    async with httpx2.AsyncClient(
+        base_url=baton.url, headers=headers, limits=limits, timeout=30, trust_env=False
+    ) as client:
         print(f"events through server to reader   {await events_per_second(client):>10.0f} /s, batches of {BATCH}")
         _show("a chunk, runner to reader", await chunk_latencies(client))
         _show("a cancel, person to runner", await cancel_latencies(client))
@@ -203,7 +205,7 @@ def _show(name: str, times: list[float]) -> None:
 def main() -> None:
     """Start a server, measure, stop it."""
     with serving(**LIMITS) as baton:
-        uvloop.run(measure(baton.url, baton.process))
+        uvloop.run(measure(baton))
 
 
 if __name__ == "__main__":

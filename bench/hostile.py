@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from bench.server import serving
+from bench.server import Started, serving
 from tests.attacks.requests import Attack, Outcome, attacks, send
 
 ROUNDS = 3
@@ -91,10 +91,10 @@ def main() -> None:
         process = context.Process(target=bystander, args=(server.port, theirs), daemon=True)
         process.start()
         print(f"{'attack':64} {'answer':30} {'p50':>7} {'p99':>7} {'max ms':>7}")
-        _row("(none)", "", _best(ours, None, server.port)[0])
+        _row("(none)", "", _best(ours, None, server)[0])
         late = 0
         for attack in chosen:
-            waits, outcome = _best(ours, attack, server.port)
+            waits, outcome = _best(ours, attack, server)
             late += max(waits) > LATE_MS
             wrong = "" if outcome is None or outcome.word in attack.want else f" (wanted: {' or '.join(attack.want)})"
             _row(f"{attack.kind}: {attack.name}", f"{outcome}{wrong}", waits)
@@ -103,22 +103,22 @@ def main() -> None:
         process.join(5)
 
 
-def _best(control: Connection, attack: Attack | None, port: int) -> tuple[list[float], Outcome | None]:
-    found = _watched(control, attack, port)
+def _best(control: Connection, attack: Attack | None, server: Started) -> tuple[list[float], Outcome | None]:
+    found = _watched(control, attack, server)
     for _ in range(ROUNDS - 1):
         if attack is None or max(found[0]) > LATE_MS / 2:
-            found = min(found, _watched(control, attack, port), key=lambda one: max(one[0]))
+            found = min(found, _watched(control, attack, server), key=lambda one: max(one[0]))
     return found
 
 
-def _watched(control: Connection, attack: Attack | None, port: int) -> tuple[list[float], Outcome | None]:
+def _watched(control: Connection, attack: Attack | None, server: Started) -> tuple[list[float], Outcome | None]:
     control.send("begin")
     time.sleep(QUIET_S)
     outcome = None
     if attack is None:
         time.sleep(1)
     else:
-        outcome = asyncio.run(send(attack, port))
+        outcome = asyncio.run(send(attack, server.port, server.token))
     time.sleep(QUIET_S)
     control.send("stop")
     return control.recv(), outcome

@@ -20,11 +20,12 @@ START_S = 30.0
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A server that answers: where, in which process and home."""
+    """A server that answers: where, in which process and home, and an admin's token for what people do."""
 
     url: str
     process: psutil.Process
     home: Path
+    token: str
 
     @property
     def port(self) -> int:
@@ -33,7 +34,7 @@ class Started(msgspec.Struct, frozen=True):
 
     def put(self, path: str, body: bytes) -> None:
         """Set something by the API, in JSON."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         httpx2.put(self.url + path, content=body, headers=headers, timeout=60, trust_env=False).raise_for_status()
 
 
@@ -45,7 +46,8 @@ def serving(**settings: str) -> Iterator[Started]:
         env |= {"BATON_HOME": home, "PORT": "0"} | settings
         command = [str(Path(sys.executable).parent / "baton"), "serve"]
         with _running(command, env, subprocess.DEVNULL) as process:
-            yield Started(_url(Path(home)), psutil.Process(process.pid), Path(home))
+            url, token = _url(Path(home)), _token(env)
+            yield Started(url, psutil.Process(process.pid), Path(home), token)
 
 
 @contextmanager
@@ -65,6 +67,14 @@ def _running(command: list[str], env: dict[str, str], stdout: int) -> Iterator[s
         finally:
             process.terminate()
             process.wait(START_S)
+
+
+def _token(env: dict[str, str]) -> str:
+    """Make an admin's token, as a person does, and wait until the server knows it."""
+    command = [str(Path(sys.executable).parent / "baton"), "db", "admin-token", "--json"]
+    made = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    time.sleep(1.5)
+    return str(json.loads(made.stdout)["text"])
 
 
 def _url(home: Path) -> str:

@@ -82,8 +82,8 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def message(request: dict[str, Any]) -> bytes:
-    """Return the bytes of a request."""
+def message(request: dict[str, Any], token: str = "") -> bytes:
+    """Return the bytes of a request, which a person sends if it has a `token`."""
     if "line" in request:
         payload = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/w", "tool_name": "Bash"}
         payload |= {"tool_input": {"command": text(request["line"])}}
@@ -94,6 +94,8 @@ def message(request: dict[str, Any]) -> bytes:
     head = (
         f"{method} {text(request.get('path', _TARGET))} HTTP/1.1\r\nhost: 127.0.0.1\r\n{text(request.get('head', ''))}"
     )
+    if token:
+        head += f"authorization: Bearer {token}\r\n"
     if "raw_body" in request:
         return f"{head}\r\n{text(request['raw_body'])}".encode()
     if "body" not in request:
@@ -103,9 +105,12 @@ def message(request: dict[str, Any]) -> bytes:
     return f"{head}{kind}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
-async def send(attack: Attack, port: int) -> Outcome:
-    """Send a request over as many connections as it asks for; return the last one's outcome."""
-    data = message(attack.request)
+async def send(attack: Attack, port: int, token: str) -> Outcome:
+    """Send a request over as many connections as it asks for; return the last one's outcome.
+
+    An upload is a person's, who has the token.
+    """
+    data = message(attack.request, token if attack.kind == "stall/upload" else "")
     found = await asyncio.gather(*(_once(data, attack.request, port) for _ in range(attack.connections)))
     return found[-1]
 

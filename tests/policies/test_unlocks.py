@@ -64,7 +64,8 @@ async def process(database, redis, tmp_path):
         await one.users.put_team(ADMIN, name)
     for name, of in (("dora", "red"), ("lea", "red"), ("bob", "blue")):
         await one.users.put_user(ADMIN, name, team=of, disabled=False)
-    return one
+    yield one
+    await asyncio.gather(*one.policies._beside)  # what it notes beside an answer must not outlive the database
 
 
 async def test_an_unlock_is_stored_until_it_ends(database):

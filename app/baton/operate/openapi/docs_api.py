@@ -38,7 +38,7 @@ _POLICY = (
 Asset = Literal["swagger-ui-bundle.js", "swagger-ui.css"]
 
 
-@router.get("/openapi.json")
+@router.api_route("/openapi.json", methods=["GET", "HEAD"])
 async def openapi(request: Request) -> Response:
     """Serve the document. It takes a second to build: that is done once, for whoever asks first, and beside the loop."""
     state = request.app.state
