@@ -213,6 +213,7 @@ async def test_another_server_knows_an_unlock_and_its_end(process, database, red
     await process.unlocks.end(ADMIN, made.id)
     await other.changes.catch_up()
     assert await other.effect(DORA) == "deny"
+    await asyncio.gather(*other.policies._beside)
 
 
 async def test_people_see_the_unlocks_that_concern_them(process):
