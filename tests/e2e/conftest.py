@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,6 +93,22 @@ class Server:
     def get(self, path: str, **query: str) -> Any:
         return httpx2.get(f"{self.url}{path}", params=query, timeout=5).raise_for_status().json()
 
+    @cached_property
+    def token(self) -> str:
+        """An admin's token, as a person makes it at a terminal of the machine."""
+        env = clients.clean_env(self.home) | {"BATON_HOME": str(self.home / "state")}
+        command = [BATON, "db", "admin-token", "--json"]
+        made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
+        time.sleep(1.5)  # the server knows it within a second
+        return str(json.loads(made.stdout)["text"])
+
+    def token_of(self, user: str) -> str:
+        """Make a token of a developer."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        body = {"user": user, "role": "developer"}
+        answer = httpx2.post(f"{self.url}/tokens", json=body, headers=headers, timeout=5).raise_for_status()
+        return str(answer.json()["text"])
+
 
 @dataclass
 class Played:
@@ -120,8 +137,11 @@ class Stage:
     project: Path
 
     def baton(self, *args: str, url: str = "") -> str:
-        """Run the command line in the project, as the developer would; it must succeed."""
-        env = clients.clean_env(self.home) | ({"BATON_URL": url} if url else {})
+        """Run the command line in the project, as the developer would; it must succeed.
+
+        The developer sits at a terminal; the tests have none, so what needs a person has a token. The hooks do not.
+        """
+        env = clients.clean_env(self.home) | ({"BATON_URL": url} if url else {"BATON_TOKEN": self.server.token})
         done = subprocess.run(
             [BATON, *args], cwd=self.project, env=env, capture_output=True, text=True, timeout=60, check=False
         )

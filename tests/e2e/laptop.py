@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ class Laptop:
     seen: list[psutil.Process] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
     """Providers beside the two real ones."""
+
+    @cached_property
+    def token(self) -> str:
+        """The developer's token, for the runner and for what a person does."""
+        return self.server.token_of(self.home.parent.name)
 
     @property
     def project(self) -> Path:
@@ -62,7 +68,7 @@ class Laptop:
         file = self.home / ".config" / "baton" / "runner.yaml"
         file.parent.mkdir(parents=True)
         file.write_text(yaml.safe_dump({"workspaces": {"shop": str(self.project)}, "providers": providers | self.more}))
-        env = clients.clean_env(self.home) | {"BATON_URL": self.server.url, "BATON_USER": self.home.parent.name}
+        env = clients.clean_env(self.home) | {"BATON_URL": self.server.url, "BATON_TOKEN": self.token}
         with (self.home / "runner.log").open("ab") as log:
             command = [BATON, "runner", "run"]
             self.process = subprocess.Popen(command, env=env, cwd=self.home, stdout=log, stderr=log)
@@ -79,7 +85,7 @@ class Laptop:
         return self.seen
 
     def call(self, method: str, path: str, **body: Any) -> Any:
-        headers = {"Baton-User": self.home.parent.name}
+        headers = {"Authorization": f"Bearer {self.token}"}
         answer = httpx2.request(method, self.server.url + path, json=body or None, headers=headers, timeout=LIMIT_S)
         return answer.raise_for_status().json()
 
@@ -102,7 +108,7 @@ class Laptop:
 
     def updates(self, job: str) -> list[dict[str, Any]]:
         """What the agent told in a job that has ended."""
-        headers = {"Baton-User": self.home.parent.name}
+        headers = {"Authorization": f"Bearer {self.token}"}
         with httpx2.stream("GET", f"{self.server.url}/jobs/{job}/events", headers=headers, timeout=LIMIT_S) as stream:
             events = [json.loads(line[5:]) for line in stream.iter_lines() if line.startswith("data:")]
         return [event["update"] for event in events if event.get("source") == "delegated_agent"]
