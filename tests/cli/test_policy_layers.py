@@ -34,7 +34,7 @@ def test_a_lead_pushes_replays_activates_and_rolls_back(server, baton, folder):
     where = ("--tier", "team", "--name", "payments")
     assert ask(server) == "allow"
     with server.client() as http:
-        until(lambda: http.get("/decisions").json()["items"])
+        until(lambda: http.get("/decisions", params={"user": "ann"}).json()["items"])
 
     replayed = baton("replay", "--since", "1h", "--candidate", str(folder), *where)
     assert replayed.returncode == 0, replayed.stderr

@@ -164,23 +164,24 @@ class Server:
             await self._over_socket.aclose()
 
     def _way(self) -> httpx2.AsyncClient:
-        """Return the client for the server's socket for people if there is one now: a runner may start before its server."""
-        if self._socket is None or not is_person_socket(self._socket):
-            return self._client
-        if self._over_socket is None:
+        """Return the client for the server's socket for people if it listens there: a runner may start before its server."""
+        if self._over_socket is None and self._socket is not None and is_person_socket(self._socket):
             self._over_socket = httpx2.AsyncClient(
                 base_url="http://localhost",
                 headers=self._client.headers,
                 timeout=_TIMEOUT_S,
                 transport=httpx2.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS),
             )
-        return self._over_socket
+        return self._over_socket or self._client
 
     async def _post(self, path: str, body: dict[str, Any], limit_s: float = _TIMEOUT_S) -> bytes:
         content, headers = msgspec.json.encode(body), {"Content-Type": "application/json"}
         try:
             response = await self._way().post(path, content=content, headers=headers, timeout=limit_s)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            if isinstance(error, httpx2.ConnectError) and self._over_socket is not None:
+                await self._over_socket.aclose()  # looked for anew: another server may have come
+                self._over_socket = None
             raise ServerAway(f"no server answers at `{self.url}` ({error or type(error).__name__})") from None
         if response.is_success:
             return response.content

@@ -1,10 +1,12 @@
 """Where a server without tokens listens for people: both the server and the command line find it by the port."""
 
 import os
+import socket
 import stat
 from pathlib import Path
 from urllib.parse import urlsplit
 
+_PROBE_S = 1.0
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -26,8 +28,19 @@ def socket_path(url: str) -> Path | None:
 
 
 def is_person_socket(path: Path) -> bool:
-    """Return whether a socket is there that nobody else can have put there."""
-    return path.is_socket() and is_ours(path.parent)
+    """Return whether a server listens there, where nobody else can have put one.
+
+    A killed server leaves its socket behind, and another kind of server may have its port by now.
+    """
+    if not path.is_socket() or not is_ours(path.parent):
+        return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_PROBE_S)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def is_ours(folder: Path) -> bool:
