@@ -2,12 +2,13 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from baton.engine.shell.tables import build
 from baton.engine.text import masking
 from baton.engine.text.masking import mask, mask_and_cut, mask_and_cut_bytes, mask_json
+from baton.engine.text.secrets.names import is_prose
 from baton.engine.text.secrets.prefixes import TOKENS
 from tests.support.fake_secrets import fakes, readable
 
@@ -52,6 +53,7 @@ def test_no_token_survives_wherever_it_stands(shape, data, before, after):
     after=st.sampled_from(["", " && ls", "' x", '"}', "\n"]),
 )
 def test_no_value_of_a_telling_name_survives(name, between, secret, after):
+    assume(between != ": " or not is_prose(secret))  # `Password: Required` is a sentence
     assert secret not in mask(f"x {name}{between}{secret}{after}")
 
 
