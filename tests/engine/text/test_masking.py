@@ -2,13 +2,12 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.shell.tables import build
 from baton.engine.text import masking
 from baton.engine.text.masking import mask, mask_and_cut, mask_and_cut_bytes, mask_json
-from baton.engine.text.secrets.names import is_prose
 from baton.engine.text.secrets.prefixes import TOKENS
 from tests.support.fake_secrets import fakes, readable
 
@@ -49,11 +48,11 @@ def test_no_token_survives_wherever_it_stands(shape, data, before, after):
 @given(
     name=st.sampled_from(["password", "DB_PASSWORD", "api_key", "apiKey", "client-secret", "GITHUB_TOKEN", "Passwd"]),
     between=st.sampled_from(["=", ": ", "='", '="', '": "', " = ", "=>", '\\":\\"']),
-    secret=st.text(WORD + "!#%+,-./:?@^_~", min_size=8, max_size=60),
+    # What is a path, a reference, code or a word of a sentence stays readable: `readable()` has those.
+    secret=st.text(WORD + "!#%+?@^_~", min_size=5, max_size=57).map("xQ7".__add__),
     after=st.sampled_from(["", " && ls", "' x", '"}', "\n"]),
 )
 def test_no_value_of_a_telling_name_survives(name, between, secret, after):
-    assume(between != ": " or not is_prose(secret))  # `Password: Required` is a sentence
     assert secret not in mask(f"x {name}{between}{secret}{after}")
 
 
