@@ -362,9 +362,8 @@ def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):
 
 
 def test_the_shim_is_clean_for_shellcheck():
-    files = sorted(str(path) for path in HOOKS.glob("*.sh"))
-    shellcheck = Path(sys.executable).with_name("shellcheck")
-    done = subprocess.run([shellcheck, *files], capture_output=True, text=True, cwd=HOOKS.parent, check=False)
+    command = [Path(sys.executable).with_name("shellcheck"), *sorted(map(str, HOOKS.glob("*.sh")))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HOOKS.parent, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -394,8 +393,8 @@ def test_rewrites_are_accepted_by_the_config_file_and_by_no_variable(shell, env,
     loud = env | {"BATON_ACCEPT_REWRITES": "*"}
     assert b"systemMessage" in run_shim(shell, loud, folder).out
     assert "baton-accept-rewrites" not in server.seen[0].headers
-    config = Path(env["HOME"]) / ".config" / "baton"
-    config.mkdir(parents=True)
-    (config / "config").write_text("BATON_ACCEPT_REWRITES=Bash,Edit\n")
+    config = Path(env["HOME"]) / ".config" / "baton" / "config"
+    config.parent.mkdir(parents=True)
+    config.write_text("BATON_ACCEPT_REWRITES=Bash,Edit\n")
     assert run_shim(shell, env, folder).out == answer + b"\n"
     assert server.seen[1].headers["baton-accept-rewrites"] == b"Bash,Edit"

@@ -1,39 +1,20 @@
 """Who sees and answers which wrong blocks."""
 
-from datetime import UTC, datetime
-from pathlib import Path
-
 import pytest
-from uuid_utils import uuid7
 
 from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.kernel.changes.announce import Changes
-from baton.modes.service import Modes
-from baton.people.users import Users
-from baton.policies.in_force import KIND as POLICIES
-from baton.policies.in_force import Policies
 from baton.records.pipeline import store as decisions
 from baton.records.review.decisions import Decisions
 from baton.records.review.wrong_blocks import WrongBlockFilter, WrongBlocks
-from baton.sessions.overrides.service import Overrides
-from baton.shared import policy_folders
+from tests.support.overriding import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
 OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
 DORA = Principal(user="dora", team="red")
-
-
-def record(**fields):
-    given = {
-        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
-        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
-    }  # fmt: skip
-    return Record(id=str(uuid7()), **(given | fields))
 
 
 @pytest.fixture
@@ -51,20 +32,6 @@ def team(tmp_path):
     folder.mkdir()
     (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
     return folder
-
-
-class Process:
-    """One server's view of what all share."""
-
-    def __init__(self, database, redis, folder: Path):
-        self.changes = Changes(redis, database, "default")
-        self.users = Users(database, self.changes, organisation="default", team="default")
-        self.policies = Policies(policy_folders.shipped(), folder, database, "default")
-        self.changes.on(POLICIES, self.policies.load_layers)
-        self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
-        self.overrides = Overrides(
-            database, self.changes, self.users, self.policies, self.modes, organisation="default"
-        )
 
 
 @pytest.fixture

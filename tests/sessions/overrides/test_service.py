@@ -1,15 +1,12 @@
 """Overrides as leads, admins and several processes see them."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
-from uuid_utils import uuid7
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.kernel.base.caller import Caller
@@ -17,17 +14,12 @@ from baton.kernel.base.errors import Forbidden, Invalid, NotFound
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes import audit_store
-from baton.kernel.changes.announce import Changes
-from baton.modes.service import Modes
 from baton.people.directory import Project
-from baton.people.users import Users
-from baton.policies.in_force import KIND as POLICIES
-from baton.policies.in_force import Policies
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.unlocks import Unlocks
 from baton.records.pipeline import store as decisions
 from baton.sessions.overrides.service import Overrides
-from baton.shared import policy_folders
+from tests.support.overriding import Process, record
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -36,14 +28,6 @@ DORA = Principal(user="dora", team="red")
 RULE = "orchestrator/direct-edit"
 GUARDRAIL = "guardrails/remove-root"
 LINE = "rm -rf /"
-
-
-def record(**fields):
-    given = {
-        "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
-        "event": "PreToolUse", "session_id": "s", "tool": "Edit",
-    }  # fmt: skip
-    return Record(id=str(uuid7()), **(given | fields))
 
 
 @pytest.fixture
@@ -61,20 +45,6 @@ def team(tmp_path):
     folder.mkdir()
     (folder / "config.yaml").write_text("locked: [orchestrator/test-or-build]\n")
     return folder
-
-
-class Process:
-    """One server's view of what all share."""
-
-    def __init__(self, database, redis, folder: Path):
-        self.changes = Changes(redis, database, "default")
-        self.users = Users(database, self.changes, organisation="default", team="default")
-        self.policies = Policies(policy_folders.shipped(), folder, database, "default")
-        self.changes.on(POLICIES, self.policies.load_layers)
-        self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
-        self.overrides = Overrides(
-            database, self.changes, self.users, self.policies, self.modes, organisation="default"
-        )
 
 
 @pytest.fixture
