@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
+from baton.kernel.http import peer
 from baton.people.permissions import FOR_AGENTS, TABLE
 from baton.shared.person_socket import person_socket
 from tests.support.http_calls import ok, refused
 from tests.support.terminal import at_terminal
 
-FIT = {"weights": [0.0] * 9}
 WEAKENING = [
     ("PUT", "/mode", {"scope": "user", "enabled": False}),
     ("DELETE", "/mode?scope=user", None),
@@ -155,6 +155,11 @@ def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
     )
     answer = json.loads(done.stdout)
     assert (answer["code"], why in answer["detail"]) == ("person_required", True), answer
+
+
+def test_a_long_chain_of_processes_hides_no_client(monkeypatch):
+    monkeypatch.setattr(peer, "_DEEPEST", 0)
+    assert peer.agent_above(os.getpid()) == "it has more than 0 processes above it"
 
 
 def test_the_socket_is_closed_to_everybody_else(server):

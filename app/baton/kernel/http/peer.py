@@ -21,7 +21,7 @@ _UCRED = struct.Struct("3i")
 _MACOS_LEVEL, _MACOS_PEER_PID = 0, 2
 """macOS's SOL_LOCAL and LOCAL_PEERPID, which Python's `socket` does not name."""
 _DEEPEST = 64
-"""Ancestors that are looked at; a longer chain is nobody's terminal."""
+"""Most ancestors of a person's process: a longer chain is made to hide something, or to keep the server busy."""
 _CLIENTS = re.compile(
     r"(claude|claude-code|codex|gemini|gemini-cli|qwen|qwen-code|copilot|opencode|cursor-agent|cursor-cli|aider|goose"
     r"|amp|crush|cline|roo|kilocode|continue|cn|droid|auggie|kiro-cli|openhands|plandex|iflow|codebuddy|claude-agent-acp"
@@ -68,7 +68,10 @@ def agent_above(pid: int) -> str:
         psutil.Error: If it has ended.
     """
     peer = psutil.Process(pid)
-    for process in [peer, *peer.parents()[:_DEEPEST]]:
+    above = peer.parents()
+    if len(above) > _DEEPEST:
+        return f"it has more than {_DEEPEST} processes above it"
+    for process in [peer, *above]:
         where = f"process {process.pid}"
         if client := _client(process):
             return f"it descends from `{client}` ({where})"
