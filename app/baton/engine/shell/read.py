@@ -4,6 +4,7 @@ The tree comes from tree-sitter-bash, which recovers from errors and sometimes r
 therefore checked while it is walked (`misreadings`): what may have been read wrongly is refused, or mended and read anew.
 """
 
+import threading
 from collections.abc import Callable
 
 import tree_sitter_bash
@@ -17,7 +18,20 @@ from baton.engine.shell.tables import CATEGORIES, ShellTables
 from baton.engine.shell.walk import Walk
 
 _LANGUAGE = Language(tree_sitter_bash.language())
-_PARSER = Parser(_LANGUAGE)
+
+
+class _Parsers(threading.local):
+    """One parser for each thread that reads: replay, policy builds and the loop read at the same time.
+
+    A parser must not be entered twice. A long text is given to it in pieces by Python code, where another thread may
+    go on; with a parser in common, that kills the process.
+    """
+
+    def __init__(self) -> None:
+        self.parser = Parser(_LANGUAGE)
+
+
+_PARSERS = _Parsers()
 _MAX_MENDS = 20
 _SHORT = 400
 """Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
@@ -105,7 +119,7 @@ class _Reading:
         """
         src = src.translate(_ASCII)
         if len(src) <= _SHORT:
-            return _PARSER.parse(src).root_node
+            return _PARSERS.parser.parse(src).root_node
         looks = steps = 0
         most_looks = 100 + 10 * (len(src) // _CHUNK)
         most_steps = min(60 + len(src) * 16 // 1024, misreadings.MAX_STEPS - self.steps)
@@ -120,10 +134,11 @@ class _Reading:
             steps += 1
             return has_error or steps > most_steps or looks > most_looks
 
+        parser = _PARSERS.parser
         try:
-            root = _PARSER.parse(chunk, progress_callback=stop).root_node
+            root = parser.parse(chunk, progress_callback=stop).root_node
         except ValueError as error:
-            _PARSER.reset()
+            parser.reset()
             raise UnreadableError("not valid shell syntax, or too much of it") from error
         if looks > most_looks:
             raise UnreadableError("not valid shell syntax, or too much of it")
