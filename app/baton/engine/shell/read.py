@@ -4,7 +4,6 @@ The tree comes from tree-sitter-bash, which recovers from errors and sometimes r
 therefore checked while it is walked (`misreadings`): what may have been read wrongly is refused, or mended and read anew.
 """
 
-import threading
 from collections.abc import Callable
 
 import tree_sitter_bash
@@ -19,19 +18,6 @@ from baton.engine.shell.walk import Walk
 
 _LANGUAGE = Language(tree_sitter_bash.language())
 
-
-class _Parsers(threading.local):
-    """One parser for each thread that reads: replay, policy builds and the loop read at the same time.
-
-    A parser must not be entered twice. A long text is given to it in pieces by Python code, where another thread may
-    go on; with a parser in common, that kills the process.
-    """
-
-    def __init__(self) -> None:
-        self.parser = Parser(_LANGUAGE)
-
-
-_PARSERS = _Parsers()
 _MAX_MENDS = 20
 _SHORT = 400
 """Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
@@ -65,6 +51,9 @@ class _Reading:
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
+        # Replay, policy builds and the loop read at the same time. A long text is given to the parser in pieces by
+        # Python code, where another thread may go on, and a parser that is entered twice kills the process.
+        self.parser = Parser(_LANGUAGE)
         self.bytes = 0
         self.nodes = 0
         self.steps = 0
@@ -119,7 +108,7 @@ class _Reading:
         """
         src = src.translate(_ASCII)
         if len(src) <= _SHORT:
-            return _PARSERS.parser.parse(src).root_node
+            return self.parser.parse(src).root_node
         looks = steps = 0
         most_looks = 100 + 10 * (len(src) // _CHUNK)
         most_steps = min(60 + len(src) * 16 // 1024, misreadings.MAX_STEPS - self.steps)
@@ -134,11 +123,10 @@ class _Reading:
             steps += 1
             return has_error or steps > most_steps or looks > most_looks
 
-        parser = _PARSERS.parser
         try:
-            root = parser.parse(chunk, progress_callback=stop).root_node
+            root = self.parser.parse(chunk, progress_callback=stop).root_node
         except ValueError as error:
-            parser.reset()
+            self.parser.reset()
             raise UnreadableError("not valid shell syntax, or too much of it") from error
         if looks > most_looks:
             raise UnreadableError("not valid shell syntax, or too much of it")
