@@ -17,7 +17,6 @@ from baton.engine.shell.tables import CATEGORIES, ShellTables
 from baton.engine.shell.walk import Walk
 
 _LANGUAGE = Language(tree_sitter_bash.language())
-
 _MAX_MENDS = 20
 _SHORT = 400
 """Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
