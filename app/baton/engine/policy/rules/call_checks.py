@@ -13,9 +13,12 @@ from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import AgentMatch
 from baton.engine.policy.rules.program_checks import Lists, words
 from baton.engine.text.globs import Match, any_of
+from baton.engine.text.urls import urls as urls_of
 
 Quantifier = Callable[[Iterable[bool]], bool]
 
+_MOST_TEXTS = 1_000
+_SHORT = 2_000
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
@@ -177,6 +180,34 @@ def input_value(key: str, value: Any, lists: Lists) -> Check:
             return any(type(given) is type(item) and given == item for item in texts)
 
     return Check(f"input.{key}", holds, lambda _c: "it has another value, or is absent")
+
+
+def urls(match: Match) -> Check:
+    """Compile `urls`: a URL in any text of the input, whatever its key is called."""
+
+    def holds(context: Context) -> bool:
+        for text in islice(_texts(context.call.tool_input), _MOST_TEXTS):
+            for url in urls_of(text):
+                if match(url):
+                    context.found["command"] = url
+                    return True
+        return False
+
+    return Check("urls", holds, lambda _c: "no text of the input names such a URL")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+            # A method in one field and a path in another are a request, too.
+            yield " ".join(item for item in value.values() if isinstance(item, str) and len(item) < _SHORT)
+        elif isinstance(value, list):
+            waiting += value
 
 
 def paths(match: Match, quantifier: Quantifier) -> Check:

@@ -15,6 +15,7 @@ from baton.engine.policy.rules.call_checks import (
     paths,
     places,
     spawn_refused,
+    urls,
 )
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
@@ -147,6 +148,8 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
     yield from _agent_checks(condition, lists)
     if condition.input is not None:
         yield from (input_value(key, value, lists) for key, value in condition.input.items())
+    if condition.urls is not None:
+        yield urls(any_path(words(condition.urls, lists)))
     if condition.shell is not None:
         yield from shell(condition.shell, lists)
     if condition.paths is not None:

@@ -22,7 +22,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Conditions on one program of a shell line. All keys must hold; within a list, any item.
 
     `args` are the first words of the command; `arguments` match any argument, or the value in `--key=value`;
-    `arguments_in` are places in which the path of an argument lies.
+    `arguments_in` are places in which the path of an argument lies; `urls` match a URL in any argument, decoded.
     """
 
     program: Words | None = None
@@ -35,6 +35,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     max_operands: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
     args: list[str] | None = None
     arguments: Words | None = None
+    urls: Words | None = None
     category: Category | list[Category] | None = None
     writes_to: Place | list[Place] | None = None
     arguments_in: Place | list[Place] | None = None
@@ -83,6 +84,7 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     paths: Words | None = None
     places: Place | list[Place] | None = None
     input: dict[str, Any] | None = None
+    urls: Words | None = None
     shell: ShellMatch | None = None
     history: HistoryMatch | None = None
     agent: AgentMatch | None = None

@@ -1,12 +1,14 @@
 """Compile what a condition asks of one program of a shell line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from baton.engine.call.places import Place
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import ProgramMatch, Programs
 from baton.engine.shell.model import Program, Shell
-from baton.engine.text.globs import any_of
+from baton.engine.text.globs import any_of, any_path
+from baton.engine.text.urls import urls
 
 Test = Callable[[Context, Shell, int], bool]
 Lists = dict[str, list[str | ProgramMatch]]
@@ -117,6 +119,9 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.arguments is not None:
         argument = any_of(words(match.arguments, lists))
         yield "arguments", lambda _c, s, i: any(map(argument, values(s.programs[i])))
+    if match.urls is not None:
+        url = any_path(words(match.urls, lists))
+        yield "urls", lambda _c, s, i: any(map(url, chain.from_iterable(map(urls, s.programs[i].argv[1:]))))
     if match.assigns is not None:
         assign = any_of(words(match.assigns, lists))
         yield "assigns", lambda _c, s, i: any(map(assign, s.programs[i].assigns))
