@@ -113,7 +113,12 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
     records = await build_records(kernel, policies.policies)
     modes = await build_modes(kernel, people.users)
     sessions = await build_sessions(
-        kernel, users=people.users, policies=policies.policies, modes=modes.modes, recorder=records.recorder
+        kernel,
+        users=people.users,
+        policies=policies.policies,
+        modes=modes.modes,
+        recorder=records.recorder,
+        projects=clients.projects,
     )
     route = await build_route(
         kernel,

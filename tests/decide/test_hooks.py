@@ -19,13 +19,11 @@ START = HookEvent(
 class Starts:
     """Sessions that only start."""
 
-    settle = staticmethod(Sessions.settle)
-
     async def start(self, caller, event):
         return SessionStart(mode=Mode())
 
-    def place(self, principal, call):
-        return call
+    async def placed(self, principal, call):
+        return Sessions.settle(call)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
 from baton.operate.user_data import UserData
@@ -29,9 +30,15 @@ async def user_data(database, redis, history):
     for person in (ANN, BOB):
         await decisions.add(database, [record(user=person.user, session_id=name) for name in SESSIONS])
         for name in SESSIONS:
-            await history.note_place(person, name, "acme/shop", "/shop")
+            await history.begin(person, call(name), "d")
             await history.started(person, name, "task")
     return UserData(database, changes, Users(database, changes, organisation="default", team="default"), history)
+
+
+def call(session_id):
+    return ToolCall(
+        client="api", session_id=session_id, tool_name="Read", tool_input={}, project="acme/shop", project_root="/shop"
+    )
 
 
 async def test_a_deleted_person_s_sessions_are_forgotten_and_nobody_else_s(user_data, history):

@@ -31,7 +31,7 @@ async def names(history, who=ANN, **fields):
 
 
 async def test_a_call_sees_what_stood_before_it_and_then_stands_itself(history):
-    assert await history.begin(ANN, call("Read"), "d1") == Prior(prior=(), decision_id="d1")
+    assert await history.begin(ANN, call("Read"), "d1") == Prior(prior=(), decision_id="d1", place=("p", "/w"))
     assert (await history.begin(ANN, call("Grep"), "d2")).prior == ("Read",)
     assert await names(history) == ("Read", "Grep")
 
@@ -67,12 +67,11 @@ async def test_no_id_breaks_out_of_its_key(history, redis, text):
     await history.note_edit(who, text, text, text)
     await history.started(who, text, text)
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 5
+    assert len(keys) == 6
     assert all(len(key) < 120 for key in keys)
 
 
 async def test_every_key_has_a_lifetime(history, redis):
-    await history.note_place(ANN, "s1", "p", "/w")
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
@@ -84,7 +83,6 @@ async def test_every_key_has_a_lifetime(history, redis):
 
 
 async def test_the_keys_of_a_session_lie_together_in_a_cluster(history, redis):
-    await history.note_place(ANN, "s1", "p", "/w")
     await history.started(ANN, "s1", "t")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     keys = await redis.call(b"KEYS", b"*")
@@ -102,8 +100,8 @@ async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
     await history.begin(ANN, call("Grep"), "d0")
     first = await history.begin(ANN, call("Read", tool_use_id="u1"), "d1")
     again = await history.begin(ANN, call("Read", tool_use_id="u1"), "d2")
-    assert first == Prior(prior=("Grep",), decision_id="d1")
-    assert again == Prior(prior=("Grep",), decision_id="d1", retry=True)
+    assert first == Prior(prior=("Grep",), decision_id="d1", place=("p", "/w"))
+    assert again == Prior(prior=("Grep",), decision_id="d1", retry=True, place=("p", "/w"))
     assert await names(history) == ("Grep", "Read")
 
 
@@ -159,10 +157,35 @@ async def test_background_tasks_are_counted_once_each_until_they_end(history):
     assert (await history.begin(ANN, call(), "d")).background_running == 1
 
 
-async def test_a_sessions_place_is_known_to_its_calls(history):
-    assert (await history.begin(ANN, call(), "d")).place == ("", "")
-    await history.note_place(ANN, "s1", "git@host:p", "/home/ann/é")
-    assert (await history.begin(ANN, call(), "d")).place == ("git@host:p", "/home/ann/é")
+async def test_a_session_is_pinned_to_the_project_of_its_first_call(history):
+    first = call(project="git@host:p", project_root="/home/ann/é")
+    assert (await history.begin(ANN, first, "d")).place == ("git@host:p", "/home/ann/é")
+    for later in (call(project="other", project_root="/w"), call(project="", cwd="/w"), call(project="", cwd="")):
+        assert (await history.begin(ANN, later, "d", other=later.project)).place == ("git@host:p", "/home/ann/é")
+    past = await history.look(ANN, "s1")
+    assert (past.project, past.root, past.other_project) == ("git@host:p", "/home/ann/é", "other")
+
+
+@pytest.mark.parametrize(
+    ("fields", "pinned"),
+    [
+        ({"project": "", "project_root": "/r", "cwd": "/r/sub"}, ("/r", "/r")),
+        ({"project": "", "cwd": "/r/sub"}, ("/r/sub", "/r/sub")),
+        ({"project": "", "cwd": ""}, ("", "")),
+        ({"project": "half \ud800 a pair"}, ("half ? a pair", "/w")),
+    ],
+)
+async def test_a_call_without_a_project_pins_its_root_or_its_folder(history, fields, pinned):
+    assert (await history.begin(ANN, call(**fields), "d")).place == pinned
+
+
+async def test_neither_the_end_of_a_session_nor_a_reset_moves_it_to_another_project(history):
+    await history.begin(ANN, call(project="p"), "d")
+    await history.reset(ANN, "s1")
+    await history.end(ANN, "s1")
+    assert (await history.begin(ANN, call(project="other"), "d")).place[0] == "p"
+    await history.forget(ANN, "s1")
+    assert (await history.begin(ANN, call(project="other"), "d")).place[0] == "other"
 
 
 def editing(path, **fields):
@@ -211,13 +234,12 @@ async def test_an_edit_no_longer_counts_after_ten_minutes_or_when_its_session_ha
     assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == ""
 
 
-async def test_an_ended_session_leaves_nothing_but_its_retries(history, redis):
-    await history.note_place(ANN, "s1", "p", "/w")
+async def test_an_ended_session_leaves_nothing_but_its_retries_and_its_project(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     await history.end(ANN, "s1")
-    assert [key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")] == [b"call"]
+    assert sorted(key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")) == [b"call", b"place"]
 
 
 async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):

@@ -1,8 +1,9 @@
-"""Build the clients feature: when each agent client was last heard of."""
+"""Build the clients feature: when each agent client was last heard of, and which project its sessions belong to."""
 
 import msgspec
 
 from baton.clients.last_heard import ClientActivity
+from baton.clients.session_projects import SessionProjects
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
 
@@ -11,10 +12,11 @@ class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
     """The clients that call this server."""
 
     seen: ClientActivity
+    projects: SessionProjects
 
 
 def build(kernel: Kernel, users: Users) -> ClientsFeature:
     """Build the feature; contacts are written to SQL in the background."""
     seen = ClientActivity(kernel.database, users, kernel.organisation)
     kernel.run(seen.run)
-    return ClientsFeature(seen=seen)
+    return ClientsFeature(seen=seen, projects=SessionProjects(kernel.redis, kernel.settings.history_ttl_s))

@@ -36,7 +36,7 @@ class EvaluateEndpoint:
         """Answer a dry run. `level` and `history` in the body replace the mode and the session's history."""
         payload = decode_object(request.body)
         call = read_call(payload, caller)
-        facts = self._service.facts_without_history(caller, call)
+        facts = await self._service.facts_without_history(caller, call)
         facts = msgspec.structs.replace(facts, history=_history(payload), level=_level(payload) or facts.level)
         policies = (await self._policies.prepare(caller.principal, facts.call.project, wait_s=None)).policies
         verdict = evaluate(policies, facts)

@@ -40,7 +40,7 @@ class Hooks:
                 return await self._permission(caller, event)
             case "SessionStart":
                 started = await self._sessions.start(caller, event)
-                self._expect_prompts(caller, event)
+                await self._expect_prompts(caller, event)
                 answer = HookAnswer(context=started.context, system_message=started.notice)
                 return HookOutcome(answer=answer, degraded=started.degraded)
             case "SessionEnd":
@@ -54,9 +54,9 @@ class Hooks:
             case _:
                 return HookOutcome()
 
-    def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
+    async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
         if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
-            call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+            call = await self._sessions.placed(caller.principal, as_call(caller, event))
             self._routing.expect(caller.principal, call.project)
 
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
@@ -64,7 +64,7 @@ class Hooks:
         if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
             self._sessions.prompted(caller, event)
             return HookOutcome()
-        call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+        call = await self._sessions.placed(caller.principal, as_call(caller, event))
         prompt = Prompt(
             text=event.prompt,
             principal=caller.principal,

@@ -32,12 +32,14 @@ RATE_RULE = "limits/rate"
 class Case(msgspec.Struct, kw_only=True):
     """One call on its way through the steps.
 
+    `named` is the project that the client named, "" for none: the session may be pinned to another one.
     `key` names the call for retries; its last part is empty for a call without a `tool_use_id`, which has none.
     `prior` is None while the history is not read, or cannot be.
     """
 
     caller: Caller
     call: ToolCall
+    named: str
     key: CallKey
     in_force: InForce
     decision_id: str
@@ -90,12 +92,12 @@ class PreToolUse:
 
     async def preview(self, caller: Caller, call: ToolCall) -> Verdict:
         """Judge a call without reading its history and without a record."""
-        facts = self.facts_without_history(caller, call)
+        facts = await self.facts_without_history(caller, call)
         return evaluate((await self._policies.prepare(caller.principal, facts.call.project)).policies, facts)
 
-    def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
-        """Return the facts about a call as if it were the session's first. Redis is neither read nor written."""
-        call = self._sessions.settle(self._sessions.place(caller.principal, call))
+    async def facts_without_history(self, caller: Caller, call: ToolCall) -> Facts:
+        """Return the facts about a call as if it were its session's first. Nothing is written to Redis."""
+        call = await self._sessions.placed(caller.principal, call)
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
         return Facts(
             call=call,
@@ -105,20 +107,22 @@ class PreToolUse:
         )
 
     async def _place(self, caller: Caller, call: ToolCall) -> Case:
-        """Step 1: find the call's project, which its session's start may have named, and the policies in force there."""
+        """Step 1: find the project that the call's session is pinned to, and the policies in force there."""
         started = perf_counter_ns()
         principal = caller.principal
+        named = call.project
         call = self._sessions.place(principal, call)
         return Case(
             caller=caller,
             call=call,
+            named=named,
             key=(
                 principal.organisation,
                 principal.user,
                 call.session_id,
                 name_of_call(call) if call.tool_use_id else b"",
             ),
-            in_force=await self._policies_for(caller, _project(call)),
+            in_force=await self._policies_for(caller, call.project),
             decision_id=str(uuid7()),
             started_ns=started,
         )
@@ -135,7 +139,7 @@ class PreToolUse:
         a history, and `degraded` says so.
         """
         principal = case.caller.principal
-        before = _project(case.call)
+        before = case.call.project
         if case.call.session_id:
             try:
                 case.prior = await self._history.begin(
@@ -143,6 +147,7 @@ class PreToolUse:
                     case.call,
                     case.decision_id,
                     case.key[-1],
+                    other=case.named,
                     editors=case.in_force.policies.needs_editors,
                 )
             except RedisUnavailable:
@@ -157,9 +162,10 @@ class PreToolUse:
             case.decision_id = prior.decision_id
             case.call = self._sessions.learn(principal, case.call, prior.place)
         logs.decision_id.set(case.decision_id)
-        case.call = self._sessions.settle(case.call)
         if case.call.project != before:  # the session started on another server, and Redis knew its project
             case.in_force = await self._policies_for(case.caller, case.call.project)
+        if case.named and case.named != case.call.project:
+            case.degraded = (*case.degraded, "project")
         return None
 
     def _judge(self, case: Case) -> Decision:
@@ -210,14 +216,10 @@ class PreToolUse:
         return prompt if isinstance(prompt, str) else ""
 
 
-def _project(call: ToolCall) -> str:
-    return call.project or call.project_root or call.cwd
-
-
 def _facts(case: Case, level: Level, lifted: frozenset[str]) -> Facts:
     """Return what the rules may ask about. Without Redis, history is unknown (None), which is not the same as empty."""
     prior = case.prior
-    known = not case.degraded
+    known = "history" not in case.degraded
     return Facts(
         call=case.call,
         level=level,

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from baton.clients.session_projects import SessionProjects
 from baton.engine.call.modes import ModeSetting, Scope
 from baton.kernel.http.etags import IfMatch, etag
 from baton.kernel.http.features import of
 from baton.kernel.http.paging import Cursor, Limit, Text, after, page
 from baton.modes.bodies import ListedModeModel, ModeBody, ModeModel, ModePage, ModeSettingModel
 from baton.modes.listing import ModeFilter, ModeList
-from baton.modes.request import refuse_lock, target
+from baton.modes.request import principal_of, refuse_lock, target
 from baton.modes.service import Modes, version_of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN
@@ -19,6 +20,7 @@ from baton.people.users import Users
 router = APIRouter(tags=["mode"])
 ModeListOf = Annotated[ModeList, Depends(of(ModeList))]
 ModesOf = Annotated[Modes, Depends(of(Modes))]
+SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
 UsersOf = Annotated[Users, Depends(of(Users))]
 
 
@@ -27,6 +29,7 @@ async def get_mode(
     caller: CallerOf,
     users: UsersOf,
     modes: ModesOf,
+    projects: SessionProjectsOf,
     response: Response,
     session_id: Text = "",
     project: Text = "",
@@ -34,9 +37,12 @@ async def get_mode(
 ) -> ModeModel:
     """Show the mode in force for a session, a project and a user, and the whole chain of settings that led to it.
 
+    A session stays in the project of its first event, whatever `project` says.
     The `ETag` is that of the setting that decides, the last of the chain; it is `"0"` if nothing is set.
     """
-    mode = modes.effective_for(caller, users, user=user, project=project, session_id=session_id)
+    principal = principal_of(caller, users, user)
+    pin = await projects.find(principal, session_id)
+    mode = modes.effective(principal, pin.project if pin else project or caller.project, session_id)
     response.headers["ETag"] = etag(version_of(mode.chain[-1] if mode.chain else None))
     return ModeModel.of(mode)
 

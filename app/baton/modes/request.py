@@ -64,6 +64,20 @@ def target(caller: Caller, users: Users, scope: Scope, id: str, user: str, proje
             return Target(scope=scope, id=name)
 
 
+def principal_of(caller: Caller, users: Users, user: str) -> Principal:
+    """Return the principal whose mode a request asks about; without a `user` the caller's own.
+
+    Raises:
+        NotFound: The request is about another user, whom the caller may not see.
+    """
+    principal = caller.principal
+    if user in {"", principal.user}:
+        return principal
+    if not users.covers(principal, "modes.read", user):
+        raise NotFound(f"there is no mode of `{user}` that you may see")
+    return msgspec.structs.replace(principal, user=user, team=users.team_of(user) or principal.team)
+
+
 def _check_scope(own: Principal, reach: Reach, scope: Scope) -> None:
     if _WIDTH[reach] < _NEEDED[scope]:
         raise Forbidden(f"role `{own.role}` may not set the mode at scope `{scope}`")

@@ -10,7 +10,7 @@ import msgspec
 from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import NotFound, PersonRequired, StoreUnavailable
+from baton.kernel.base.errors import PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.etags import check_if_match
@@ -19,7 +19,6 @@ from baton.modes.request import Target
 from baton.modes.store import Key
 from baton.modes.weaker import refuse_weaker
 from baton.people.permissions import ASK_A_PERSON
-from baton.people.users import Users
 
 KIND = "modes"
 REMEMBERED = 4_096
@@ -86,19 +85,6 @@ class Modes:
     def _forget_expired(self) -> None:
         if self._known_until is not None and self._known_until <= self._now():
             self._take(self._settings)
-
-    def effective_for(self, caller: Caller, users: Users, *, user: str, project: str, session_id: str) -> Mode:
-        """Resolve the mode that a request asks about; what it leaves out is the caller's own.
-
-        Raises:
-            NotFound: The request is about another user, whom the caller may not see.
-        """
-        principal = caller.principal
-        if user not in {"", principal.user}:
-            if not users.covers(principal, "modes.read", user):
-                raise NotFound(f"there is no mode of `{user}` that you may see")
-            principal = msgspec.structs.replace(principal, user=user, team=users.team_of(user) or principal.team)
-        return self.effective(principal, project or caller.project, session_id)
 
     @property
     def settings(self) -> list[ModeSetting]:

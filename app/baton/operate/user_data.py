@@ -94,6 +94,6 @@ class UserData:
         """Forget the sessions' state. If Redis is down, the state expires by itself."""
         try:
             for session_id in sessions:
-                await self._history.end(user, session_id)
+                await self._history.forget(user, session_id)
         except RedisUnavailable:
             return

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.session_projects import SessionProjects
 from baton.delegate.runners.exemption import DelegatedSessions
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
@@ -26,7 +27,7 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def build(
-    kernel: Kernel, *, users: Users, policies: Policies, modes: Modes, recorder: Recorder
+    kernel: Kernel, *, users: Users, policies: Policies, modes: Modes, recorder: Recorder, projects: SessionProjects
 ) -> SessionsFeature:
     """Build the services and read the overrides.
 
@@ -42,6 +43,7 @@ async def build(
         policies=policies,
         users=users,
         delegated=DelegatedSessions(kernel.database, modes),
+        projects=projects,
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()

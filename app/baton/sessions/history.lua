@@ -1,13 +1,22 @@
 -- Reads the names of the calls before this one and appends this one, atomically.
 -- KEYS: 1 the session's names by agent, 2 its background tasks, 3 its project and root,
 --   4 this call and 5 its answer (absent if the client sends no call ids), the last the user's rate.
--- ARGV: 1 agent, 2 tool name, 3 decision id.
+-- ARGV: 1 agent, 2 tool name, 3 decision id, 4 project and 5 root to which the session is pinned by its first event,
+--   6 the project that the client names, "" for none.
 -- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
 -- Returns {names before, one a line; decision id; answer or false; 1 for a retry; background tasks; project or false;
 --   root or false; ms until the user may call again, 0 if this call is allowed}. A call that is not allowed is not appended.
 local background = redis.call('SCARD', KEYS[2])
-local place = redis.call('HMGET', KEYS[3], 'project', 'root')
+local place = redis.call('HMGET', KEYS[3], 'project', 'root', 'other')
+if not place[1] and ARGV[4] ~= '' then
+  place = {ARGV[4], ARGV[5]}
+  redis.call('HSET', KEYS[3], 'project', ARGV[4], 'root', ARGV[5])
+  redis.call('EXPIRE', KEYS[3], lifetime_s)
+end
+if ARGV[6] ~= '' and ARGV[6] ~= place[1] and ARGV[6] ~= place[3] then
+  redis.call('HSET', KEYS[3], 'other', ARGV[6])
+end
 if KEYS[5] then
   local seen = redis.call('HMGET', KEYS[4], 'prior', 'id')
   if seen[2] then

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.call_rate import UNLIMITED, CallRate, rate_key
 from baton.kernel.base.sql import storable
 from baton.kernel.redis.client import Redis, Script
+from baton.kernel.redis.session_keys import digest, place_key, session_tag
 from baton.records.pipeline.stream import ANSWER_S
 
 NAMES_KEPT = 50
@@ -35,7 +35,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     `prior` holds the tool names of this session and agent, oldest first. `retry` is set if the same call came before:
     then `decision_id` is the first one that it was given, and `answer` the answer of that time if it is still stored.
     `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
-    session's project and root as noted at its start, "" if unknown. If `wait_ms` is not 0, the user has made too many
+    project and root that the session is pinned to, "" if unknown. If `wait_ms` is not 0, the user has made too many
     calls and must wait that long, in milliseconds; such a call is not appended.
     """
 
@@ -50,19 +50,16 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """What Redis holds of a session: tool names by agent, oldest first (`main`, or a digest for a sub-agent)."""
+    """What Redis holds of a session: tool names by agent, oldest first (`main`, or a digest for a sub-agent).
+
+    `project` and `root` are what the session is pinned to, `other_project` is the last other one that it named.
+    """
 
     calls: dict[str, list[str]] = {}
     background_running: int = 0
     project: str = ""
     root: str = ""
-
-
-def digest(*parts: str) -> bytes:
-    """Return a name of 32 hexadecimal digits for these parts, whatever characters and lengths they have."""
-    # With the lengths, ("ab", "c") and ("a", "bc") get different names.
-    text = "".join(f"{len(part)}:{part}" for part in parts)
-    return blake2b(text.encode(), digest_size=16).hexdigest().encode()
+    other_project: str = ""
 
 
 class History:
@@ -84,25 +81,35 @@ class History:
         )
 
     async def begin(
-        self, principal: Principal, call: ToolCall, decision_id: str, name: bytes = b"", *, editors: bool = True
+        self,
+        principal: Principal,
+        call: ToolCall,
+        decision_id: str,
+        name: bytes = b"",
+        *,
+        other: str = "",
+        editors: bool = True,
     ) -> Prior:
         """Read what stood before the call and append the call, in one trip; a retry appends nothing.
 
-        `name` is the result of `name_of_call`, if the caller has it already. Without `editors` no other editor of the
+        The session is pinned to the call's project, or its folder, unless it is pinned already. `other` is the project
+        that the client named, if it is not the call's. `name` is the result of `name_of_call`, if the caller has it already. Without `editors` no other editor of the
         call's file is looked for, and `other_editor` is "".
         """
-        session = _session(principal, call.session_id)
-        keys = [b"baton:calls:" + session, b"baton:background:" + session, b"baton:place:" + session]
+        session = session_tag(principal, call.session_id)
+        keys = [b"baton:calls:" + session, b"baton:background:" + session, place_key(session)]
         if call.tool_use_id:
             name = name or name_of_call(call)
             keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
         keys.append(rate_key(principal.organisation, principal.user))
         tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
+        root = storable(call.project_root or call.cwd)
+        project = storable(call.project) or root
         # Queued before the script, so that one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
-        begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id))
-        names, first_id, answer, retry, background, project, root, wait_ms = begun
+        begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id, project, root, storable(other)))
+        names, first_id, answer, retry, background, pinned, pinned_root, wait_ms = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
             decision_id=first_id.decode(),
@@ -110,7 +117,7 @@ class History:
             retry=bool(retry),
             background_running=background,
             other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
-            place=((project or b"").decode(), (root or b"").decode()),
+            place=((pinned or b"").decode(), (pinned_root or b"").decode()),
             wait_ms=wait_ms,
         )
 
@@ -118,23 +125,18 @@ class History:
         keys = [_edits_key(principal, call.project, path) for path in edited_paths(call)]
         return [self._redis.submit(b"HGETALL", key) for key in keys]
 
-    async def note_place(self, principal: Principal, session_id: str, project: str, root: str) -> None:
-        """Store the session's project and root, for calls that name none."""
-        key = b"baton:place:" + _session(principal, session_id)
-        await self._redis.pipeline([(b"HSET", key, "project", project, "root", root), (b"EXPIRE", key, self._ttl_s)])
-
     async def started(self, principal: Principal, session_id: str, task: str) -> None:
         """Note that a background task of the session runs. Noting a task twice counts once."""
-        key = b"baton:background:" + _session(principal, session_id)
+        key = b"baton:background:" + session_tag(principal, session_id)
         await self._redis.pipeline([(b"SADD", key, digest(task)), (b"EXPIRE", key, self._ttl_s)])
 
     async def ended(self, principal: Principal, session_id: str, task: str) -> None:
         """Note that a background task of the session ended."""
-        await self._redis.call(b"SREM", b"baton:background:" + _session(principal, session_id), digest(task))
+        await self._redis.call(b"SREM", b"baton:background:" + session_tag(principal, session_id), digest(task))
 
     async def note_edit(self, principal: Principal, project: str, path: str, session_id: str) -> None:
         """Note for `EDIT_S` that the session has edited a file of the project."""
-        session = _session(principal, session_id)
+        session = session_tag(principal, session_id)
         edits, edited = _edits_key(principal, project, path), b"baton:edited:" + session
         await self._redis.pipeline(
             [
@@ -147,12 +149,12 @@ class History:
 
     async def look(self, principal: Principal, session_id: str) -> Past:
         """Read what Redis holds of a session, without changing it."""
-        session = _session(principal, session_id)
+        session = session_tag(principal, session_id)
         flat, background, place = await self._redis.pipeline(
             [
                 (b"HGETALL", b"baton:calls:" + session),
                 (b"SCARD", b"baton:background:" + session),
-                (b"HMGET", b"baton:place:" + session, "project", "root"),
+                (b"HMGET", place_key(session), "project", "root", "other"),
             ]
         )
         return Past(
@@ -163,28 +165,38 @@ class History:
             background_running=background,
             project=(place[0] or b"").decode(),
             root=(place[1] or b"").decode(),
+            other_project=(place[2] or b"").decode(),
         )
 
     async def reset(self, principal: Principal, session_id: str) -> None:
         """Forget the calls of all agents of a session whose context was cleared or compacted."""
-        await self._redis.call(b"DEL", b"baton:calls:" + _session(principal, session_id))
+        await self._redis.call(b"DEL", b"baton:calls:" + session_tag(principal, session_id))
 
     async def end(self, principal: Principal, session_id: str) -> None:
-        """Forget the session: its calls, background tasks, place and recent edits."""
-        session = _session(principal, session_id)
+        """Forget the session's calls, background tasks and recent edits.
+
+        Its project stays as long as its history would: a session that is resumed is the same session, and an agent can
+        post the end of its own.
+        """
+        session = session_tag(principal, session_id)
         edited = b"baton:edited:" + session
         edits = await self._redis.call(b"SMEMBERS", edited)
         await self._redis.pipeline(
             [
-                (b"DEL", edited, *(b"baton:%b:%b" % (kind, session) for kind in (b"calls", b"background", b"place"))),
+                (b"DEL", edited, *(b"baton:%b:%b" % (kind, session) for kind in (b"calls", b"background"))),
                 *((b"HDEL", key, session) for key in edits),
             ],
         )
 
+    async def forget(self, principal: Principal, session_id: str) -> None:
+        """Forget all that is kept of a session, its project too."""
+        await self.end(principal, session_id)
+        await self._redis.call(b"DEL", place_key(session_tag(principal, session_id)))
+
 
 def answer_key(principal: Principal, call: ToolCall, name: bytes) -> bytes:
     """Return the key of a call's stored answer, which `begin` reads; `name` is the result of `name_of_call`."""
-    return _answer_key(_session(principal, call.session_id), name)
+    return _answer_key(session_tag(principal, call.session_id), name)
 
 
 def name_of_call(call: ToolCall) -> bytes:
@@ -197,20 +209,6 @@ def name_of_call(call: ToolCall) -> bytes:
     except (UnicodeEncodeError, TypeError):  # half a surrogate pair, or a number that no float holds
         content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input), default=repr).encode()
     return blake2b(content, digest_size=16).hexdigest().encode()
-
-
-def _session(principal: Principal, session_id: str) -> bytes:
-    """Return a hash tag that names a session of one user of one organisation, so that a cluster keeps its keys together.
-
-    A delegated agent's sessions have names of their own: its token must not write into its owner's other sessions.
-    """
-    user = f"{principal.user} {principal.job}" if principal.job else principal.user
-    return _tag(principal.organisation, user, session_id)
-
-
-@lru_cache(maxsize=4_096)
-def _tag(organisation: str, user: str, session_id: str) -> bytes:
-    return b"{%b}" % digest(organisation, user, session_id)
 
 
 def _answer_key(session: bytes, name: bytes) -> bytes:

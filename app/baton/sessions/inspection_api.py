@@ -74,6 +74,9 @@ class PastModel(BaseModel):
     background_running: int
     project: str
     root: str
+    other_project: str = Field(
+        "", description="The last other project that the session named; its mode and rules are not followed."
+    )
 
 
 class InspectedModel(SessionModel):

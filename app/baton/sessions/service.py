@@ -1,11 +1,11 @@
 """The life of an agent's session: its start, finished tool calls, prompts, and its end."""
 
 import asyncio
-from collections import OrderedDict
 
 import msgspec
 
 from baton.clients.event import HookEvent
+from baton.clients.session_projects import SessionProject, SessionProjects
 from baton.delegate.runners.exemption import DelegatedSessions
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import edited_paths
@@ -24,8 +24,6 @@ from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
 
-REMEMBERED = 20_000
-"""Number of sessions whose project a process remembers, for calls that name none."""
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
 
@@ -33,7 +31,6 @@ _FORGETTING_SOURCES = {"clear", "compact"}
 _EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
 _STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
 _TASK_NAMES = ("shell_id", "task_id", "bash_id")
-_Key = tuple[str, str, str]
 
 
 class SessionStart(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +54,7 @@ class Sessions:
         policies: Policies,
         users: Users,
         delegated: DelegatedSessions,
+        projects: SessionProjects,
     ) -> None:
         self._modes = modes
         self._history = history
@@ -64,19 +62,25 @@ class Sessions:
         self._policies = policies
         self._users = users
         self._delegated = delegated
-        self._places: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
+        self._projects = projects
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
-        """Start or resume a session: store its project, let work items and jobs switch the mode, return the directives."""
-        project = caller.project or caller.root or event.cwd
+        """Start or resume a session: pin its project, let work items and jobs switch the mode, return the directives."""
+        named = SessionProject(caller.project or caller.root or event.cwd, caller.root or event.cwd)
         degraded: list[str] = []
         try:
-            await self._remember(caller.principal, event.session_id, project, caller.root or event.cwd)
+            pin = await self._projects.pin(caller.principal, event.session_id, named)
             if event.source in _FORGETTING_SOURCES:
                 await self._history.reset(caller.principal, event.session_id)
         except RedisUnavailable:
+            pin = self._projects.known(caller.principal, event.session_id) or named
             degraded.append("history")
-        if caller.work_items is not None and not caller.disabled:
+        project = pin.project
+        moved = caller.project not in ("", project)
+        if moved:
+            degraded.append("project")
+        # The work items were counted in the folder that the client is in now.
+        if caller.work_items is not None and not caller.disabled and not moved:
             degraded += await self._follow(caller.principal, project, caller.work_items)
         if caller.job and not caller.disabled:
             degraded += await self._let_work(caller.principal, caller.job, event.session_id)
@@ -86,11 +90,15 @@ class Sessions:
             self._recorder.put(event_record(caller, event, project, mode, revision))
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
             return SessionStart(mode=mode, notice=notice, degraded=tuple(degraded))
-        return SessionStart(mode=mode, context=directives(mode, event.client), degraded=tuple(degraded))
+        return SessionStart(
+            mode=mode,
+            context=directives(mode, event.client),
+            notice=_moved(project, caller.project) if moved else "",
+            degraded=tuple(degraded),
+        )
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Forget a session's state; its decisions stay. Return what was unavailable."""
-        self._places.pop(_key(caller.principal, event.session_id), None)
+        """Forget a session's state; its decisions and its project stay. Return what was unavailable."""
         try:
             await self._history.end(caller.principal, event.session_id)
         except RedisUnavailable:
@@ -102,7 +110,7 @@ class Sessions:
         principal, session_id = caller.principal, event.session_id
         if not session_id:
             return ()
-        call = self.settle(self.place(principal, as_call(caller, event)))
+        call = await self.placed(principal, as_call(caller, event))
         try:
             for path in edited_paths(call) if event.tool_name in _EDITING_TOOLS else ():
                 await self._history.note_edit(principal, call.project, path, session_id)
@@ -123,7 +131,7 @@ class Sessions:
         kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
         if caller.disabled or not (kept or route):
             return
-        call = self.settle(self.place(principal, as_call(caller, event)))
+        call = self.place(principal, as_call(caller, event))
         mode = self._modes.effective(principal, call.project, event.session_id)
         if not kept:
             event = msgspec.structs.replace(event, prompt="")
@@ -158,18 +166,23 @@ class Sessions:
         return decided[0].reason if decided and decided[0].delegated else ""
 
     def place(self, principal: Principal, call: ToolCall) -> ToolCall:
-        """Fill in the project and root that a call does not name, from its session's start."""
-        if call.project and call.project_root:
-            return call
-        place = self._places.get(_key(principal, call.session_id))
-        return call if place is None else _placed(call, *place)
+        """Return a call with the project that its session is pinned to, as far as this process knows."""
+        pin = self._projects.known(principal, call.session_id)
+        return self.settle(call) if pin is None else pin.settle(call)
+
+    async def placed(self, principal: Principal, call: ToolCall) -> ToolCall:
+        """Return a call with the project that its session is pinned to, whichever server saw it start."""
+        pin = await self._projects.find(principal, call.session_id)
+        return self.settle(call) if pin is None else pin.settle(call)
 
     def learn(self, principal: Principal, call: ToolCall, place: tuple[str, str]) -> ToolCall:
-        """Adopt the place that Redis holds for a session: another process may have seen it start, or start again elsewhere."""
-        if not place[0] or place == self._places.get(_key(principal, call.session_id)):
-            return call
-        self._keep(principal, call.session_id, place)
-        return _placed(call, *place)
+        """Return a call with the project that Redis holds for its session, and remember that."""
+        if not place[0]:
+            return self.settle(call)
+        pin = SessionProject(*place)
+        if pin != self._projects.known(principal, call.session_id):
+            self._projects.keep(principal, call.session_id, pin)
+        return pin.settle(call)
 
     @staticmethod
     def settle(call: ToolCall) -> ToolCall:
@@ -178,22 +191,12 @@ class Sessions:
             return call
         return msgspec.structs.replace(call, project=call.project_root or call.cwd)
 
-    async def _remember(self, principal: Principal, session_id: str, project: str, root: str) -> None:
-        self._keep(principal, session_id, (project, root))
-        await self._history.note_place(principal, session_id, project, root)
 
-    def _keep(self, principal: Principal, session_id: str, place: tuple[str, str]) -> None:
-        self._places[_key(principal, session_id)] = place
-        if len(self._places) > REMEMBERED:
-            self._places.popitem(last=False)
-
-
-def _placed(call: ToolCall, project: str, root: str) -> ToolCall:
-    return msgspec.structs.replace(call, project=call.project or project, project_root=call.project_root or root)
-
-
-def _key(principal: Principal, session_id: str) -> _Key:
-    return (principal.organisation, principal.user, session_id)
+def _moved(project: str, named: str) -> str:
+    return (
+        f"This session belongs to `{project}`: its mode and rules hold, not those of `{named}`. Start a new session to"
+        " work there."
+    )
 
 
 def as_call(caller: Caller, event: HookEvent) -> ToolCall:

@@ -2,8 +2,10 @@
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends
 
+from baton.clients.session_projects import SessionProjects
 from baton.kernel.base.errors import Invalid
 from baton.kernel.http.features import of
 from baton.people.callers import ArrivedAt, CallerOf
@@ -15,11 +17,17 @@ from baton.spawn.service import Spawns
 router = APIRouter(tags=["spawn"])
 GraphSpawnsOf = Annotated[GraphSpawns, Depends(of(GraphSpawns))]
 SpawnsOf = Annotated[Spawns, Depends(of(Spawns))]
+SessionProjectsOf = Annotated[SessionProjects, Depends(of(SessionProjects))]
 
 
 @router.post("/spawn", operation_id="spawn", dependencies=[WORK], response_model_exclude_none=True)
 async def spawn(
-    caller: CallerOf, graph_spawns: GraphSpawnsOf, spawns: SpawnsOf, arrived: ArrivedAt, body: SpawnBody
+    caller: CallerOf,
+    graph_spawns: GraphSpawnsOf,
+    spawns: SpawnsOf,
+    projects: SessionProjectsOf,
+    arrived: ArrivedAt,
+    body: SpawnBody,
 ) -> SpawnModel:
     """Judge the start of an agent and answer with its plan; with `execute: run` the plan becomes a job.
 
@@ -35,5 +43,8 @@ async def spawn(
     if graph_id:
         _, spawned = await graph_spawns.spawn(caller.principal, graph_id, task, request, arrived=arrived)
     else:
+        pin = await projects.find(caller.principal, request.session_id)
+        if pin is not None:
+            request = msgspec.structs.replace(request, project=pin.project)
         spawned = await spawns.spawn(caller.principal, request)
     return SpawnModel.of(spawned, graph_id)

@@ -49,7 +49,10 @@ class SpawnFields(BaseModel):
     model: MaybeModel = Field("", description="Replaces the model that the roster gives the client.")
     thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
     session_id: Text = ""
-    project: Text = Field("", description="The project whose policies apply; the header `Baton-Project` when absent.")
+    project: Text = Field(
+        "",
+        description="The project whose policies apply; the header `Baton-Project` when absent. With a `session_id`, that of the session.",
+    )
     workspace: Text = Field("", description="The alias of a workspace that your runners know.")
     execute: Literal["plan", "run"] | None = Field(
         None, description="`plan`, the default, runs nothing; for a task of a graph the graph decides."

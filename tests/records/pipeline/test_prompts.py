@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from baton.clients.event import HookEvent
+from baton.clients.session_projects import SessionProjects
 from baton.decide.hooks import Hooks
 from baton.decide.service import PreToolUse
 from baton.delegate.runners.exemption import DelegatedSessions
@@ -58,6 +59,7 @@ class World:
             policies=self.policies,
             users=self.users,
             delegated=DelegatedSessions(database, self.modes),
+            projects=SessionProjects(redis, ttl_s=60),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
         self.decides = PreToolUse(

@@ -56,13 +56,13 @@ class RouteEndpoint:
 
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Route a prompt."""
-        caller, event, prompt = self._read(request, caller)
+        caller, event, prompt = await self._read(request, caller)
         self._seen.note(caller.principal, event.client, caller.protocol)
         return Response(encode(RouteAnswer.of(await self._pipeline.route(caller, event, prompt))))
 
     async def explain(self, request: Request, caller: Caller) -> Response:
         """Show every feature of every candidate; nothing is recorded."""
-        _, _, prompt = self._read(request, caller)
+        _, _, prompt = await self._read(request, caller)
         require(prompt.principal, "routes.make")
         weights = self._feedback.weights(prompt.principal)
         explanation = await explain(self._rosters, self._indexes, prompt, weights, MOST_EXPLAINED)
@@ -89,7 +89,7 @@ class RouteEndpoint:
         )
         return Response(encode(answer))
 
-    def _read(self, request: Request, caller: Caller) -> tuple[Caller, HookEvent, Prompt]:
+    async def _read(self, request: Request, caller: Caller) -> tuple[Caller, HookEvent, Prompt]:
         payload, roster = _payload(request.body)
         event = HookEvent(
             client=optional_text(payload, "client") or CLIENT,
@@ -102,7 +102,7 @@ class RouteEndpoint:
         )
         project = optional_text(payload, "project")
         caller = msgspec.structs.replace(caller, project=project) if project else caller
-        call = self._sessions.settle(self._sessions.place(caller.principal, as_call(caller, event)))
+        call = await self._sessions.placed(caller.principal, as_call(caller, event))
         return caller, event, _prompt(caller.principal, event, call.project, roster)
 
 
