@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from baton.engine.call.modes import SCOPES, ModeSetting
@@ -120,6 +121,21 @@ async def test_work_items_act_on_one_developer_of_a_shared_project(modes):
     assert mode_of(modes, ALICE).enabled
     await modes.follow_work_items(ALICE.principal, PROJECT, 0)
     assert not mode_of(modes, ALICE).enabled
+
+
+async def test_sessions_that_worked_under_the_mode_keep_it_when_the_work_items_are_done(modes):
+    await modes.follow_work_items(ALICE.principal, PROJECT, 3)
+    await modes.follow_work_items(ALICE.principal, PROJECT, 0, ["s1"])
+    assert (mode_of(modes, ALICE).level, mode_of(modes, ALICE, "s2").enabled) == ("strict", False)
+    modes.moment[0] = NOON + timedelta(days=2)
+    assert not mode_of(modes, ALICE).enabled
+
+
+async def test_a_delegated_agent_is_exempt_by_its_token_alone(modes):
+    await modes.put(LEAD, setting("organisation", enabled=True, level="strict", locked=True))
+    agent = msgspec.structs.replace(ALICE.principal, role="agent", job="job_1")
+    mode = modes.effective(agent, PROJECT, "s1")
+    assert (mode.enabled, mode.chain[-1].reason, mode.chain[-1].delegated) == (False, "the agent of job_1", True)
 
 
 async def test_work_items_switch_on_again_what_they_switched_off(modes):

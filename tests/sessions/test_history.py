@@ -6,7 +6,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline.stream import RecordStream
-from baton.sessions.history import History, Prior, answer_key, name_of_call
+from baton.sessions.history import MOST_UNDER_WORK_ITEMS, History, Prior, answer_key, name_of_call
 
 ANN = Principal(user="ann")
 BOB = Principal(user="bob")
@@ -147,6 +147,24 @@ async def test_a_reset_forgets_every_agents_calls_and_nothing_else(history):
     assert await names(history, BOB) == ("Read",)
 
 
+@pytest.mark.parametrize(("calls", "left"), [(19, 19), (20, 0)])
+async def test_a_compaction_is_believed_of_a_session_that_has_worked(history, calls, left):
+    for _ in range(calls):
+        await history.begin(ANN, call("Read"), "d")
+    await history.compacted(ANN, "s1")
+    assert len(await names(history)) == left
+
+
+async def test_sessions_under_the_mode_of_work_items_are_known_by_user_and_project(history):
+    assert await history.under_items(ANN, "p") == []
+    for who, project, session in ((ANN, "p", "s1"), (ANN, "p", "s2"), (ANN, "q", "s3"), (BOB, "p", "s4")):
+        history.works_under_items(who, project, session)
+    assert sorted(await history.under_items(ANN, "p")) == ["s1", "s2"]
+    for number in range(MOST_UNDER_WORK_ITEMS):
+        history.works_under_items(ANN, "p", f"phantom {number}")
+    assert await history.under_items(ANN, "p") is None
+
+
 async def test_background_tasks_are_counted_once_each_until_they_end(history):
     for task in ("t1", "t2", "t2"):
         await history.started(ANN, "s1", task)
@@ -234,12 +252,12 @@ async def test_an_edit_no_longer_counts_after_ten_minutes_or_when_its_session_ha
     assert (await history.begin(ANN, editing("/w/a.py"), "d")).other_editor == ""
 
 
-async def test_an_ended_session_leaves_nothing_but_its_retries_and_its_project(history, redis):
+async def test_an_ended_session_leaves_what_a_resumed_one_goes_on_with(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
     await history.end(ANN, "s1")
-    assert sorted(key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")) == [b"call", b"place"]
+    assert sorted(key.split(b":")[1] for key in await redis.call(b"KEYS", b"*")) == [b"call", b"calls", b"place"]
 
 
 async def test_a_call_is_one_write_to_redis(history, redis, monkeypatch):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.delegate.jobs.test_api import leased, tell
+from tests.delegate.jobs.test_api import POLL, delegate, tell
+from tests.support.http_calls import ok
 from tests.support.server import until
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
@@ -22,7 +23,26 @@ def test_work_items_switch_the_mode_on_and_the_directives_come_with_it(http, ses
     other = start(http, session | {"session_id": "other"}, user="olga").json()
     assert not other["mode"]["enabled"]
     assert "additional_context" not in other
-    assert not start(http, session, work_items=0).json()["mode"]["enabled"]
+    assert not start(http, session | {"session_id": "later"}, work_items=0).json()["mode"]["enabled"]
+
+
+def test_a_session_that_has_worked_under_the_mode_of_work_items_keeps_it(http, session):
+    mine, silent = session["session_id"], session | {"session_id": f"silent {session['session_id']}"}
+
+    def mode(session_id):
+        return http.get("/mode", params={"project": session["project"], "session_id": session_id}).json()["enabled"]
+
+    http.headers["Baton-User"] = "nora"
+    start(http, session, work_items=2)
+    http.post("/pre-tool-use", json=silent | READ)  # of a client that sends no SessionStart
+    for forged in (session, session | {"session_id": "nobody's"}):
+        http.post("/session-end", json=forged)
+        start(http, forged, work_items=0, source="startup")
+        assert (mode(mine), mode(silent["session_id"])) == (True, True)
+    assert not mode("the next")
+    assert http.post("/pre-tool-use", json=session | READ).json()["mode"]["enabled"] is True
+    ok(http.put("/mode", json={"scope": "user_project", "project": session["project"], "enabled": False}))
+    assert (mode(mine), mode(silent["session_id"])) == (False, False)  # a person's word ends it
 
 
 def test_work_items_may_come_as_a_header(http, session):
@@ -35,19 +55,25 @@ def test_a_session_that_does_not_say_its_work_items_changes_nothing(http, sessio
     assert start(http, session).json()["mode"]["enabled"]
 
 
-@pytest.mark.parametrize(("source", "second"), [("clear", "allow"), ("compact", "allow"), ("resume", "block")])
-def test_only_clear_and_compact_forget_the_look_ups(http, session, source, second):
+FORGETS = [("clear", 40, "block"), ("compact", 40, "allow"), ("compact", 3, "block"), ("resume", 40, "block")]
+
+
+@pytest.mark.parametrize(("source", "calls", "second"), FORGETS)
+def test_only_a_compaction_that_can_be_true_forgets_the_look_ups(http, session, source, calls, second):
     http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"})
-    assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == "allow"
+    for _ in range(calls):
+        http.post("/pre-tool-use", json=session | READ)
+    assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == "block"
     http.post("/session-start", json=session | {"source": source})
     assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == second
 
 
-def test_the_end_of_a_session_forgets_its_look_ups(http, session):
+def test_the_end_of_a_session_that_goes_on_forgets_no_look_up(http, session):
     http.put("/mode", json={"scope": "session", "id": session["session_id"], "enabled": True, "level": "strict"})
     http.post("/pre-tool-use", json=session | READ)
     assert http.post("/session-end", json=session | {"reason": "other"}).json() == {"ok": True, "degraded": []}
-    assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == "allow"
+    http.post("/session-start", json=session | {"source": "startup"})
+    assert http.post("/pre-tool-use", json=session | READ).json()["decision"] == "block"
 
 
 def test_the_end_of_a_tool_call_is_noted(http, session):
@@ -55,34 +81,40 @@ def test_the_end_of_a_tool_call_is_noted(http, session):
     assert http.post("/post-tool-use", json=body).json()["ok"] is True
 
 
-def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, session):
-    job, lease = leased(http, session)
+def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, server, session):
+    http.headers["Baton-User"] = session["session_id"]
+    job = delegate(http, session).json()["job"]["id"]
+    (lease,) = http.post("/runners/r/poll", json=POLL).json()["jobs"]
+    token, lease = lease["agent_token"], {"attempt": lease["attempt"], "token": lease["token"]}
     http.headers["Baton-Project"] = session["project"]
     mode = {"scope": "user_project", "user": session["session_id"], "project": session["project"]}
     assert http.put("/mode", json=mode | {"enabled": True, "level": "strict"}).status_code == 200
 
-    def directed(session_id, **headers):
-        answer = http.post("/session-start", json=session | {"session_id": session_id}, headers=headers).json()
+    def directed(session_id, by=http, **headers):
+        answer = by.post("/session-start", json=session | {"session_id": session_id}, headers=headers).json()
         return answer["mode"]["enabled"], "additional_context" in answer
 
-    assert directed("agent's", **{"Baton-Job": job}) == (False, False)
-    assert directed("agent's") == (False, False)
+    named = {"Baton-User": session["session_id"], "Baton-Project": session["project"]}
+    agent = server.agent(Authorization=f"Bearer {token}", **named)
+    assert directed("agent's", agent) == (False, False)
+    # A name is no proof: neither the job's, nor that of a session that its agent has named.
+    assert directed("agent's", **{"Baton-Job": job}) == (True, True)
     assert directed("mine") == (True, True)
-    assert directed(session["session_id"], **{"Baton-Job": job}) == (True, True)  # who delegated is none of these
-    assert directed("mine", **{"Baton-Job": "job_none"}) == (True, True)
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "ask the git-master agent to squash"}
 
-    def routed(session_id):
-        return http.post("/hooks/claude-code", json=prompt | {"session_id": session_id}).json()
+    def routed(session_id, by=http):
+        return by.post("/hooks/claude-code", json=prompt | {"session_id": session_id}).json()
 
     until(lambda: routed("mine"))  # a roster that the server does not know yet is read beside the first prompt
-    assert not routed("agent's")
-    known = {"seq": 1, "type": "agent.session", "body": {"id": "agent's"}}
-    http.post(f"/runners/r/jobs/{job}/events", json=lease | {"events": [known]})
-    assert directed("another", **{"Baton-Job": job}) == (True, True)
-    other, lease = leased(http, session)
-    tell(http, other, lease, state="completed")
-    assert directed("late", **{"Baton-Job": other}) == (True, True)
+    assert not routed("agent's", agent)
+    for named in ("agent's", session["session_id"]):  # the runner's word; who delegated is none of its agents
+        known = {"seq": 1, "type": "agent.session", "body": {"id": named}}
+        http.post(f"/runners/r/jobs/{job}/events", json=lease | {"events": [known]})
+    assert directed("agent's") == (False, False)
+    assert directed(session["session_id"]) == (True, True)
+    tell(http, job, lease, state="completed")
+    assert directed("late", agent) == (True, True)
+    agent.close()
 
 
 BAD = [

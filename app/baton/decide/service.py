@@ -173,6 +173,8 @@ class PreToolUse:
         caller, call, prior = case.caller, case.call, case.prior
         principal = caller.principal
         mode = self._modes.effective(principal, call.project, call.session_id)
+        if mode.auto_activated:
+            self._sessions.note_mode(principal, call.project, call.session_id, mode)
         lifted = self._overrides.lifted(principal, call.session_id)
         wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
         if caller.disabled:

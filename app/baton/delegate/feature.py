@@ -59,7 +59,7 @@ def build(
     agent_tokens = AgentTokens(database, kernel.changes, users, kernel.organisation)
     notifier = JobNotifier(kernel.redis, kernel.organisation)
     states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens))
-    progress = JobProgress(states, DelegatedSessions(database, modes))
+    progress = JobProgress(states, DelegatedSessions(modes))
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)
     sweeper = JobSweeper(database, states, permissions, kernel.organisation)
@@ -74,7 +74,7 @@ def build(
         jobs=Jobs(database, states, notifier, owns_graph),
         permissions=permissions,
         progress=progress,
-        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s, agent_tokens=settings.auth_on),
+        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
         streams=JobStreams(database, notifier),
         sweeper=sweeper,
     )

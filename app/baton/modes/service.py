@@ -1,7 +1,7 @@
 """The orchestrator mode: set, cleared, followed from work items; read from memory. It resolves by `baton.engine.call.modes`."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ from baton.people.permissions import ASK_A_PERSON
 KIND = "modes"
 REMEMBERED = 4_096
 """Callers, by their project and session, whose mode a process remembers until a setting changes or expires."""
+SESSION = timedelta(days=1)
+"""How long a session keeps the mode of work items that are done, where nothing else ends it."""
 _OFF = Mode()
 _Where = tuple[str, str, str, str]
 _Change = tuple[list[ModeSetting], list[Key]]
@@ -58,7 +60,9 @@ class Modes:
             self._take({setting.key: setting for setting in settings})
 
     def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
-        """Resolve the mode for a user, a project and a session."""
+        """Resolve the mode for a user, a project and a session. It is off for the agent of a delegated job."""
+        if principal.job:  # only the token of a leased job sets it
+            return _delegated(principal.job, session_id)
         if not self._settings:
             return _OFF
         self._forget_expired()
@@ -164,11 +168,14 @@ class Modes:
         )
         await self._change(principal, lambda _: ([setting], []))
 
-    async def follow_work_items(self, principal: Principal, project: str, count: int) -> list[str]:
+    async def follow_work_items(
+        self, principal: Principal, project: str, count: int, sessions: Iterable[str] = ()
+    ) -> list[str]:
         """Switch the mode of this user in this project on with open work items, and off again without any.
 
         A person's own word stands: what they set, at whatever scope, is never overridden, neither by an on nor by an
-        off. Returns what was missing.
+        off. `sessions` have worked under the mode: they keep it when the items are done, as the count is an agent's
+        word. Returns what was missing.
         """
         key: Key = ("user_project", principal.user, project)
         now = self._now()
@@ -195,7 +202,13 @@ class Modes:
         )
 
         def work(known: dict[Key, ModeSetting]) -> _Change:
-            return ([], []) if said(known.get(key)) else ([], [key]) if on else ([setting], [])
+            before = known.get(key)
+            if said(before):
+                return [], []
+            if not on:
+                return [setting], []
+            stays = [_kept(before, session, now) for session in sessions] if before is not None else []
+            return [one for one in stays if one.key not in known], [key]
 
         try:
             await self._change(principal, work)
@@ -223,6 +236,20 @@ class Modes:
                     after=_shown(setting),
                     reason=setting.reason,
                 )
+
+
+def _delegated(job: str, session_id: str) -> Mode:
+    """Return the mode of a delegated agent: it is to do the work, not to delegate it."""
+    setting = ModeSetting(scope="session", id=session_id, reason=f"the agent of {job}", delegated=True)
+    return Mode(scope="session", chain=(setting,))
+
+
+def _kept(setting: ModeSetting, session_id: str, now: datetime) -> ModeSetting:
+    """Return what one session keeps of a setting that ends for its user."""
+    return msgspec.structs.replace(
+        setting, scope="session", id=session_id, reason="open work items while this session worked",
+        expires_at=now + SESSION, set_at=now,
+    )  # fmt: skip
 
 
 def _narrower(known: dict[Key, ModeSetting], caller: Caller, disabled: ModeSetting) -> list[Key]:

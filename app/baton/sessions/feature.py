@@ -3,7 +3,6 @@
 import msgspec
 
 from baton.clients.session_projects import SessionProjects
-from baton.delegate.runners.exemption import DelegatedSessions
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
@@ -42,7 +41,6 @@ async def build(
         recorder=recorder,
         policies=policies,
         users=users,
-        delegated=DelegatedSessions(kernel.database, modes),
         projects=projects,
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)

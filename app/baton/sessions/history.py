@@ -23,6 +23,10 @@ LONGEST_NAME = 256
 """Characters kept of a tool's name."""
 RETRY_S = ANSWER_S
 """How long a tool_use_id is remembered, in seconds."""
+MOST_UNDER_WORK_ITEMS = 200
+"""Sessions of one user in one project that are known to work under the mode of work items."""
+LEAST_CALLS = 20
+"""Calls of a session's main agent before a compaction is believed: no conversation is full after fewer."""
 EDIT_S = 600
 """How long an edit counts as recent, in seconds."""
 
@@ -169,13 +173,32 @@ class History:
         )
 
     async def reset(self, principal: Principal, session_id: str) -> None:
-        """Forget the calls of all agents of a session whose context was cleared or compacted."""
+        """Forget the calls of all agents of a session."""
         await self._redis.call(b"DEL", b"baton:calls:" + session_tag(principal, session_id))
 
-    async def end(self, principal: Principal, session_id: str) -> None:
-        """Forget the session's calls, background tasks and recent edits.
+    async def compacted(self, principal: Principal, session_id: str) -> None:
+        """Forget the calls of a session whose context was compacted, unless it is too young for that to be true."""
+        names = await self._redis.call(b"HGET", b"baton:calls:" + session_tag(principal, session_id), b"main")
+        if names is not None and names.count(b"\n") >= LEAST_CALLS:
+            await self.reset(principal, session_id)
 
-        Its project stays as long as its history would: a session that is resumed is the same session, and an agent can
+    def works_under_items(self, principal: Principal, project: str, session_id: str) -> None:
+        """Note that a session works under the mode of work items; nobody waits for it."""
+        key = _items_key(principal, project)
+        self._redis.send(b"SADD", key, storable(session_id))
+        self._redis.send(b"EXPIRE", key, self._ttl_s)
+
+    async def under_items(self, principal: Principal, project: str) -> list[str] | None:
+        """Return the sessions that have worked under the mode of work items, None where they are too many to read."""
+        key = _items_key(principal, project)
+        if await self._redis.call(b"SCARD", key) > MOST_UNDER_WORK_ITEMS:
+            return None
+        return [name.decode() for name in await self._redis.call(b"SMEMBERS", key)]
+
+    async def end(self, principal: Principal, session_id: str) -> None:
+        """Forget what ends with a session: its background tasks and recent edits.
+
+        Its calls and its project stay for their lifetime: a session that is resumed is the same session, and an agent can
         post the end of its own.
         """
         session = session_tag(principal, session_id)
@@ -183,7 +206,7 @@ class History:
         edits = await self._redis.call(b"SMEMBERS", edited)
         await self._redis.pipeline(
             [
-                (b"DEL", edited, *(b"baton:%b:%b" % (kind, session) for kind in (b"calls", b"background"))),
+                (b"DEL", edited, b"baton:background:" + session),
                 *((b"HDEL", key, session) for key in edits),
             ],
         )
@@ -217,6 +240,10 @@ def _answer_key(session: bytes, name: bytes) -> bytes:
 
 def _edits_key(principal: Principal, project: str, path: str) -> bytes:
     return b"baton:edits:{%b}" % digest(principal.organisation, project, path)
+
+
+def _items_key(principal: Principal, project: str) -> bytes:
+    return b"baton:items:{%b}" % digest(principal.organisation, principal.user, project)
 
 
 def _other_editor(replies: list[list[bytes]], session: bytes) -> str:

@@ -1,18 +1,18 @@
 """The life of an agent's session: its start, finished tool calls, prompts, and its end."""
 
 import asyncio
+from collections import OrderedDict
+from time import monotonic
 
 import msgspec
 
 from baton.clients.event import HookEvent
 from baton.clients.session_projects import SessionProject, SessionProjects
-from baton.delegate.runners.exemption import DelegatedSessions
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import storable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.briefing import directives
@@ -26,8 +26,11 @@ from baton.sessions.history import History
 
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
+REMEMBERED = 20_000
+"""Number of sessions of which a process remembers that it has noted them."""
+NOTED_S = 600.0
+"""How often it is noted again that a session works under the mode of work items, so that Redis does not forget it."""
 
-_FORGETTING_SOURCES = {"clear", "compact"}
 _EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
 _STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
 _TASK_NAMES = ("shell_id", "task_id", "bash_id")
@@ -53,7 +56,6 @@ class Sessions:
         recorder: Recorder,
         policies: Policies,
         users: Users,
-        delegated: DelegatedSessions,
         projects: SessionProjects,
     ) -> None:
         self._modes = modes
@@ -61,17 +63,17 @@ class Sessions:
         self._recorder = recorder
         self._policies = policies
         self._users = users
-        self._delegated = delegated
         self._projects = projects
+        self._under_items: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
-        """Start or resume a session: pin its project, let work items and jobs switch the mode, return the directives."""
+        """Start or resume a session: pin its project, let work items switch the mode, return the directives."""
         named = SessionProject(caller.project or caller.root or event.cwd, caller.root or event.cwd)
         degraded: list[str] = []
         try:
             pin = await self._projects.pin(caller.principal, event.session_id, named)
-            if event.source in _FORGETTING_SOURCES:
-                await self._history.reset(caller.principal, event.session_id)
+            if event.source == "compact":
+                await self._history.compacted(caller.principal, event.session_id)
         except RedisUnavailable:
             pin = self._projects.known(caller.principal, event.session_id) or named
             degraded.append("history")
@@ -82,9 +84,8 @@ class Sessions:
         # The work items were counted in the folder that the client is in now.
         if caller.work_items is not None and not caller.disabled and not moved:
             degraded += await self._follow(caller.principal, project, caller.work_items)
-        if caller.job and not caller.disabled:
-            degraded += await self._let_work(caller.principal, caller.job, event.session_id)
         mode = self._modes.effective(caller.principal, project, event.session_id)
+        self.note_mode(caller.principal, project, event.session_id, mode)
         if caller.disabled:
             revision = self._policies.active.revision
             self._recorder.put(event_record(caller, event, project, mode, revision))
@@ -98,7 +99,7 @@ class Sessions:
         )
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
-        """Forget a session's state; its decisions and its project stay. Return what was unavailable."""
+        """Forget what ends with a session; its decisions and its project stay. Return what was unavailable."""
         try:
             await self._history.end(caller.principal, event.session_id)
         except RedisUnavailable:
@@ -148,17 +149,26 @@ class Sessions:
     async def _follow(self, principal: Principal, project: str, work_items: int) -> list[str]:
         try:
             async with asyncio.timeout(MODE_BUDGET_S):
-                return await self._modes.follow_work_items(principal, project, work_items)
-        except TimeoutError:
+                # An agent could post this count itself. Sessions that work under the mode keep it, so that no agent
+                # frees its own; without knowing which they are, nothing ends.
+                sessions = [] if work_items else await self._history.under_items(principal, project)
+                if sessions is None:
+                    return []
+                return await self._modes.follow_work_items(principal, project, work_items, sessions)
+        except (TimeoutError, RedisUnavailable):
             return ["mode"]
 
-    async def _let_work(self, principal: Principal, job_id: str, session_id: str) -> list[str]:
-        try:
-            async with asyncio.timeout(MODE_BUDGET_S):
-                await self._delegated.began(principal, job_id, session_id)
-        except (TimeoutError, StoreUnavailable):
-            return ["mode"]
-        return []
+    def note_mode(self, principal: Principal, project: str, session_id: str, mode: Mode) -> None:
+        """Note a session that the mode of work items concerns: it keeps that mode."""
+        if not mode.auto_activated or not session_id:
+            return
+        key = (principal.organisation, principal.user, project, session_id)
+        now = monotonic()
+        if now - self._under_items.get(key, -NOTED_S) >= NOTED_S:
+            self._history.works_under_items(principal, project, session_id)
+            self._under_items[key] = now
+            if len(self._under_items) > REMEMBERED:
+                self._under_items.popitem(last=False)
 
     def delegation_reason(self, principal: Principal, project: str, session_id: str) -> str:
         """Return the reason that a session is exempt from the mode as delegated work, "" for a person's own session."""

@@ -35,10 +35,10 @@ async def test_a_lease_brings_a_token_for_its_agent_of_which_only_a_digest_is_ke
     assert stored.agent_digest not in {stored.digest, ""}
 
 
-async def test_a_server_that_asks_nobody_for_tokens_makes_none(database, redis):
+async def test_a_server_that_asks_nobody_for_tokens_makes_them_too(database, redis):
     world = World(database, redis, auth="off")
-    _, lease = await leased(world)
-    assert lease.agent_token == (await world.get(lease.job)).agent_digest == ""
+    job, lease = await leased(world)
+    assert world.agent_tokens.check(lease.agent_token).job == job.id
 
 
 async def test_it_speaks_for_the_owner_of_the_machine(asking):

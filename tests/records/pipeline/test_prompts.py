@@ -11,7 +11,6 @@ from baton.clients.event import HookEvent
 from baton.clients.session_projects import SessionProjects
 from baton.decide.hooks import Hooks
 from baton.decide.service import PreToolUse
-from baton.delegate.runners.exemption import DelegatedSessions
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
@@ -58,7 +57,6 @@ class World:
             recorder=recorder,
             policies=self.policies,
             users=self.users,
-            delegated=DelegatedSessions(database, self.modes),
             projects=SessionProjects(redis, ttl_s=60),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")

@@ -100,8 +100,7 @@ class JobModel(JobFields, JobSummary):
 class LeaseModel(JobFields):
     """A job that is leased to a runner; the token proves it.
 
-    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over. Empty where the
-    server asks nobody for tokens.
+    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over.
     """
 
     job: str

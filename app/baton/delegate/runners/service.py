@@ -56,13 +56,13 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none.
 
-    `agent_token` is for the agent; "" where the server asks nobody for tokens.
+    `agent_token` is for the agent: it proves which job the agent works on.
     """
 
     job: Job
     token: str
     agent_session: str
-    agent_token: str = ""
+    agent_token: str
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +83,7 @@ class Runners:
         notifier: JobNotifier,
         *,
         longest_wait_s: float = 20,
-        agent_tokens: bool = False,
     ) -> None:
-        self._agent_tokens = agent_tokens
         self._database = database
         self._states = states
         self._notifier = notifier
@@ -226,8 +224,8 @@ class Runners:
 
     async def _lease(self, runner: Runner) -> Lease | None:
         token = secrets.token_hex(32)
-        agent_token = agent_tokens.made() if self._agent_tokens else ""
-        agent_digest = agent_tokens.digest_of(agent_token) if agent_token else ""
+        agent_token = agent_tokens.made()
+        agent_digest = agent_tokens.digest_of(agent_token)
         async with self._states.transaction() as transaction:
             connection, now = transaction.connection, transaction.now
             job = await store.lease_job(
@@ -235,7 +233,7 @@ class Runners:
             )
             if job is None:
                 return None
-            transaction.agents_changed = bool(agent_token)
+            transaction.agents_changed = True
             agent_session = job.agent_session
             if job.isolation == "in_place" and not agent_session:
                 agent_session = await store.agent_session(connection, job)

@@ -11,7 +11,6 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """One request's subject and surroundings.
 
     `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
-    `job` is the delegated task that this agent was started for, "" for none.
     `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
     `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
     """
@@ -20,7 +19,6 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     root: str = ""
     work_items: int | None = None
-    job: str = ""
     disabled: bool = False
     on_failure: Literal["allow", "block"] = "allow"
     debug: bool = False
