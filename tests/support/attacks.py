@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "attacks"
 
 @cache
 def _all(part: str) -> list[dict[str, Any]]:
-    return [_written(one) for one in yaml.safe_load((FOLDER / f"{part}.yaml").read_text())]
+    return [written(one) for one in yaml.safe_load((FOLDER / f"{part}.yaml").read_text())]
 
 
 def attacks(part: str, kind: str) -> list[dict[str, Any]]:
@@ -19,10 +19,10 @@ def attacks(part: str, kind: str) -> list[dict[str, Any]]:
     return [one for one in _all(part) if one["class"] == f"{part}/{kind}"]
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
     """Write out `{repeat: text, times: n}`."""
     if isinstance(value, dict):
         if value.keys() == {"repeat", "times"}:
             return value["repeat"] * value["times"]
-        return {key: _written(one) for key, one in value.items()}
-    return [_written(one) for one in value] if isinstance(value, list) else value
+        return {key: written(one) for key, one in value.items()}
+    return [written(one) for one in value] if isinstance(value, list) else value

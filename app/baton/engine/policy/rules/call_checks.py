@@ -18,7 +18,7 @@ from baton.engine.text.urls import urls as urls_of
 Quantifier = Callable[[Iterable[bool]], bool]
 
 _MOST_TEXTS = 1_000
-_SHORT = 2_000
+_METHODS = ("PUT", "POST", "PATCH", "DELETE")
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
@@ -205,7 +205,9 @@ def _texts(value: Any) -> Iterator[str]:
         elif isinstance(value, dict):
             waiting += value.values()
             # A method in one field and a path in another are a request, too.
-            yield " ".join(item for item in value.values() if isinstance(item, str) and len(item) < _SHORT)
+            method = next((item for item in value.values() if item in _METHODS), None)
+            if method:
+                yield from (f"{method} {item}" for item in value.values() if isinstance(item, str) and item[:1] == "/")
         elif isinstance(value, list):
             waiting += value
 

@@ -1,0 +1,56 @@
+"""The threat model's tables: each row is proven by tests that are there, and README says the same of what is out of reach."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.attacks.corpus import out_of_reach
+from tests.support.cases import listed
+
+ROOT = Path(__file__).parents[2]
+MODEL = (ROOT / "docs" / "threat-model.md").read_text()
+README = (ROOT / "README.md").read_text()
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split(" | ")]
+    for line in MODEL.partition("## Attackers")[2].partition("\n## ")[0].splitlines()
+    if line.startswith("| ") and not line.startswith("| who")
+]
+_NAMED = re.compile(r"`(tests/[\w./-]+)`")
+_TEST = re.compile(r"^\s*(?:async )?def test_\w+", re.MULTILINE)
+OWN_TESTS = "the rules' own tests"
+
+
+def count_tests(path: Path) -> int:
+    """Count the tests of a file or folder; entries of a list of attacks and of a corpus count as well."""
+    if path.is_dir():
+        return sum(map(count_tests, path.rglob("test_*.py")))
+    text = path.read_text()
+    return len(yaml.safe_load(text)) if path.suffix == ".yaml" else len(_TEST.findall(text))
+
+
+def test_every_row_names_what_it_is_met_by_and_its_proof():
+    assert len(ROWS) > 30
+    assert {row[1]: len(row) for row in ROWS} == {row[1]: 4 for row in ROWS}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0][:20]}: {row[1][:60]}" for row in ROWS])
+def test_the_proof_of_a_row_is_there(row):
+    tries, proof = row[1], row[3]
+    named = [ROOT / name for name in _NAMED.findall(proof)]
+    assert named or OWN_TESTS in proof or "make audit" in proof, tries
+    empty = {str(path): "no tests" for path in named if not path.exists() or not count_tests(path)}
+    assert not empty, listed(empty)
+    if OWN_TESTS in proof:
+        rules = re.findall(r"`(?:policies/guardrails/)?(baton-[\w-]+\.yaml)`", row[2])
+        folders = "`policies/`" in row[2]
+        assert rules or folders, "a row whose proof are rules' own tests names the rules"
+
+
+def test_readme_says_the_same_of_what_is_out_of_reach():
+    rows = out_of_reach()
+    section = README.partition("## What it does not keep out")[2].partition("\n## ")[0]
+    said = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("| ")][1:]
+    assert said == [(row.what, row.instead) for row in rows.values()]
+    assert len(rows) > 10
