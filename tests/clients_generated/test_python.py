@@ -6,8 +6,11 @@ import inspect
 import json
 import typing
 
+import pytest
+
 from tests.clients_generated.conftest import ROOT
 
+pytestmark = pytest.mark.slow("generates a client and imports all of it")
 TEXTS = {"client": "claude-code", "tier": "team", "scope": "session"}
 
 

@@ -1,6 +1,8 @@
 """A server that answers the shim in every good and bad way, and the call of the shim."""
 
 import http.server
+import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -10,12 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 HOOKS = Path(__file__).parents[2] / "hooks"
-SHELLS = {
-    "sh": ["sh"],
-    "dash": ["dash"],
-    "bash": ["bash", "--posix"],
-    "busybox": ["busybox", "sh"],
-}
+_ASKED = [["sh"], ["busybox", "sh"], ["bash", "--posix"], ["dash"]]
+SHELLS = {os.path.realpath(program): words for words in _ASKED if (program := shutil.which(words[0]))}
+"""The shells of this machine by their programs, each program once: `sh` is one of the others on most machines."""
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"caf\xc3\xa9 $(id) \\n \\"q\\" %s"}}'
 
 

@@ -238,6 +238,7 @@ def test_a_graph_is_made_spawned_wave_by_wave_and_looked_at(mcp):
     assert "already_spawned" in mcp.refused("graph_spawn", graph_id=graph["graph_id"], tasks=["c"])
 
 
+@pytest.mark.slow("waits for each tool to give up")
 def test_without_a_server_each_tool_says_so(connect):
     away = connect(BATON_URL="http://127.0.0.1:1")
     assert "no server answers" in away.refused("delegate.run", user_prompt="x")

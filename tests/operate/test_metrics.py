@@ -130,6 +130,7 @@ if sys.argv[2:]:
 """
 
 
+@pytest.mark.slow("starts several workers")
 def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkeypatch, request):
     monkeypatch.setenv(worker_metrics.VARIABLE, "")
     folder = worker_metrics.folder(tmp_path)

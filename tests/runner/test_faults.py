@@ -43,6 +43,7 @@ def laptop(server, settings, tmp_path):
         process.wait()
 
 
+@pytest.mark.slow("waits for calls to be tried again")
 async def test_events_are_counted_once_when_answers_get_lost(server, running):
     server.forgotten = 4
     job = server.give("count 40\nsleep 0.3\ncount 40\nsleep 0.3\nsay end")
@@ -112,6 +113,7 @@ async def test_a_job_outlasts_whoever_answers_in_the_servers_place(server, runni
     assert "".join(server.texts(job)) == finish["output"] == "begun" + "".join(f"{n} " for n in range(20))
 
 
+@pytest.mark.slow("waits for a lease to end")
 async def test_what_was_said_before_the_runner_was_killed_arrives_and_its_agents_are_gone(server, laptop, tmp_path):
     pid, child, go_on = (tmp_path / name for name in ("pid", "child", "go-on"))
     job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nawait {go_on}\ncount 20\nsleep 60")

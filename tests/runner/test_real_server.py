@@ -172,6 +172,7 @@ async def test_a_hundred_jobs_over_four_runners_run_once_each(api, runner, shop,
     assert len({state(api, job)["runner"]["id"] for job in list(jobs)[::10]}) > 1
 
 
+@pytest.mark.slow("kills a server in the middle and starts it again")
 async def test_a_server_killed_in_the_middle_of_a_stream_loses_and_doubles_nothing(real, api, runner, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     job = delegate(api, f"count 50\nawait {first}\ncount 50\nawait {second}\ncount 50", workspace="shop")

@@ -22,6 +22,7 @@ def follower(server, folder, *command):
     return process, out
 
 
+@pytest.mark.slow("kills a server in the middle and starts it again")
 def test_a_server_that_is_killed_while_a_task_streams_loses_and_doubles_nothing(tmp_path):
     home = tmp_path / "home"
     home.mkdir()

@@ -59,12 +59,14 @@ def two(tmp_path_factory, postgres, postgres_template, valkey_url, new_name):
     postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.mark.slow("races fifty starts on two servers")
 def test_of_fifty_starts_of_one_task_one_is_accepted(two):
     graph = two.graph(["a", "b"])
     found = Counter(two.at_once(graph, ["a"] * AT_ONCE))
     assert found == {("a", 200, None): 1, ("a", 409, "already_spawned"): AT_ONCE - 1}
 
 
+@pytest.mark.slow("races fifty starts on two servers")
 def test_of_fifty_starts_of_one_wave_one_a_task_is_accepted_and_made_one_job(two):
     names = [f"t{number}" for number in range(10)]
     graph = two.graph(names, execute="run")

@@ -21,6 +21,7 @@ def server(tmp_path_factory):
         yield running
 
 
+@pytest.mark.slow("reloads again and again under load")
 def test_a_reload_under_load_is_atomic(server):
     answers, stop = [], threading.Event()
     body = {"session_id": "", "tool_name": "Bash", "tool_input": {"command": "deployer now"}}

@@ -1,11 +1,18 @@
 """The same server on a Postgres and a Redis of its own, as `BATON_DATABASE_URL` and `BATON_REDIS_URL` name them."""
 
+import pytest
+
 from tests.support.processes import children
 from tests.support.server import serving, until
 
 EDIT = {"session_id": "p1", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
 
 
+@pytest.mark.parametrize(
+    "database_url",
+    [pytest.param("sqlite", marks=pytest.mark.slow("starts another server, twice")), "postgres"],
+    indirect=True,
+)
 def test_postgres_and_redis_replace_the_embedded_default(tmp_path, valkey_url, database_url):
     with serving(tmp_path / "home", BATON_REDIS_URL=valkey_url, BATON_DATABASE_URL=database_url) as server:
         token = {"Authorization": f"Bearer {(server.home / 'admin-token').read_text().strip()}"}

@@ -74,6 +74,7 @@ def test_a_server_that_cannot_start_says_so_in_json(tmp_path, workers):
     assert any(event.startswith("Baton cannot start: unknown database `mysql`") for event in events)
 
 
+@pytest.mark.slow("starts several workers of its own")
 def test_a_second_server_with_workers_leaves_the_note_of_the_first(tmp_path):
     with serving(tmp_path / "home") as first:
         found = forge.run(["serve"], env=first.env | {"BATON_WORKERS": "2"}, timeout=120)
@@ -82,6 +83,7 @@ def test_a_second_server_with_workers_leaves_the_note_of_the_first(tmp_path):
         assert (first.home / "server.json").exists()
 
 
+@pytest.mark.slow("starts servers from nothing, at a terminal")
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_first_token_is_shown_at_a_terminal_only(tmp_path, terminal):
     home = tmp_path / "home"

@@ -49,6 +49,7 @@ def stored(server, session_id):
         return http.get("/decisions", params={"session_id": session_id, "limit": 200}).json()["items"]
 
 
+@pytest.mark.slow("waits for a worker to be replaced")
 def test_a_killed_worker_is_replaced_and_loses_no_record(server):
     before = until(lambda: len(found := workers_of(server)) == 2 and found)
     made = set()
@@ -112,6 +113,7 @@ def counted(server):
     return int(found[1]) if found else 0
 
 
+@pytest.mark.slow("starts several workers of its own")
 def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
     removal = {"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}
     for number in range(20):  # a connection each, so that both workers get some
@@ -121,6 +123,7 @@ def test_whichever_worker_is_asked_shows_what_all_of_them_decided(server):
     assert len(list((server.home / "metrics").glob("counter_*.db"))) >= 2
 
 
+@pytest.mark.slow("starts several workers of its own")
 def test_a_server_that_is_told_to_stop_says_so_first_and_goes_on_serving(tmp_path):
     with serving(tmp_path / "home", BATON_DRAIN_S="300") as server:
         server.process.send_signal(signal.SIGTERM)

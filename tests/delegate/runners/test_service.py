@@ -206,6 +206,7 @@ async def test_an_auditor_runs_nothing(world):
         await Runner(world, Principal(user="ada", role="auditor")).poll()
 
 
+@pytest.mark.slow("races four runners for hundreds of jobs")
 async def test_jobs_run_once_each_on_four_runners_of_two_servers(world, database, redis):
     worlds = [world, World(database, redis)]
     jobs = [await world.delegate(prompt=f"{n}", session_id=f"s{n % 7}") for n in range(40)]

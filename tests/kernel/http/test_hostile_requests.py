@@ -13,10 +13,16 @@ def server(tmp_path_factory):
         yield running
 
 
-REQUESTS = [one for one in attacks() if "line" not in one.request]
+REQUESTS = [
+    pytest.param(
+        one, id=one.name, marks=[pytest.mark.slow("opens a thousand connections")] * (one.connections >= 1_000)
+    )
+    for one in attacks()
+    if "line" not in one.request
+]
 
 
-@pytest.mark.parametrize("attack", REQUESTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("attack", REQUESTS)
 async def test_a_hostile_request_is_answered_as_it_should_be(server, attack: Attack):
     outcome = await send(attack, int(server.url.rpartition(":")[2]), server.token)
     assert outcome.word in attack.want, outcome.body[:300]

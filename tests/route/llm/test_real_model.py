@@ -14,6 +14,7 @@ from baton.route.pipeline.model_choice import ChoiceClient
 from baton.route.prompt import Prompt
 from tests.support.routing import DEVELOPER
 
+pytestmark = pytest.mark.slow("loads a real model and waits for its words")
 SCRIPT = Path(__file__).parents[2] / "support" / "small_model.py"
 PATIENT_S = 120
 CANDIDATES = (
