@@ -21,9 +21,9 @@ def tree(path: Path) -> ast.Module:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Return the modules that a file imports; `from a import b` may mean `a` and `a.b`."""
+    """Return the modules that a file imports at its top; `from a import b` may mean `a` and `a.b`."""
     found = set()
-    for node in ast.walk(tree(path)):
+    for node in tree(path).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return frozenset(found)
