@@ -103,7 +103,7 @@ write_request() { # CLIENT EVENT: sets request
   if [ "$event" = SessionStart ]; then
     count_work_items
     option header "Baton-Work-Items: $work_items"
-    option header "Baton-Job: ${BATON_JOB-}"
+    option header "Baton-Shim: $$"
   fi
   set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done

@@ -21,6 +21,7 @@ from baton.kernel.http.features import Features
 from baton.kernel.http.hot_routes import HotFastAPI, HotRoute, StartFailed
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
+from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
 from baton.kernel.redis.client import Redis
 from baton.modes.feature import build as build_modes
@@ -58,7 +59,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
         async with AsyncExitStack() as stack:
             try:
                 url = redis_url or await stack.enter_async_context(backing(settings))
-                kernel = await _kernel(settings, url, stack)
+                kernel = await _kernel(settings, url, stack, app.peers)
                 hot = await _build(kernel, app)
                 kernel.begin()
             except _MENDABLE as error:
@@ -86,6 +87,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     app.admit = lambda _: None
     app.hot = {}
     app.lifecycle = Lifecycle()
+    app.peers = PeerLooks()
     app.state.features = Features()
     app.state.limits = Limits(settings)
     problems.install(app, ROUTERS)
@@ -95,14 +97,14 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     return app
 
 
-async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack) -> Kernel:
+async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, peers: PeerLooks) -> Kernel:
     """Connect to Redis, in the background where it is away; SQL connects with the first query."""
     redis = Redis(redis_url, timeout_s=settings.redis_timeout_ms / 1000)
     await redis.start()
     stack.push_async_callback(redis.close)
     database = Database(settings)
     stack.push_async_callback(database.close)
-    return Kernel(settings, redis, database, stack)
+    return Kernel(settings, redis, database, stack, peers)
 
 
 async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
@@ -162,6 +164,7 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
             records=records,
             sessions=sessions,
             seen=clients.seen,
+            processes=clients.processes,
         ),
         *route_routes(route, callers=people.callers, sessions=sessions.sessions, seen=clients.seen),
     ]

@@ -19,7 +19,7 @@ def url(request, tmp_path):
 
 def baton(*arguments, agent="", **env):
     """Run `baton db …` as a person, or as whom `agent` makes it: the suite itself may run below an agent."""
-    with patch("baton.kernel.http.peer.agent_above", lambda _: agent):
+    with patch("baton.shared.agent_process.agent_above", lambda _: agent):
         return run("db", *arguments, env=clean_environment(**env), cwd=Path.cwd())
 
 

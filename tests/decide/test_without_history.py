@@ -23,7 +23,7 @@ async def decide(tmp_path, valkey_url, sqlite_url, redis, monkeypatch):
     async with AsyncExitStack() as stack:
         settings = Settings(home=tmp_path / "home", database_url=sqlite_url, redis_timeout_ms=5_000)
         app = create_app(settings, redis_url=valkey_url)
-        kernel = await _kernel(settings, valkey_url, stack)
+        kernel = await _kernel(settings, valkey_url, stack, app.peers)
         await _build(kernel, app)
         pre_tool_use = app.state.features.get(PreToolUse)
         evaluate = service.evaluate

@@ -331,7 +331,9 @@ def test_without_a_name_the_login_name_is_sent(shell, env, folder, server):
         ([], "echo 'unclosed", None),
     ],
 )
-def test_a_session_s_start_counts_work_items_and_names_the_task(shell, env, folder, server, files, command, sent):
+def test_a_session_s_start_counts_work_items_and_names_the_shim_s_process(
+    shell, env, folder, server, files, command, sent
+):
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
@@ -339,14 +341,14 @@ def test_a_session_s_start_counts_work_items_and_names_the_task(shell, env, fold
         config = Path(env["HOME"]) / ".config" / "baton"
         config.mkdir(parents=True)
         (config / "config").write_text(f"BATON_WORK_ITEMS_COMMAND={command}\n")
-    env |= {"BATON_WORK_ITEMS_COMMAND": "echo 66; touch planted", "BATON_JOB": "job_1"}
+    env |= {"BATON_WORK_ITEMS_COMMAND": "echo 66; touch planted"}
     run_shim(shell, env, folder, "claude-code", "SessionStart", body=b'{"a":1}')
     run_shim(shell, env, folder, "claude-code", "PreToolUse")
     assert server.seen[0].headers.get("baton-work-items") == sent
-    assert server.seen[0].headers["baton-job"] == b"job_1"
+    assert server.seen[0].headers["baton-shim"].isdigit()
     assert server.seen[0].body == b'{"a":1}'
     assert not (folder / "planted").exists(), "a variable is no command"
-    assert not {"baton-work-items", "baton-job"} & server.seen[1].headers.keys()
+    assert not {"baton-work-items", "baton-shim"} & server.seen[1].headers.keys()
 
 
 def test_one_program_is_started_for_a_call(env, folder, server, tmp_path):

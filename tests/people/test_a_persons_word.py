@@ -9,48 +9,20 @@ import sys
 
 import pytest
 
-from baton.kernel.http import peer
 from baton.people.permissions import FOR_AGENTS, TABLE
 from baton.shared.person_socket import person_socket
+from tests.support.attacks import attacks
 from tests.support.http_calls import ok, refused
-from tests.support.terminal import at_terminal
+from tests.support.terminal import ROOT, at_terminal
 
-WEAKENING = [
-    ("PUT", "/mode", {"scope": "user", "enabled": False}),
-    ("DELETE", "/mode?scope=user", None),
-    ("POST", "/overrides", {"session_id": "s", "user": "dora", "rule": "*", "reason": "r"}),
-    ("DELETE", "/overrides/none", None),
-    ("PUT", "/policies/layers/user?name=dora", {"files": {}}),
-    ("POST", "/policies/layers/user/versions/1/activate?name=dora", None),
-    ("POST", "/policies/layers/user/rollback?name=dora", None),
-    ("DELETE", "/policies/layers/user?name=dora", None),
-    ("PUT", "/policies/layers/user/agents/ultrapower/explore?name=dora", {"role": "mine"}),
-    ("POST", "/policies/unlocks", {"rule": "guardrails/remove-root", "reason": "r", "minutes": 5}),
-    ("PUT", "/rosters/mine", {"agents": [{"name": "mine"}]}),
-    ("DELETE", "/rosters/mine", None),
-    ("POST", "/tokens", {"user": "mallory", "role": "admin"}),
-    ("DELETE", "/tokens/none", None),
-    ("PUT", "/users/mallory", {"team": "default"}),
-    ("DELETE", "/users/mallory", None),
-    ("GET", "/users/dora/export", None),
-    ("DELETE", "/users/dora/data", None),
-    ("PUT", "/teams/mallorys", {}),
-    ("PUT", "/teams/default/settings", {"keep_prompts": True}),
-    ("PUT", "/projects", {"name": "p", "team": "default"}),
-    ("PUT", "/retention", {"decisions_days": 1}),
-    ("POST", "/sessions/none/reset", None),
-    ("PUT", "/reports/none", {"state": "accepted"}),
-    ("POST", "/routing/fits/1/activate", {}),
-    ("POST", "/breakers/local/open", {}),
-    ("POST", "/jobs/none/approve", None),
-    ("POST", "/runners/r/poll", {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}),
-]
+WEAKENING = attacks("credentials", "weaken")
 """Requests that an agent could send, whatever program it takes for it."""
 
 
 @pytest.mark.parametrize("user", ["", "dora"])
-@pytest.mark.parametrize(("method", "path", "body"), WEAKENING, ids=[f"{row[0]} {row[1]}" for row in WEAKENING])
-def test_without_a_token_nothing_is_weakened_over_tcp(server, user, method, path, body):
+@pytest.mark.parametrize("tried", WEAKENING, ids=[one["name"] for one in WEAKENING])
+def test_without_a_token_nothing_is_weakened_over_tcp(server, user, tried):
+    method, path, body = tried["request"]["method"], tried["request"]["path"], tried["request"]["body"]
     headers = {"Baton-User": user} if user else {}
     headers["If-Match"] = "*"
     with server.agent(**headers) as agent:
@@ -157,9 +129,47 @@ def test_an_agent_is_no_person_whatever_it_runs(server, env, name, why):
     assert (answer["code"], why in answer["detail"]) == ("person_required", True), answer
 
 
-def test_a_long_chain_of_processes_hides_no_client(monkeypatch):
-    monkeypatch.setattr(peer, "_DEEPEST", 0)
-    assert peer.agent_above(os.getpid()) == "it has more than 0 processes above it"
+DISGUISED = """
+import fcntl, os, pty, subprocess, sys, termios
+os.setsid()
+fcntl.ioctl(pty.openpty()[1], termios.TIOCSCTTY, 0)
+shim, *off = sys.argv[1:]
+subprocess.run(["sh", shim, "claude-code", "SessionStart"], input=b'{"session_id": "disguised"}', check=True)
+print(subprocess.run(off, env={}, stdout=subprocess.PIPE, check=True, text=True).stdout)
+"""
+
+
+def test_who_runs_hooks_is_an_agent_s_client_whatever_its_name_is(server, tmp_path):
+    off_by_python = [sys.executable, "-c", OFF, str(person_socket(port_of(server)))]
+    shim = ROOT / "hooks" / "baton-hook.sh"
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_URL": server.url}
+    done = subprocess.run(
+        [sys.executable, "-c", DISGUISED, str(shim), *off_by_python],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    assert answer["code"] == "person_required", answer
+    # Where the tests run below an agent, that is seen first.
+    assert "which runs hooks as an agent's client" in answer["detail"] or "descends from" in answer["detail"], answer
+
+
+EVENTS = attacks("credentials", "events")
+
+
+@pytest.mark.parametrize("tried", EVENTS, ids=[one["name"] for one in EVENTS])
+def test_no_event_frees_the_session_of_who_posts_it(server, tried):
+    session = {"session_id": f"kept {tried['name']}", "project": f"p {tried['name']}", "cwd": "/w"}
+    look_up = session | {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+    with server.agent(**{"Baton-User": "eve", "Baton-Project": session["project"]}) as agent:
+        assert ok(agent.post("/session-start", json=session | {"work_items": 3}))["mode"]["enabled"]
+        assert [ok(agent.post("/pre-tool-use", json=look_up))["decision"] for _ in range(2)] == ["allow", "block"]
+        for event in tried["events"]:
+            ok(agent.post(event["path"], json=session | event["body"], headers=event.get("headers", {})))
+        after = ok(agent.post("/pre-tool-use", json=look_up))
+    assert (after["decision"], after["mode"]["enabled"]) == ("block", True)
 
 
 def test_the_socket_is_closed_to_everybody_else(server):

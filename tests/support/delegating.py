@@ -12,6 +12,7 @@ from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.settings import Settings
+from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.users import Users
@@ -98,7 +99,7 @@ class World:
 
     def __init__(self, database, redis, **settings):
         settings = Settings(database_url="sqlite:///unused", **settings)
-        self.kernel = kernel = Kernel(settings, redis, database, AsyncExitStack())
+        self.kernel = kernel = Kernel(settings, redis, database, AsyncExitStack(), PeerLooks())
         self.users = Users(database, kernel.changes, organisation="default", team="default")
         self.rules = Rules()
         self.database = database

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.client_processes import ClientProcesses
 from baton.clients.last_heard import ClientActivity
 from baton.clients.session_projects import SessionProjects
 from baton.kernel.kernel import Kernel
@@ -13,10 +14,15 @@ class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     seen: ClientActivity
     projects: SessionProjects
+    processes: ClientProcesses
 
 
 def build(kernel: Kernel, users: Users) -> ClientsFeature:
     """Build the feature; contacts are written to SQL in the background."""
     seen = ClientActivity(kernel.database, users, kernel.organisation)
     kernel.run(seen.run)
-    return ClientsFeature(seen=seen, projects=SessionProjects(kernel.redis, kernel.settings.history_ttl_s))
+    processes = ClientProcesses(kernel.redis)
+    kernel.peers.known_clients = processes.find
+    return ClientsFeature(
+        seen=seen, projects=SessionProjects(kernel.redis, kernel.settings.history_ttl_s), processes=processes
+    )

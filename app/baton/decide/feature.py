@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.client_processes import ClientProcesses
 from baton.clients.last_heard import ClientActivity
 from baton.decide import api, hooks_api
 from baton.decide.dry_run_api import EvaluateEndpoint
@@ -65,9 +66,10 @@ def hot_routes(
     records: RecordsFeature,
     sessions: SessionsFeature,
     seen: ClientActivity,
+    processes: ClientProcesses,
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
-    hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen)
+    hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen, processes)
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
     evaluate = EvaluateEndpoint(feature.pre_tool_use, policies)
     events = SessionEventsEndpoint(sessions.sessions)

@@ -6,6 +6,7 @@ the answer that the caller configured for failures (`BATON_ON_FAILURE`), and is 
 
 import logging
 
+from baton.clients.client_processes import SHIM, ClientProcesses
 from baton.clients.event import Client, HookAnswer
 from baton.clients.last_heard import ClientActivity
 from baton.clients.registry import CLIENTS
@@ -28,17 +29,27 @@ log = logging.getLogger(__name__)
 class HooksEndpoint:
     """Read a client's event, dispatch it, render the answer in the client's dialect."""
 
-    def __init__(self, callers: CallerReader, service: Hooks, counters: Counters, seen: ClientActivity) -> None:
+    def __init__(
+        self,
+        callers: CallerReader,
+        service: Hooks,
+        counters: Counters,
+        seen: ClientActivity,
+        processes: ClientProcesses,
+    ) -> None:
         self._callers = callers
         self._service = service
         self._counters = counters
         self._seen = seen
+        self._processes = processes
 
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
         event = client.read(await decode_large(request.body), request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
+        if event.name == "SessionStart" and SHIM in request.headers:
+            await self._processes.note(request.headers[SHIM])
         outcome = await self._service.handle(caller, event)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))

@@ -8,6 +8,7 @@ from baton.kernel.base.background import keep_up
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes.announce import Changes
+from baton.kernel.http.peer import PeerLooks
 from baton.kernel.redis.client import Redis
 
 Work = Callable[[asyncio.Event], Coroutine[None, None, None]]
@@ -17,11 +18,14 @@ Work = Callable[[asyncio.Event], Coroutine[None, None, None]]
 class Kernel:
     """The parts that features share. What was registered last is stopped first."""
 
-    def __init__(self, settings: Settings, redis: Redis, database: Database, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, settings: Settings, redis: Redis, database: Database, stack: AsyncExitStack, peers: PeerLooks
+    ) -> None:
         self.settings = settings
         self.organisation = settings.organisation
         self.redis = redis
         self.database = database
+        self.peers = peers
         self.changes = Changes(redis, database, settings.organisation)
         self._stack = stack
         self._background: list[Work] = []

@@ -91,8 +91,8 @@ def admin_token(
     A person runs it: an agent is refused.
     """
     from baton.kernel.base.sql import Database
-    from baton.kernel.http.peer import agent_above
     from baton.people import first_token
+    from baton.shared.agent_process import agent_above
 
     if why := agent_above(os.getpid()):
         print(f"baton: only a person makes a token, and this command is an agent's: {why}", file=sys.stderr)

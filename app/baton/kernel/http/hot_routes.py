@@ -29,6 +29,7 @@ from baton.kernel.http.asgi import (
 from baton.kernel.http.json_io import MOST_VALUES, bounded, whole_characters
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
+from baton.kernel.http.peer import PeerLooks
 
 MAX_ADMIN_BODY = 1 << 20
 """Bytes of a body that FastAPI's routes take."""
@@ -82,6 +83,7 @@ class HotFastAPI(FastAPI):
     """Refuses a request that changes something and has no valid token, before its body is read."""
     hot: dict[str, HotRoute]
     lifecycle: Lifecycle
+    peers: PeerLooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection's request, or hand it to FastAPI."""

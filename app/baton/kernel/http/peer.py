@@ -1,111 +1,103 @@
-"""Which process is at the other end of the socket for people: one of a person's at a terminal, or of an agent.
+"""Looks at the processes that connect to the socket for people, away from the loop, and within bounds."""
 
-docs/decisions/0015-a-persons-word.md has the reasons and what was measured.
-"""
-
-import re
+import asyncio
+import os
 import socket
 import struct
-import subprocess
 import sys
-from pathlib import Path
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
+
+from baton.shared.agent_process import ProcessId, doubt, identify
 
 PERSON = b":person"
 """The header that tells an application what was found; a client cannot send it, as no header's name has a colon."""
 PROVEN = b"a person's terminal"
+MOST_WAITING = 64
+"""Processes that wait to be looked at; of more nothing is known, and they are not taken for a person's."""
+REMEMBERED_S = 5.0
+"""How long it is remembered what was found of a process."""
+_MOST_REMEMBERED = 1_024
+_REST = 4
+"""A look costs milliseconds. The thread rests this many times as long, so that many take a fifth of a processor at most."""
+_ENDED = b"the process has ended, or cannot be looked at"
+_BUSY = b"too many processes connect at once; try again"
 
 _UCRED = struct.Struct("3i")
 """Linux's `struct ucred`: process, user and group."""
 _MACOS_LEVEL, _MACOS_PEER_PID = 0, 2
 """macOS's SOL_LOCAL and LOCAL_PEERPID, which Python's `socket` does not name."""
-_DEEPEST = 64
-"""Most ancestors of a person's process: a longer chain is made to hide something, or to keep the server busy."""
-_CLIENTS = re.compile(
-    r"(claude|claude-code|codex|gemini|gemini-cli|qwen|qwen-code|copilot|opencode|cursor-agent|cursor-cli|aider|goose"
-    r"|amp|crush|cline|roo|kilocode|continue|cn|droid|auggie|kiro-cli|openhands|plandex|iflow|codebuddy|claude-agent-acp"
-    r"|codex-acp|acp-agent)(\.exe|\.cmd|\.js|\.mjs|\.cjs|\.py)?"
-)
-"""Programs that run agents, by the name of their file, or of the script that an interpreter was given."""
-_PACKAGES = re.compile(
-    r"/(@anthropic-ai/claude-code|@openai/codex|@google/gemini-cli|@qwen-code/qwen-code|@github/copilot|opencode-ai"
-    r"|@zed-industries/[a-z-]+-acp)(/|$)"
-)
-"""The same by the package that a script lies in, whatever its own name is."""
-_INTERPRETERS = re.compile(r"(node|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|npx|tsx|uv|uvx)(\.exe)?")
-_OF_AGENTS = re.compile(
-    r"CLAUDECODE|CLAUDE_CODE_(ENTRYPOINT|SESSION_ID|SSE_PORT)|CLAUDE_PID|AI_AGENT|CODEX_(SANDBOX|THREAD_ID|CI).*|GEMINI_CLI"
-    r"|QWEN_CODE|OPENCODE(_PID|_CALLER|_CLIENT)?|COPILOT_(CLI|AGENT_SESSION_ID)|CURSOR_(AGENT|CLI)|CLINE_ACTIVE"
-    r"|GOOSE_TERMINAL|AMP_THREAD_ID|AUGMENT_AGENT|BATON_JOB"
-)
-"""Variables that a client sets for what it starts; a process keeps them when it leaves the client's tree."""
+_LATE_TICKS = 2
 
 
-def verdict(connection: socket.socket | None) -> bytes | None:
-    """Return `PROVEN`, or why the peer is not taken for a person; None for a connection that is not the socket for people."""
-    if connection is None or connection.family != socket.AF_UNIX:
-        return None
-    try:
-        pid = _peer_of(connection)
-        doubt = agent_above(pid) or ("" if _has_terminal(pid) else "it has no terminal")
-        return doubt.encode("ascii", "replace") or PROVEN
-    except (OSError, psutil.Error):
-        return b"the process has ended, or cannot be looked at"
+def is_for_people(connection: socket.socket | None) -> bool:
+    """Return whether a connection came over the socket for people."""
+    return connection is not None and connection.family == socket.AF_UNIX
 
 
-def _peer_of(connection: socket.socket) -> int:
+def peer_pid(connection: socket.socket) -> int:
+    """Return which process has connected, as the kernel tells it. Raise OSError if it cannot."""
     if sys.platform == "darwin":
-        return struct.unpack("i", connection.getsockopt(_MACOS_LEVEL, _MACOS_PEER_PID, 4))[0]
+        macos: int = struct.unpack("i", connection.getsockopt(_MACOS_LEVEL, _MACOS_PEER_PID, 4))[0]
+        return macos
     pid: int = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
     return pid
 
 
-def agent_above(pid: int) -> str:
-    """Return how a process is known to be an agent's, "" if nothing tells.
-
-    Raises:
-        psutil.Error: If it has ended.
-    """
-    peer = psutil.Process(pid)
-    above = peer.parents()
-    if len(above) > _DEEPEST:
-        return f"it has more than {_DEEPEST} processes above it"
-    for process in [peer, *above]:
-        where = f"process {process.pid}"
-        if client := _client(process):
-            return f"it descends from `{client}` ({where})"
-        if variable := _variable(process):
-            return f"`{variable}` is set in {where}, as an agent's client sets it"
-    return ""
+async def _nobody() -> Collection[ProcessId]:
+    return ()
 
 
-def _has_terminal(pid: int) -> bool:
-    """Return whether a process has a controlling terminal; psutil remembers the machine's terminals, and knows no new one."""
-    if sys.platform == "darwin":
-        done = subprocess.run(["/bin/ps", "-o", "tty=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        return done.stdout.strip() not in {"", "??"}
-    # proc(5): the name in parentheses may hold spaces; `tty_nr` is the fifth field after it, 0 for none.
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4] != "0"
+class PeerLooks:
+    """One thread that looks at processes, one after the other, and what it found of them a moment ago."""
+
+    def __init__(self) -> None:
+        self.known_clients: Callable[[], Awaitable[Collection[ProcessId]]] = _nobody
+        """Returns the processes that are known to be clients of agents."""
+        self.looks = 0
+        """How many processes were looked at."""
+        self._thread = ThreadPoolExecutor(1, "peers")
+        self._waiting = 0
+        self._found: OrderedDict[ProcessId, tuple[float, bytes]] = OrderedDict()
+
+    async def verdict(self, connection: socket.socket) -> bytes:
+        """Return `PROVEN`, or why the process at the other end is not taken for a person's."""
+        if self._waiting >= MOST_WAITING:
+            return _BUSY
+        self._waiting += 1
+        try:
+            pid, connected = peer_pid(connection), _now_ticks()
+            clients = await self.known_clients()
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._look, pid, connected, clients)
+        except (OSError, psutil.Error):
+            return _ENDED
+        finally:
+            self._waiting -= 1
+
+    def _look(self, pid: int, connected: int, clients: Collection[ProcessId]) -> bytes:
+        process = identify(pid)
+        if process.start > connected:  # the one that connected has ended, and another has its number
+            return _ENDED
+        began = time.monotonic()
+        known = self._found.get(process)
+        if known is not None and known[0] > began:
+            return known[1]
+        self.looks += 1
+        found = doubt(pid, clients).encode("ascii", "replace") or PROVEN
+        self._found[process] = (began + REMEMBERED_S, found)
+        if len(self._found) > _MOST_REMEMBERED:
+            self._found.popitem(last=False)
+        if self._waiting > 1:
+            time.sleep(_REST * (time.monotonic() - began))
+        return found
 
 
-def _client(process: psutil.Process) -> str:
-    """Return the name by which a process is a client of agents, "" if it is none."""
-    try:
-        words = process.cmdline()
-        program = process.name()
-    except psutil.AccessDenied:  # another user's, such as init's: none that an agent of this user runs in
-        return ""
-    names = [program, *(word.rpartition("/")[2] for word in words[:1])]
-    if _INTERPRETERS.fullmatch(names[-1]):
-        # The script is the first word that is no option; what an option takes is not told apart, and is no client either.
-        names += [word.rpartition("/")[2] for word in words[1:4] if not word.startswith("-")]
-    found = next((name for name in names if _CLIENTS.fullmatch(name.lower())), "")
-    return found or next((match[1] for word in words[:4] if (match := _PACKAGES.search(word))), "")
-
-
-def _variable(process: psutil.Process) -> str:
-    try:
-        return next((name for name in process.environ() if _OF_AGENTS.fullmatch(name)), "")
-    except psutil.AccessDenied:
-        return ""
+def _now_ticks() -> int:
+    """Return the moment, in the unit of `ProcessId.start`, and a little more, since starts are rounded."""
+    if sys.platform == "linux":
+        return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")) + _LATE_TICKS
+    return round((time.time() + 1) * 1e6)

@@ -7,6 +7,7 @@ everybody who waits for it, busy for seconds.
 
 import asyncio
 import re
+import socket
 from operator import itemgetter
 from typing import Any, ClassVar, cast
 
@@ -14,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from baton.kernel.base.errors import BatonError, HeadTooLarge, TooLarge
 from baton.kernel.http.asgi import WHOLE, Headers, Scope, problem_response
-from baton.kernel.http.peer import PERSON, verdict
+from baton.kernel.http.peer import PERSON, PeerLooks, is_for_people
 
 MAX_HEAD = 64 << 10
 """Bytes of a request's head, and of what frames a chunked body (sizes, extensions, trailers), that are received."""
@@ -82,6 +83,7 @@ class Protocol(HttpToolsProtocol):
 
     receive_s = 10.0
     """Longest that a request may take to arrive, from the connection or its first byte to its last, in seconds."""
+    peers: ClassVar[PeerLooks] = PeerLooks()
     most_connections = 10_000
     """Open connections above which the one that has waited longest without a request is closed for a new one."""
 
@@ -98,12 +100,18 @@ class Protocol(HttpToolsProtocol):
     _refused = False
     _person: bytes | None = None
     """On the socket for people: whether the process at its other end is a person's."""
+    _early: list[bytes] | None = None
+    """What has arrived on it while that is being looked at."""
+    _peer: asyncio.Task[None]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
         super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
         self._extensions = {WHOLE: self.whole}
-        self._person = verdict(transport.get_extra_info("socket"))
+        connection = transport.get_extra_info("socket")
+        if is_for_people(connection):
+            self._early = []
+            self._peer = self.loop.create_task(self._look_at_peer(connection))
         self._begun = self.loop.time()
         self._deadline = self.loop.call_at(self._begun + self.receive_s, self._look)
         self._waiting[self] = None
@@ -121,6 +129,10 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived, piece by piece, and refuse the request as soon as it is too large."""
+        if self._early is not None:
+            self._early.append(data)
+            self.transport.pause_reading()
+            return
         size = len(data)
         if size <= _PIECE:
             self._piece(data, size)
@@ -130,6 +142,16 @@ class Protocol(HttpToolsProtocol):
             piece = data[at : at + (_BODY_PIECE if self._in_body else _PIECE)]
             at += len(piece)
             self._piece(piece, len(piece))
+
+    async def _look_at_peer(self, connection: socket.socket) -> None:
+        self._person = await self.peers.verdict(connection)
+        early, self._early = self._early or [], None
+        if self.transport.is_closing():
+            return
+        if early:
+            self.transport.resume_reading()
+        for data in early:
+            self.data_received(data)
 
     def _piece(self, data: bytes, size: int) -> None:
         if self._refused:  # what still arrives of a refused request is dropped

@@ -84,6 +84,7 @@ def run(settings: Settings, app: HotFastAPI, listeners: list[socket.socket]) -> 
         timeout_graceful_shutdown=GRACE_S,
     )
     Protocol.most_connections = connection_limit()
+    Protocol.peers = app.peers
     server = _Server(config, app, settings.drain_s)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=listeners))

@@ -1,0 +1,79 @@
+"""Which processes are remembered as clients of agents: those that a waiting shim descends from."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from baton.clients.client_processes import MOST, ClientProcesses, ProcessId
+from baton.kernel.redis.client import Redis
+from baton.shared.agent_process import identify
+
+CLIENT = """
+import subprocess, sys
+shim = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+print(shim.stdout.readline().strip(), flush=True)
+sys.stdin.read()
+shim.kill()
+"""
+
+
+@pytest.fixture
+def starts(tmp_path):
+    """Return what starts a program that starts a shim, in some way; it returns the program's number and the shim's."""
+    (tmp_path / "baton-hook.sh").write_text("echo $$; sleep 60")
+    running = []
+
+    def start(*line, runs=(sys.executable, "-c", CLIENT)):
+        words = [word.replace("SHIM", str(tmp_path / "baton-hook.sh")) for word in line]
+        process = subprocess.Popen([*runs, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        return process.pid, process.stdout.readline().strip().encode()
+
+    yield start
+    for process in running:
+        with process:  # closes the pipes
+            process.kill()
+
+
+async def found(redis, shim):
+    processes = ClientProcesses(redis)
+    await processes.note(shim)
+    return await processes.find()
+
+
+@pytest.mark.parametrize("line", [("sh", "SHIM", "x"), ("sh", "-c", "test ! -f SHIM || sh SHIM; true")])
+async def test_the_program_that_runs_hooks_is_a_client_whatever_its_name_is(redis, starts, line):
+    client, shim = starts(*line)
+    assert await found(redis, shim) == {identify(client)}
+
+
+async def test_a_person_who_runs_the_shim_by_hand_is_not_locked_out(redis, starts):
+    _, shim = starts("sh", "SHIM", runs=("bash", "-c", '"$@" & read; kill $!', "bash"))
+    assert await found(redis, shim) == set()
+
+
+@pytest.mark.parametrize("claim", [str(os.getpid()), str(os.getppid()), "1", "0", "-1", "", "x", "9" * 30])
+async def test_a_number_that_is_no_shim_s_is_not_believed(redis, claim):
+    assert await found(redis, claim.encode()) == set()
+
+
+async def test_other_workers_and_the_next_start_know_them_too(redis, starts):
+    client, shim = starts("sh", "SHIM")
+    await found(redis, shim)
+    assert await ClientProcesses(redis).find() == {identify(client)}
+
+
+async def test_without_redis_a_process_knows_its_own(starts):
+    away = Redis("redis://127.0.0.1:1", timeout_s=0.05)
+    client, shim = starts("sh", "SHIM")
+    assert await found(away, shim) == {identify(client)}
+
+
+async def test_so_many_are_remembered(redis, starts, monkeypatch):
+    monkeypatch.setattr("baton.clients.client_processes._client_above", lambda number: ProcessId(number, 1))
+    processes = ClientProcesses(redis)
+    for number in range(MOST + 5):
+        await processes.note(b"%d" % number)
+    assert {one.pid for one in await processes.find()} == set(range(5, MOST + 5))
