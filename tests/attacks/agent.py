@@ -122,6 +122,24 @@ class Agent:
                     got += part
         return [int(status) for status in _STATUS.findall(got)]
 
+    def asks_for(self, *, method: str, path: str, body: Any = None) -> str:
+        """Send a request without a token, and return whether it was refused."""
+        with self.server.agent(**{"If-Match": "*"}) as http:
+            answer = http.request(method, path, json=body)
+        return "refused" if answer.status_code in {403, 404, 422} else "allowed"
+
+    def posts(self, events: list[dict[str, Any]]) -> str:
+        """Post events in the name of a session that has looked something up; its next look-up should be blocked."""
+        session = f"{self.name}-{next(_SESSIONS)}"
+        look = {"session_id": session, "cwd": "/repo", "tool_name": "Read", "tool_input": {"file_path": "a"}}
+        http = self._http["strict"]
+        http.post("/pre-tool-use", json=look).raise_for_status()
+        for event in events:
+            body = {"session_id": session, "cwd": "/repo"} | event["body"]
+            http.post(event["path"], json=body, headers=event.get("headers", {}))
+        decision = http.post("/pre-tool-use", json=look).raise_for_status().json()["decision"]
+        return "blocked" if decision == "block" else "allowed"
+
     def close(self) -> None:
         """Close the connections."""
         for one in self._http.values():

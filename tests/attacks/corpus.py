@@ -68,7 +68,9 @@ def _calls(path: Path) -> Iterator[Call]:
 
 
 def parts(name: str) -> list[dict[str, Any]]:
-    """Return the entries of a file of its own form, written out."""
+    """Return the entries of a file of its own form, written out; none if there is no such file."""
+    if not (FOLDER / f"{name}.yaml").exists():
+        return []
     return [written(one) for one in yaml.safe_load((FOLDER / f"{name}.yaml").read_text())]
 
 
