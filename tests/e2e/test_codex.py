@@ -81,15 +81,28 @@ def test_what_would_be_asked_is_refused_with_the_reason(strict):
     assert [d["effect"] for d in strict.decisions(played) if d["event"] == "PreToolUse"] == ["ask"]
 
 
-def test_a_rewrite_runs_instead_of_what_was_asked_for(stage):
+@pytest.fixture
+def accepting(stage: Stage) -> Stage:
+    """A developer whose config file lets policies rewrite what the shell is asked for."""
+    with (stage.home / ".config" / "baton" / "config").open("a") as config:
+        config.write("BATON_ACCEPT_REWRITES=Bash\n")
+    return stage
+
+
+def test_a_rewrite_that_nobody_has_accepted_leaves_the_line_alone(stage):
     played = stage.codex({"main": [bash("echo rude"), "bye"]})
+    assert "rude" in played.results()[0]
+
+
+def test_a_rewrite_runs_instead_of_what_was_asked_for(accepting):
+    played = accepting.codex({"main": [bash("echo rude"), "bye"]})
     assert "polite" in played.results()[0]
     assert "rude" not in played.results()[0]
 
 
-def test_the_direct_shell_tool_is_decided_and_rewritten_too(stage):
+def test_the_direct_shell_tool_is_decided_and_rewritten_too(accepting):
     direct = [Use("exec_command", {"cmd": "echo rude"}), Use("exec_command", {"cmd": SWITCH_OFF}), "bye"]
-    rewritten, refused = stage.codex({"main": direct}, model="a-model-that-codex-does-not-know").results()
+    rewritten, refused = accepting.codex({"main": direct}, model="a-model-that-codex-does-not-know").results()
     assert "polite" in rewritten
     assert "BATON" in refused
 

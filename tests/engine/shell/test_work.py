@@ -3,8 +3,6 @@
 Steps are function calls, Python's and C's, and not seconds: those depend on what else the machine does.
 """
 
-import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from baton.engine.policy.load import Layer, load
 from baton.engine.shell.read import read
 from baton.shared import policy_folders
 from tests.attacks.requests import entries, text
+from tests.support.steps import steps
 
 MOST_STEPS = 450_000
 """Calls for a line of any length: some 40 ms."""
@@ -30,23 +29,6 @@ REPEATED = {name: one["line"]["repeat"] for name, one in LINES.items() if "repea
 @cache
 def policies():
     return load([Layer(tier="shipped", files=policy_folders.read(Path(__file__).parents[3] / "policies"))])
-
-
-def steps(do: Callable[[], Any]) -> tuple[int, Any]:
-    """Count the calls that a function makes, and return its result."""
-    count = 0
-
-    def note(_frame, event, _argument):
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        return_value = do()
-    finally:
-        sys.setprofile(before)
-    return count, return_value
 
 
 def judge(line: str) -> tuple[int, Any]:
