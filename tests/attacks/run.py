@@ -35,13 +35,14 @@ class Tried(msgspec.Struct, frozen=True):
     name: str
     outcome: str
     row: str = ""
+    harmless: bool = False
 
 
 def lines_and_calls(agent: Agent, folder: Path) -> Iterator[Tried]:
     """Try the shell lines and the calls of other tools; run the lines that only the server can refuse."""
     for number, call in enumerate(calls()):
         if call.want == "harmless":
-            yield Tried(call.kind, call.name, agent.asks(call))
+            yield Tried(call.kind, call.name, agent.asks(call), harmless=True)
         else:
             yield Tried(call.kind, call.name, agent.tries(call, folder / str(number)), call.row)
 
@@ -192,8 +193,8 @@ def main() -> int:
             tried += look()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    harmless = [one for one in tried if one.kind.startswith("harmless/")]
-    attacks = [one for one in tried if not one.kind.startswith("harmless/")]
+    harmless = [one for one in tried if one.harmless]
+    attacks = [one for one in tried if not one.harmless]
     print(table(attacks))
     rows = out_of_reach()
     named = [one for one in attacks if one.outcome == "allowed" and one.row in rows]

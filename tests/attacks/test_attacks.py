@@ -11,8 +11,8 @@ from tests.support.cases import listed
 from tests.support.http_calls import ok
 
 BY_CLASS = {kind: list(found) for kind, found in groupby(calls(), key=lambda call: call.kind)}
-ATTACKS = {kind: found for kind, found in BY_CLASS.items() if not kind.startswith("harmless/")}
-HARMLESS = {kind: found for kind, found in BY_CLASS.items() if kind.startswith("harmless/")}
+ATTACKS = {kind: found for kind, found in BY_CLASS.items() if found[0].want != "harmless"}
+HARMLESS = {kind: found for kind, found in BY_CLASS.items() if found[0].want == "harmless"}
 RUN = {kind: found for kind, found in ATTACKS.items() if found[0].want == "refused"}
 
 
