@@ -53,6 +53,17 @@ def test_nothing_that_is_shipped_is_excused():
     assert not set(TEST_ONLY) & {*locked("runtime.txt"), *locked("tools.txt")}
 
 
+def test_every_locked_package_has_the_hashes_that_pip_asks_for():
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        for entry in re.split(r"\n(?=[a-zA-Z0-9])", path.read_text().strip()):
+            assert "==" in entry, f"{path.name}: `{entry}` is not locked"
+            assert "--hash=sha256:" in entry, f"{path.name}: `{entry.splitlines()[0]}` has no hash"
+    installs = re.findall(r"^\t.*pip.* install (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    installs += re.findall(r"^\t\$\(PIP\) install (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert installs
+    assert [words for words in installs if "--require-hashes" not in words and "--no-deps" not in words] == []
+
+
 def test_the_notices_name_what_is_depended_on():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
