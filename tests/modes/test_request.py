@@ -5,7 +5,7 @@ import pytest
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound
-from baton.modes.request import Target, refuse_lock, target
+from baton.modes.request import Target, principal_of, refuse_lock, target
 from baton.people.permissions import covers
 
 TEAMS = {"ada": "web", "bob": "web", "eve": "api"}
@@ -16,6 +16,9 @@ class Directory:
 
     def covers(self, principal, action, user):
         return covers(principal, action, user=user, team=TEAMS.get(user, ""))
+
+    def team_of(self, user):
+        return TEAMS.get(user, "")
 
     def project_team(self, project):
         return {"acme/shop": "web", "acme/core": "api"}.get(project, "")
@@ -83,3 +86,14 @@ def test_only_the_organisation_s_setting_may_be_locked(scope, locked, refused):
             refuse_lock(scope, locked=locked)
     else:
         refuse_lock(scope, locked=locked)
+
+
+@pytest.mark.parametrize(("user", "team"), [("", "web"), ("ada", "web"), ("eve", "api"), ("nobody-yet", "web")])
+def test_the_mode_of_another_is_that_of_their_team_or_of_ones_own_where_they_have_none(user, team):
+    admin = Caller(principal=Principal(user="ada", team="web", role="admin"))
+    assert principal_of(admin, Directory(), user) == Principal(user=user or "ada", team=team, role="admin")
+
+
+def test_the_mode_of_a_stranger_is_not_there():
+    with pytest.raises(NotFound, match="`eve`"):
+        principal_of(Caller(principal=Principal(user="ada", team="web")), Directory(), "eve")

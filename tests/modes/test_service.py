@@ -127,7 +127,9 @@ async def test_sessions_that_worked_under_the_mode_keep_it_when_the_work_items_a
     await modes.follow_work_items(ALICE.principal, PROJECT, 3)
     await modes.follow_work_items(ALICE.principal, PROJECT, 0, ["s1"])
     assert (mode_of(modes, ALICE).level, mode_of(modes, ALICE, "s2").enabled) == ("strict", False)
-    modes.moment[0] = NOON + timedelta(days=2)
+    modes.moment[0] = NOON + timedelta(days=1) - timedelta(seconds=1)
+    assert mode_of(modes, ALICE).enabled
+    modes.moment[0] = NOON + timedelta(days=1)
     assert not mode_of(modes, ALICE).enabled
 
 

@@ -22,6 +22,7 @@ CASES = [
     ("guidance becomes strict", [mode(level="guidance")], mode(level="strict"), ""),
     ("strict becomes guidance", [mode(level="strict")], mode(level="guidance"), "lowers its level"),
     ("strict stays", [mode(level="strict")], mode(level="strict"), ""),
+    ("guidance stays", [mode(level="guidance")], mode(level="guidance"), ""),
     ("it would end", [mode()], mode(expires_at=SOON), "ends it sooner"),
     ("it would end sooner", [mode(expires_at=LATER)], mode(expires_at=SOON), "ends it sooner"),
     ("it would end later", [mode(expires_at=SOON)], mode(expires_at=LATER), ""),

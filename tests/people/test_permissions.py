@@ -1,9 +1,10 @@
 """The table of permissions by itself: how far each role reaches, and whose things it covers."""
 
+import msgspec
 import pytest
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Forbidden
+from baton.kernel.base.errors import Forbidden, PersonRequired
 from baton.people.permissions import covers, reach, require
 
 
@@ -28,6 +29,31 @@ def test_a_role_reaches_as_far_as_the_table_says(role, action, expected):
     assert reach(person(role), action) == expected
     if expected is not None:
         assert require(person(role), action) == expected
+
+
+OF_AGENTS = [
+    ("developer", "calls.make", "own"),
+    ("admin", "modes.write", "own"),
+    ("admin", "decisions.read", "organisation"),
+    ("lead", "decisions.read", "team"),
+    ("lead", "routes.fits", "team"),
+    ("admin", "policies.write", None),
+    ("admin", "tokens.create", None),
+    ("auditor", "modes.write", None),
+]
+
+
+@pytest.mark.parametrize(("role", "action", "expected"), OF_AGENTS)
+def test_an_agents_credential_works_and_reads_and_does_nothing_else(role, action, expected):
+    agent = msgspec.structs.replace(person(role), agent=True)
+    assert reach(agent, action) == expected
+
+
+@pytest.mark.parametrize(("action", "refused"), [("policies.write", PersonRequired), ("audit.read", Forbidden)])
+def test_an_agent_is_sent_to_a_person_only_where_a_person_could_help(action, refused):
+    with pytest.raises(refused) as raised:
+        require(msgspec.structs.replace(person("lead"), agent=True), action)
+    assert type(raised.value) is refused
 
 
 def test_a_role_without_a_permission_is_refused_with_the_roles_that_have_it():

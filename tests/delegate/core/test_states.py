@@ -3,7 +3,8 @@
 import pytest
 
 from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core.states import state_after
+from baton.delegate.core.notifier import JobNotifier
+from baton.delegate.core.states import JobStates, state_after
 from tests.support.delegating import ADA, Runner
 
 AFTER = [
@@ -82,3 +83,16 @@ async def test_a_job_s_state_names_its_runner_only_while_that_has_it(world):
         ("failed", None),
     ]
     assert [body.get("error", {}).get("code") for body in bodies] == [None, None, None, "e"]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_a_change_of_agents_tokens_alone_is_told(world, changed):
+    told = []
+
+    async def hear(connection):
+        told.append("in the transaction" if connection is not None else "after it")
+
+    states = JobStates(world.database, JobNotifier(world.kernel.redis, "default"), "default", hear)
+    async with states.transaction() as transaction:
+        transaction.agents_changed = changed
+    assert told == (["in the transaction", "after it"] if changed else [])

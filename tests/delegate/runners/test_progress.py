@@ -6,7 +6,7 @@ import pytest
 
 from baton.delegate.runners.progress import Finish, RunnerEvent
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound
-from tests.support.delegating import ADA, ADMIN, BEA, BOB, chunks, claim, report, running, told
+from tests.support.delegating import ADA, ADMIN, BEA, BOB, chunk, chunks, claim, report, running, told
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -44,6 +44,23 @@ async def test_secrets_that_an_agent_says_are_stored_nowhere(world):
     events = await world.events(job)
     assert secret not in f"{kept} {[event.body for event in events]}"
     assert "[masked:" in str([event.body for event in events if event.type == "workspace.diff"])
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_a_secret_is_masked_across_the_chunks_of_one_text_and_no_further(world):
+    secret = "ghp_" + "a1B2" * 9
+    _, lease, job = await running(world)
+    tool = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "ls"}
+    updates = [chunk(f"it is {secret[:20]}"), chunk(secret[20:] + " "), tool, chunk("and "), chunk("done")]
+    sent = [RunnerEvent(seq=seq, type="session.update", body={"update": one}) for seq, one in enumerate(updates, 1)]
+    await world.progress.record(ADA, "laptop", claim(lease), sent[:2])
+    assert list((await world.get(job)).stream_tails) == ["agent_message_chunk 1"]
+    await world.progress.record(ADA, "laptop", claim(lease), sent[2:3])
+    assert (await world.get(job)).stream_tails is None
+    await world.progress.record(ADA, "laptop", claim(lease), sent[3:])
+    said = await chunks(world, job)
+    assert secret[20:] not in "".join(said)
+    assert "".join(said[-2:]) == "and done"
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
