@@ -44,7 +44,9 @@ def put(http, tier, files, *, name="", active=True, if_match=None, reason="r"):
 
 def prepared(http, command, *, degraded=()):
     """Ask until the set of the caller's own layers is built, for which a call waits only so long."""
-    body = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": command}}
+    # A session stays in the project that it began in.
+    session = f"in {http.headers.get('Baton-Project', 'none')}"
+    body = {"session_id": session, "tool_name": "Bash", "tool_input": {"command": command}}
     return until(lambda: (answer := http.post("/pre-tool-use", json=body).json())["degraded"] == [*degraded] and answer)
 
 

@@ -150,7 +150,7 @@ def test_hook_settings_and_the_folder_that_holds_them():
 
 
 def test_a_path_too_long_to_read_may_be_anywhere_that_is_protected():
-    assert places("a/../" * 20_000 + ".baton/x") == {"work", "baton_home", "hook_settings"}
+    assert places("a/../" * 20_000 + ".baton/x") == {"work", "baton_home", "hook_settings", "startup_files"}
 
 
 def test_climbing_above_an_unknown_home():

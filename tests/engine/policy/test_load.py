@@ -125,7 +125,7 @@ def test_a_team_lays_its_files_over_the_shipped_ones(shipped_files, rule):
 
     assert verdict("Bash", {"command": "pytest"}).effect == "allow"
     assert verdict("Bash", {"command": "tickets new"}).effect == "abstain"
-    assert verdict("Bash", {"command": "pkill -f x"}).rule == "options/pkill"
+    assert verdict("Bash", {"command": "pkill -f zz"}).rule == "options/pkill"
     assert verdict("Extra", {}).rule == "team/rule"
 
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from baton.engine.text.globs import any_path
+from baton.engine.call.protected import Protected
 
-Place = Literal["work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings"]
-Reach = Literal["file", "into", "tree"]
-"""How far a write reaches: the file itself, something in that folder, or everything below it."""
+Place = Literal["work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings", "startup_files"]
+Reach = Literal["file", "into", "below", "tree"]
+"""How far a write reaches: the file itself, something in that folder, something anywhere below it, or all of it."""
 
 _EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{(?:[.*,?]|\[[^\]/]*\])+\}\*?)*"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
@@ -28,8 +28,15 @@ _VALUE = r"(?:%/|:?[-=?][^}$]*)?"
 _VARIABLE = re.compile(rf"\$(?:\{{(HOME|PWD|TMPDIR|TEMP|TMP){_VALUE}\}}|(HOME|PWD|TMPDIR|TEMP|TMP)(?!\w)|\((pwd)\))")
 _OPEN = re.compile(r"[$`*?\[{]")
 _DRIVE = re.compile(r"([A-Za-z]):[\\/]")
+_BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
+_MOST_SPELLINGS = 64
+"""Paths that `a{b,c}` is spelt out to; what braces are left then count as globs."""
+_PROCESS_ROOT = re.compile(r"(?:/proc/[^/]+(?:/task/[^/]+)?/root(?=/|\Z))+")
+_PROCESS_FOLDER = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/cwd(?=/|\Z)")
+_DESCRIPTOR = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/fd|dev/fd)/[^/]+/")
+_MACOS_DATA = "/System/Volumes/Data/"
 _NOWHERE: frozenset[Place] = frozenset()
-_ANYWHERE: frozenset[Place] = frozenset(("work", "baton_home", "hook_settings"))
+_ANYWHERE: frozenset[Place] = frozenset(("work", "baton_home", "hook_settings", "startup_files"))
 _TOO_LONG = 65_536
 _NOT_CACHED = 2_000
 
@@ -49,39 +56,98 @@ class AbsolutePath(msgspec.Struct, frozen=True):
 class Locator:
     """Finds the places of a path. Built once for a policy set, with the globs of the protected places."""
 
-    def __init__(self, baton_home: Iterable[str], hook_settings: Iterable[str]) -> None:
-        self._protected: list[tuple[Place, tuple[str, ...]]] = [
-            ("baton_home", tuple(baton_home)),
-            ("hook_settings", tuple(hook_settings)),
-        ]
-        self._match = [(place, any_path(globs), any_path(_folders(globs))) for place, globs in self._protected]
+    def __init__(
+        self, baton_home: Iterable[str], hook_settings: Iterable[str], startup_files: Iterable[str] = ()
+    ) -> None:
+        self._globs: dict[Place, Protected] = {
+            "baton_home": Protected(baton_home),
+            "hook_settings": Protected(hook_settings),
+            "startup_files": Protected(startup_files),
+        }
+        self._protected = lru_cache(maxsize=256)(self._build)
         self._cached = lru_cache(maxsize=4096)(self._places)
 
-    def places(self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file") -> frozenset[Place]:
+    def places(
+        self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file", installed: str = ""
+    ) -> frozenset[Place]:
         """Return all places of a path as written; none for a harmless device. `base` is as in `shell.model.Write`.
 
-        A path over 64 KiB is not read: it counts as being in every protected place.
+        `installed` is as in `verdict.Facts`. A path over 64 KiB is not read: it counts as being in every protected place.
         """
         size = len(target) + len(cwd) + len(root)
         if size > _TOO_LONG:
             return _ANYWHERE
         if size > _NOT_CACHED:
-            return self._places(target, base, cwd, root, reach)
-        return self._cached(target, base, cwd, root, reach)
+            return self._places(target, base, cwd, root, reach, installed)
+        return self._cached(target, base, cwd, root, reach, installed)
 
-    def _places(self, target: str, base: str | None, cwd: str, root: str, reach: Reach) -> frozenset[Place]:
-        path = resolve(target, base, cwd)
-        if path.whole.startswith("/dev/") and not path.whole.startswith("/dev/shm/"):  # noqa: S108
-            return _NOWHERE if _HARMLESS.fullmatch(path.whole) else frozenset[Place](("device",))
-        found: set[Place] = {_ground(path, normal(cwd), normal(root), reach)}
-        if _ROOT_ITSELF.fullmatch(path.whole):
-            found.add("root")
-        if _HOME_ITSELF.fullmatch(path.whole):
-            found.add("home")
-        for place, match, folder in self._match:
-            if match(path.whole) or (path.open and folder(path.known)) or (reach != "file" and folder(path.whole)):
-                found.add(place)
+    def _places(
+        self, target: str, base: str | None, cwd: str, root: str, reach: Reach, installed: str
+    ) -> frozenset[Place]:
+        found: set[Place] = set()
+        protected = self._protected(installed, normal(root))
+        for text in _spellings(target) if "{" in target else (target,):
+            path = resolve(text, base, cwd)
+            if path.whole.startswith("/dev/") and not path.whole.startswith("/dev/shm/"):  # noqa: S108
+                if not _HARMLESS.fullmatch(path.whole):
+                    found.add("device")
+                continue
+            found.add(_ground(path, normal(cwd), normal(root), reach))
+            if _ROOT_ITSELF.fullmatch(path.whole):
+                found.add("root")
+            if _HOME_ITSELF.fullmatch(path.whole):
+                found.add("home")
+            found.update(
+                place for place, one in protected if one.reached(path.whole, path.known, reach, is_open=path.open)
+            )
         return frozenset(found)
+
+    def _build(self, installed: str, root: str) -> tuple[tuple[Place, Protected], ...]:
+        real = installed_paths(installed, root)
+        return tuple((place, globs.beside(real.get(place, ()))) for place, globs in self._globs.items())
+
+
+def installed_paths(installed: str, root: str) -> dict[str, list[str]]:
+    """Return the installed paths by place, for a project with this root.
+
+    `installed` has a line `place TAB path` for each, or `place TAB path TAB checkout`: who works on the checkout that
+    Baton itself runs from has asked for that.
+    """
+    found: dict[str, list[str]] = {"baton_home": [], "hook_settings": []}
+    for line in installed.splitlines():
+        place, _, rest = line.partition("\t")
+        path, _, checkout = rest.partition("\t")
+        path = normal(path)
+        # A folder at the root of the disk, or a whole home, would protect everything.
+        narrow = path.count("/") > 1 and not _HOME_ITSELF.fullmatch(path)
+        if place in found and narrow and not (checkout and normal(checkout) == root):
+            found[place].append(path)
+    return found
+
+
+@lru_cache(maxsize=64)
+def server_numbers(installed: str) -> frozenset[str]:
+    """Return the process ids and the port of this server, as `installed` has them: `process TAB number`."""
+    lines = (line.partition("\t") for line in installed.splitlines())
+    return frozenset(rest for kind, _, rest in lines if kind == "process")
+
+
+def _spellings(text: str) -> list[str]:
+    """Spell `a{b,c}` out as a shell does: `ab`, `ac`."""
+    texts, done = [text], False
+    while not done:
+        done = True
+        for index, one in enumerate(texts):
+            braces = _BRACES.search(one)
+            if braces is None:
+                continue
+            parts = braces[1].split(",")
+            if len(texts) + len(parts) > _MOST_SPELLINGS:
+                parts = ["*"]
+            texts[index : index + 1] = [one[: braces.start()] + part + one[braces.end() :] for part in parts]
+            done = False
+            break
+    return texts
 
 
 def normal(path: str) -> str:
@@ -101,6 +167,8 @@ def normal(path: str) -> str:
     text = "/".join(parts)
     if not text.startswith("~") or path.startswith("/"):
         text = "/" + text
+    if text.startswith(_MACOS_DATA):
+        return text.removeprefix(_MACOS_DATA[:-1])
     return text.removeprefix("/private") if text.startswith(("/private/tmp", "/private/var/")) else text
 
 
@@ -113,7 +181,7 @@ def home_of(folder: str) -> str:
 def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
     """Make a path as written absolute. Only variables that every shell has (`$HOME`, `$PWD` …) are replaced."""
     home = home_of(cwd)
-    text = _expand(target, home)
+    text = _through_processes(_expand(target, home))
     # The folder is unknown and the path is relative to it: all that is known is that it may be anywhere.
     if base is None and (text == "." or text.startswith("./")) and target.startswith("$"):
         return AbsolutePath(text, "", open=True)
@@ -165,6 +233,15 @@ def _expand(text: str, home: str) -> str:
     return home + text[1:] if text == "~" or text.startswith("~/") else text
 
 
-def _folders(globs: tuple[str, ...]) -> tuple[str, ...]:
-    parents = (glob.rpartition("/")[0] for glob in globs if not glob.endswith("/**"))
-    return tuple(parent for parent in parents if parent.strip("*/"))
+def _through_processes(text: str) -> str:
+    """Return a path that leads through a process (`/proc/self/root/etc`) as the one behind it."""
+    if not text.startswith(("/proc/", "/dev/fd/", "//")):
+        return text
+    text = re.sub("/+", "/", text)
+    text = _PROCESS_ROOT.sub("", text, 1) or "/" if _PROCESS_ROOT.match(text) else text
+    if folder := _PROCESS_FOLDER.match(text):
+        return "." + text[folder.end() :]
+    # Which folder a descriptor stands for is not known: what follows it may be anywhere.
+    if descriptor := _DESCRIPTOR.match(text):
+        return "$/" + text[descriptor.end() :]
+    return text

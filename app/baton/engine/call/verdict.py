@@ -22,6 +22,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     be read. `background_running` counts the session's background tasks, `other_editor` is the id of another live
     session that has just edited the call's file ("" for none); both are None when they could not be read.
     `lifted` names rules that a person has lifted for this session; one that is locked has its effect all the same.
+    `installed` are the paths of Baton and its clients on the caller's machine and on this server's, besides those that
+    config.yaml names (see `places.installed_paths`).
     `accepts_rewrites` are the tools, besides those that start agents, whose input the developer lets policies change.
     """
 
@@ -32,6 +34,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     other_editor: str | None = ""
     principal: Principal = Principal()
     lifted: frozenset[str] = frozenset()
+    installed: str = ""
     accepts_rewrites: frozenset[str] = frozenset()
 
 

@@ -18,7 +18,7 @@ _STRENGTH: tuple[Decision, ...] = get_args(Decision)
 _ONLY = "below it the rule may only get a stronger `decision`, more `modes` or `shadow: false`"
 _ROSTER_CHECKS = frozenset({"agent.known", "agent.skill", "agent.default", "outside_agent_tools", "spawn_refused_by"})
 _ROSTER_KEYS = ("rosters", "aliases", "overrides")
-_GROWING = frozenset({"shell_tools", "agent_tools", "path_keys", "hook_settings", "baton_home"})
+_GROWING = frozenset({"shell_tools", "agent_tools", "path_keys", "hook_settings", "baton_home", "startup_files"})
 """Keys by which calls are read: more of them lets rules see more, fewer less."""
 _UNLOCK = "an admin may unlock rules for a time (`baton policy unlock`)"
 _TYPE = re.compile(r"[A-Za-z0-9._:-]{1,100}|\{[a-z_]+\}")

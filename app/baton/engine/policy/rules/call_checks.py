@@ -1,5 +1,6 @@
 """Compile what a condition asks of the call itself; `shell_checks` compiles what it asks of a shell line."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -8,7 +9,7 @@ import msgspec
 
 from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
-from baton.engine.call.places import Place
+from baton.engine.call.places import Place, Reach
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import AgentMatch
 from baton.engine.policy.rules.program_checks import Lists, words
@@ -19,6 +20,7 @@ Quantifier = Callable[[Iterable[bool]], bool]
 
 _MOST_TEXTS = 1_000
 _METHODS = ("PUT", "POST", "PATCH", "DELETE")
+_TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
@@ -196,6 +198,18 @@ def urls(match: Match) -> Check:
     return Check("urls", holds, lambda _c: "no text of the input names such a URL")
 
 
+def mentions(match: Match) -> Check:
+    """Compile `mentions`: any text of the input, whatever its key is called."""
+
+    def holds(context: Context) -> bool:
+        if any(map(match, islice(_texts(context.call.tool_input), _MOST_TEXTS))):
+            return True
+        # As the shell sees it, without quotes: `'BATON_''URL'`.
+        return context.shell is not None and any(match(" ".join(program.argv)) for program in context.shell.programs)
+
+    return Check("mentions", holds, lambda _c: "no text of the input mentions it")
+
+
 def _texts(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
@@ -227,7 +241,11 @@ def places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
     def holds(context: Context) -> bool:
         if not context.paths:
             return "work" in wanted
-        return _of_paths(context, context.paths, lambda p: not wanted.isdisjoint(context.places(p)), quantifier)
+        # Such a tool takes a whole folder, and what lies in it.
+        reach: Reach = "tree" if _TAKES_FOLDERS.search(context.call.tool_name) else "file"
+        return _of_paths(
+            context, context.paths, lambda p: not wanted.isdisjoint(context.places(p, reach=reach)), quantifier
+        )
 
     def why(context: Context) -> str:
         if not context.paths:

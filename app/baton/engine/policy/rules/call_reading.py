@@ -11,7 +11,7 @@ from baton.engine.policy.rules.rule import RuleCandidate
 from baton.engine.shell.model import Shell
 
 _CACHED_FOLDERS = 64
-"""Combinations of tool, client, level and folders that are remembered for one reading."""
+"""Combinations of tool, client, level, folders and installed paths that are remembered for one reading."""
 _CACHED_NAME = 1024
 """Characters of client and folders together; calls with longer ones are not remembered."""
 _CACHED_OUTCOMES = 8
@@ -20,7 +20,7 @@ LiveRule = tuple[RuleCandidate, dict[str, str] | None]
 """A rule that may match a call. The second part is what it found; None if it must be asked for each call."""
 Findings = tuple[tuple[str, str], ...] | None
 """What a rule found that was asked, as (placeholder, text) pairs; None if it did not match."""
-_Key = tuple[str, str, Level, bool, str, str]
+_Key = tuple[str, str, Level, bool, str, str, str]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +81,15 @@ class Reading:
         """Return the rules that match the call, or may, for this client and these folders."""
         call = context.call
         root = context.root
-        key = (call.tool_name, call.client, context.facts.level, call.is_subagent, call.cwd, root)
+        key = (
+            call.tool_name,
+            call.client,
+            context.facts.level,
+            call.is_subagent,
+            call.cwd,
+            root,
+            context.facts.installed,
+        )
         found = self._live.get(key)
         if found is None:
             # Where the line was joined, `input.command` is a list: what a rule asks of it does not follow from the line.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.policy.rules.call_checks import (
     Check,
     agent,
@@ -11,6 +12,7 @@ from baton.engine.policy.rules.call_checks import (
     edited,
     history,
     input_value,
+    mentions,
     outside_tools,
     paths,
     places,
@@ -57,10 +59,8 @@ class CompiledCondition(msgspec.Struct, frozen=True):
                 return False
         return True
 
-    def possible(self, context: Context, programs: frozenset[str]) -> bool:
-        """Return whether the condition can hold for the call's reading, whose line runs these programs."""
-        if self.programs is not None and self.programs.isdisjoint(programs):
-            return False
+    def possible(self, context: Context) -> bool:
+        """Return whether the condition can hold for the call's reading, whose line runs one of its `programs`."""
         for check in self.reading_checks:  # noqa: SIM110 - as in `holds`
             if not check.holds(context):
                 return False
@@ -115,7 +115,7 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
     def applies(name: str) -> bool:
         return (
             (tool is None or tool(name))
-            and (not needs_shell or name in ground.shell_tools)
+            and (not needs_shell or name in ground.shell_tools or is_mcp_tool(name))
             and (not needs_agent or name in ground.agent_tools)
         )
 
@@ -148,6 +148,8 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
     yield from _agent_checks(condition, lists)
     if condition.input is not None:
         yield from (input_value(key, value, lists) for key, value in condition.input.items())
+    if condition.mentions is not None:
+        yield mentions(any_of(words(condition.mentions, lists)))
     if condition.urls is not None:
         yield urls(any_path(words(condition.urls, lists)))
     if condition.shell is not None:

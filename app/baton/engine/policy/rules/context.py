@@ -8,15 +8,17 @@ from typing import Any, Protocol
 from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import PATCHED
-from baton.engine.call.places import Locator, Place, Reach, normal, resolve, within
+from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
+from baton.engine.call.places import Locator, Place, Reach, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.rules.model import Config
+from baton.engine.policy.rules.write_reach import PROTECTED, landings, reach_of
 from baton.engine.shell.model import Program, Shell, Write
 
 # Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
-# Programs whose target may be a folder that they write into.
-_INTO = frozenset({"cp", "mv", "install", "rsync", "ln", "tar", "unzip", "scp", "git"})
+_MAY_WRITE = frozenset({"destructive", "unknown"})
+_SETTINGS = frozenset[Place](("hook_settings",))
 _MAX_PATHS = 100
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
@@ -25,6 +27,7 @@ _MAX_FILLED = 100_000
 """Names in one text that are filled in, each with up to a thousand characters, and characters of all such texts of a call."""
 _LONG_VALUE = 1_000
 _TOO_LONG = 65_536
+_NUMBER = re.compile(r"\d+")
 _UNREAD = object()
 
 
@@ -137,11 +140,13 @@ class Context:
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """Return the places of a path as written, and those that it has with the variables that the line itself sets."""
-        found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach)
+        found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach, self.facts.installed)
         if "$" in target and self.shell is not None:
             meant = self._with_values(target, self.shell.exports)
             if meant != target:
-                found |= self.policies.locator.places(meant, base, self.call.cwd, self.root, reach)
+                found |= self.policies.locator.places(
+                    meant, base, self.call.cwd, self.root, reach, self.facts.installed
+                )
         return found
 
     @property
@@ -168,14 +173,13 @@ class Context:
     def write_places(self, write: Write) -> frozenset[Place]:
         """Return the places of a write; how far it reaches depends on the program (`rm` takes the whole tree)."""
         shell = self.shell
-        reach: Reach = "file"
-        if shell is not None and 0 <= write.by < len(shell.programs):
-            program = shell.programs[write.by]
-            if "destructive" in program.categories:
-                reach = "tree"
-            elif program.name in _INTO:
-                reach = "into"
-        return self.places(write.target, write.base, reach)
+        if shell is None or not 0 <= write.by < len(shell.programs):
+            return self.places(write.target, write.base)
+        program = shell.programs[write.by]
+        found = self.places(write.target, write.base, reach_of(program, write.target))
+        for path, reach in landings(program, write.target):
+            found |= self.places(path, write.base, reach) & PROTECTED
+        return found
 
     def argument_places(self, program: Program) -> frozenset[Place]:
         """Return the places of a program's arguments and of values in `key=value`; filters (`--exclude x`) are left out."""
@@ -184,15 +188,24 @@ class Context:
             return known
         found: set[Place] = set()
         before = ""
+        # What a program does to a folder that it is given, only the tables know: these may write in it.
+        reach: Reach = "into" if program.name == "git" or _MAY_WRITE.intersection(program.categories) else "file"
         for word in program.argv[1:]:
             key, _, value = word.partition("=")
             if not word.startswith("-") and not _FILTER.fullmatch(before):
                 found |= self.places(word)
+                if reach != "file":
+                    found |= self.places(word, reach=reach) & _SETTINGS
             if value and not _FILTER.fullmatch(key):
                 found |= self.places(value)
             before = word
         self._arguments[program] = frozenset(found)
         return self._arguments[program]
+
+    def names_server(self, program: Program) -> bool:
+        """Return whether an argument has the id of one of this server's processes, or its port."""
+        numbers = server_numbers(self.facts.installed)
+        return bool(numbers) and any(number in numbers for word in program.argv[1:] for number in _NUMBER.findall(word))
 
     def _with_values(self, text: str, exports: tuple[str, ...]) -> str:
         """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text.
@@ -226,8 +239,13 @@ class Context:
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
-    """Return the paths that a tool's input names, as written, at most a hundred: in a patch, and under `path_keys`."""
+    """Return the paths that a tool's input names, as written, at most a hundred: in a patch, and under `path_keys`.
+
+    Which keys of an MCP tool hold paths is not known: every text that can be one counts.
+    """
     tool_input = call.tool_input
+    if is_mcp_tool(call.tool_name):
+        return tuple(islice(named_paths(tool_input), _MAX_PATHS))
     patch = patch_tools.get(call.tool_name)
     # Most calls name no path; this is on the way of every one of them.
     if patch is None and path_keys.isdisjoint(tool_input):

@@ -23,6 +23,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
     `args` are the first words of the command; `arguments` match any argument, or the value in `--key=value`;
     `arguments_in` are places in which the path of an argument lies; `urls` match a URL in any argument, decoded.
+    `matching` are texts of which an operand, read as a regular expression, matches one; `names_server` holds if an
+    argument has the id of one of this server's processes, or its port.
     """
 
     program: Words | None = None
@@ -40,6 +42,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     writes_to: Place | list[Place] | None = None
     arguments_in: Place | list[Place] | None = None
     assigns: Words | None = None
+    matching: Words | None = None
+    names_server: Literal[True] | None = None
 
 
 Programs = ProgramMatch | list[ProgramMatch | str]
@@ -60,6 +64,7 @@ class ShellMatch(ProgramMatch, frozen=True, kw_only=True, omit_defaults=True):
     feeds: Feeds | None = None
     exports: Words | None = None
     only: Programs | None = None
+    beside: Programs | None = None
 
 
 class HistoryMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,6 +90,7 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     places: Place | list[Place] | None = None
     input: dict[str, Any] | None = None
     urls: Words | None = None
+    mentions: Words | None = None
     shell: ShellMatch | None = None
     history: HistoryMatch | None = None
     agent: AgentMatch | None = None
@@ -190,8 +196,8 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
     `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold
     paths; `patch_tools` maps a tool to the key that holds a patch; `agent_tools` start sub-agents. No rule with `modes`
-    applies to the tools in `never_block`. `aliases` are other names of agents; `hook_settings` and `baton_home` are
-    path globs.
+    applies to the tools in `never_block`. `aliases` are other names of agents; `hook_settings`, `baton_home` and
+    `startup_files` are path globs.
     """
 
     rules: dict[str, Switch] = msgspec.field(default_factory=dict)
@@ -206,4 +212,5 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     path_keys: list[str] = msgspec.field(default_factory=list)
     hook_settings: list[str] = msgspec.field(default_factory=list)
     baton_home: list[str] = msgspec.field(default_factory=list)
+    startup_files: list[str] = msgspec.field(default_factory=list)
     lists: dict[str, list[str | ProgramMatch]] = msgspec.field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
+from baton.engine.call.mcp_tools import command_of, is_mcp_tool
 from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Level
 from baton.engine.policy.rules.call_reading import Reading
@@ -64,7 +65,7 @@ class PolicySet:
         self.shells = shells
         self.tables = shells.tables
         self.shell_revision = shell_revision
-        self.locator = Locator(config.baton_home, config.hook_settings)
+        self.locator = Locator(config.baton_home, config.hook_settings, config.startup_files)
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
@@ -76,7 +77,10 @@ class PolicySet:
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names, from the cache where possible. `agent` is set for a call that starts a sub-agent."""
         key = self.config.shell_tools.get(call.tool_name)
-        given = None if key is None else call.tool_input.get(key)
+        if key is None and is_mcp_tool(call.tool_name):
+            given = command_of(call.tool_input)
+        else:
+            given = None if key is None else call.tool_input.get(key)
         line = given if isinstance(given, str) else _joined(given)
         paths = input_paths(self.config.patch_tools, self.path_keys, call)
         name, model = (agent.agent, agent.model) if agent else (None, "")

@@ -1,7 +1,10 @@
 """Compile what a condition asks of one program of a shell line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
+
+import re2
 
 from baton.engine.call.places import Place
 from baton.engine.policy.rules.context import Context
@@ -11,6 +14,10 @@ from baton.engine.text.globs import any_of, any_path
 from baton.engine.text.urls import urls
 
 Test = Callable[[Context, Shell, int], bool]
+_LONGEST_PATTERN = 500
+_PATTERN = re2.Options()
+_PATTERN.log_errors = False
+
 Lists = dict[str, list[str | ProgramMatch]]
 
 
@@ -127,9 +134,26 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
         yield "assigns", lambda _c, s, i: any(map(assign, s.programs[i].assigns))
     if match.writes_to is not None:
         yield "writes_to", _writes(place_set(match.writes_to))
+    if match.matching is not None:
+        texts = tuple(words(match.matching, lists))
+        yield "matching", lambda _c, s, i: any(finds(operand, texts) for operand in s.programs[i].operands)
+    if match.names_server is not None:
+        yield "names_server", lambda c, s, i: c.names_server(s.programs[i])
     if match.arguments_in is not None:
         places = place_set(match.arguments_in)
         yield "arguments_in", lambda c, s, i: not places.isdisjoint(c.argument_places(s.programs[i]))
+
+
+@lru_cache(maxsize=256)
+def finds(pattern: str, texts: tuple[str, ...]) -> bool:
+    """Return whether a pattern, as `pkill` reads it, is found in one of the texts; one that cannot be read counts."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return True
+    try:
+        found = re2.compile(pattern, _PATTERN).search
+    except re2.error:
+        return any(pattern in text for text in texts)
+    return any(found(text) for text in texts)
 
 
 def values(program: Program) -> Iterator[str]:

@@ -94,10 +94,23 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
         `programs` are those that the reading's line runs.
         """
-        given = tuple([one for one in self.given if one.possible(context, programs)])
+        # Most conditions ask for programs that the line does not run: that is told here, without a call for each.
+        given = tuple(
+            [
+                one
+                for one in self.given
+                if not (one.programs is not None and one.programs.isdisjoint(programs)) and one.possible(context)
+            ]
+        )
         if not given:
             return None
-        unless = tuple([one for one in self.unless if one.possible(context, programs)])
+        unless = tuple(
+            [
+                one
+                for one in self.unless
+                if not (one.programs is not None and one.programs.isdisjoint(programs)) and one.possible(context)
+            ]
+        )
         if any(exception.settled for exception in unless):
             return None
         return RuleCandidate(self.rule, given, unless)

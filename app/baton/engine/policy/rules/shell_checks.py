@@ -31,6 +31,8 @@ def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
         yield _any_write(place_set(one["writes_to"]))
     elif one:
         yield _one_program(ProgramTest(ProgramMatch(**one), lists))
+    if match.beside is not None:
+        yield _beside(program_tests(match.beside, lists))
 
 
 def _unparsed(*, wanted: bool) -> Check:
@@ -108,6 +110,14 @@ def _feeds(match: Feeds, lists: Lists) -> Check:
         return False
 
     return Check("shell.feeds", holds, lambda _c: "no such program feeds its output to one that runs it")
+
+
+def _beside(tests: list[ProgramTest]) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        return shell is not None and any(any_holds(tests, context, shell, i) for i in range(len(shell.programs)))
+
+    return Check("shell.beside", holds, lambda _c: "the line runs no such program beside it")
 
 
 def _only(tests: list[ProgramTest]) -> Check:

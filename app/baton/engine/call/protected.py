@@ -1,0 +1,152 @@
+"""Tells whether a path reaches a protected one: by its name, a glob, a folder above it, or another spelling.
+
+A protected path is a glob of config.yaml (`**/.claude/settings.json`), or a folder or file that is really installed.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from copy import copy
+from functools import lru_cache
+
+from baton.engine.text.globs import Match, any_path
+
+_HOME = re.compile(r"(?:(?:/\w+)?/(?:home|users)/[^/]+|/root|/c/users/[^/]+|~[^/]*)(?:/|\Z)")
+"""A home folder at the start of a path, in lower case: the protected paths of any home count."""
+_ABOVE_HOMES = frozenset({"/", "/home", "/users", "/c/users"})
+_WILD = re.compile(r"[*?\[]|[@!+]\(")
+_EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
+_LONGEST = 200
+"""Characters of a folder's name with wildcards that is read; a longer one is taken to match."""
+
+Reached = tuple[str, ...]
+"""The names of the folders on the way to a protected path, in lower case."""
+
+
+class Protected:
+    """The protected paths of one kind. Letters count alike in either case, as they do on macOS."""
+
+    __slots__ = ("_first", "_hint", "_in_homes", "_match", "_parent", "installed")
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        lower = tuple(glob.casefold() for glob in globs)
+        parents = _parents(lower)
+        self._match = any_path(lower)
+        self._parent = any_path(parents)
+        self._hint = _any_literal(lower + parents)
+        self._in_homes = tuple(dict.fromkeys(filter(None, map(_in_home, lower))))
+        self._first = frozenset(way[0] for way in self._in_homes)
+        self.installed: tuple[Reached, ...] = ()
+
+    def beside(self, installed: Iterable[str]) -> "Protected":
+        """Return the same with installed paths; the compiled globs are shared."""
+        more = copy(self)
+        more.installed = tuple(_names(path.casefold()) for path in installed)
+        return more
+
+    def reached(self, whole: str, known: str, reach: str, *, is_open: bool) -> bool:
+        """Return whether something that reaches so far touches a protected path.
+
+        Args:
+            whole: The normal path, with variables and globs as written.
+            known: The part of it ahead of the first of them.
+            reach: How far it reaches, a `places.Reach`.
+            is_open: Whether there is a variable or a glob.
+        """
+        whole = whole.casefold()
+        # Most paths have no name in common with a protected one: that is told ten times faster than a match.
+        if self._hint(whole) and (
+            self._match(whole)
+            or (is_open and self._parent(known.casefold()))
+            or (reach != "file" and self._parent(whole))
+        ):
+            return True
+        far = reach in ("tree", "below")
+        if far and whole in _ABOVE_HOMES and (self._in_homes or self.installed):
+            return True
+        if self._in_homes and (home := _HOME.match(whole)):
+            rest = whole[home.end() :]
+            first = rest.partition("/")[0]
+            if not first or first in self._first or _WILD.search(first):
+                names = _names(rest)
+                if any(_touches(names, way, reach) for way in self._in_homes):
+                    return True
+        if self.installed and whole.startswith("/"):
+            names = _names(whole)
+            if any(_touches(names, way, reach) for way in self.installed):
+                return True
+        return is_open and _WILD.search(whole) is not None and self._by_its_end(_names(whole), reach)
+
+    def _by_its_end(self, names: Reached, reach: str) -> bool:
+        """Return whether a path with globs ends like a protected one, wherever it begins: `x/.cl*/settings.json`."""
+        for way in self._in_homes:
+            size = len(way)
+            if _same(names[-size:], way):
+                return True
+            if (
+                reach != "file"
+                and size > 1
+                and _same(names[-size + 1 :], way[:-1])
+                and way[0] not in (".config", ".local")
+            ):
+                return True
+        return False
+
+
+def _touches(names: Reached, way: Reached, reach: str) -> bool:
+    """Return whether the path is a protected one, lies in it, or holds it and reaches down to it."""
+    size, depth = len(way), len(names)
+    if depth < size and reach == "file":
+        return False
+    if depth < size - 1 and reach == "into":
+        return False
+    return all(_fits(name, wanted) for name, wanted in zip(names, way, strict=False))
+
+
+def _same(names: Reached, way: Reached) -> bool:
+    return len(names) == len(way) and all(_fits(name, wanted) for name, wanted in zip(names, way, strict=True))
+
+
+def _fits(name: str, wanted: str) -> bool:
+    if not _WILD.search(name):
+        return name == wanted
+    return len(name) > _LONGEST or _glob(name)(wanted)
+
+
+@lru_cache(maxsize=1024)
+def _glob(name: str) -> Match:
+    """Return a matcher of a folder's name as a shell matches it: a wildcard at the start takes no leading dot."""
+    pattern = _EXTENDED.sub("*", name)
+    hidden = not pattern.startswith(("*", "?"))
+    try:
+        match = any_path([pattern.replace("**", "*").replace("[^", "[!")])
+    except ValueError:  # a bracket that is never closed is a letter
+        return lambda wanted: wanted == name
+    return lambda wanted: (hidden or not wanted.startswith(".")) and match(wanted)
+
+
+def _names(path: str) -> Reached:
+    return tuple([name for name in path.split("/") if name])
+
+
+def _any_literal(globs: tuple[str, ...]) -> Callable[[str], object]:
+    """Return a search for a name without wildcards of each glob; what holds none of them matches no glob."""
+    literals = set()
+    for glob in globs:
+        plain = [name for name in glob.split("/") if name and not _WILD.search(name)]
+        if not plain:
+            return lambda _text: True
+        literals.add(max(plain, key=len))
+    return re.compile("|".join(map(re.escape, sorted(literals)))).search if literals else lambda _text: False
+
+
+def _parents(globs: tuple[str, ...]) -> tuple[str, ...]:
+    parents = (glob.rpartition("/")[0] for glob in globs if not glob.endswith("/**"))
+    return tuple(parent for parent in parents if parent.strip("*/"))
+
+
+def _in_home(glob: str) -> Reached | None:
+    """Return where a glob such as `**/.config/baton/**` lies in a home folder; None for one that lies elsewhere."""
+    path = glob.removesuffix("/**")
+    if not path.startswith("**/.") or _WILD.search(path[3:]):
+        return None
+    return _names(path[3:])
