@@ -60,7 +60,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
             try:
                 url = redis_url or await stack.enter_async_context(backing(settings))
                 kernel = await _kernel(settings, url, stack, app.peers)
-                hot = await _build(kernel, app)
+                hot = await _build(kernel, app, is_worker=redis_url != "")
                 kernel.begin()
             except _MENDABLE as error:
                 raise StartFailed(f"Baton cannot start: {error}") from error
@@ -107,7 +107,7 @@ async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, pee
     return Kernel(settings, redis, database, stack, peers)
 
 
-async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
+async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[HotRoute]:
     """Build every feature, from the lowest floor up; return the endpoints that agents wait for."""
     people = await build_people(kernel)
     policies = await build_policies(kernel, people.users)
@@ -137,6 +137,7 @@ async def _build(kernel: Kernel, app: HotFastAPI) -> list[HotRoute]:
         modes=modes.modes,
         sessions=sessions,
         routing=route.pipeline,
+        is_worker=is_worker,
     )
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
     delegate = build_delegate(kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns)

@@ -7,6 +7,7 @@ from baton.clients.last_heard import ClientActivity
 from baton.decide import api, hooks_api
 from baton.decide.dry_run_api import EvaluateEndpoint
 from baton.decide.hooks import Hooks
+from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
 from baton.kernel.http.hot_routes import HotRoute
@@ -36,8 +37,11 @@ def build(
     modes: Modes,
     sessions: SessionsFeature,
     routing: Routing,
+    is_worker: bool,
 ) -> DecideFeature:
-    """Build the services."""
+    """Build the services. A worker's supervisor is a process of the server as well."""
+    installation = Installation(kernel.settings, is_worker=is_worker)
+    kernel.run(installation.run)
     pre_tool_use = PreToolUse(
         rate=sessions.rate,
         policies=policies,
@@ -48,6 +52,7 @@ def build(
         counters=records.counters,
         overrides=sessions.overrides,
         users=users,
+        installation=installation,
     )
     hooks = Hooks(
         pre_tool_use=pre_tool_use,

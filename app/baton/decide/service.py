@@ -5,6 +5,7 @@ from time import perf_counter_ns
 import msgspec
 from uuid_utils import uuid7
 
+from baton.decide.installation import Installation
 from baton.decide.retries import AnswerCache, CallKey, unpack
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
@@ -67,6 +68,7 @@ class PreToolUse:
         counters: Counters,
         overrides: Overrides,
         users: Users,
+        installation: Installation,
         rate: CallRate = UNLIMITED,
     ) -> None:
         self._policies = policies
@@ -75,6 +77,7 @@ class PreToolUse:
         self._history = history
         self._recorder = recorder
         self._counters = counters
+        self._installation = installation
         self._overrides = overrides
         self._users = users
         self._rate = rate
@@ -103,6 +106,7 @@ class PreToolUse:
             call=call,
             level=mode.level if mode.enabled else "off",
             principal=caller.principal,
+            installed=self._installation.of(caller.installed),
             accepts_rewrites=caller.accepts_rewrites,
         )
 
@@ -182,7 +186,10 @@ class PreToolUse:
         elif wait_ms:
             verdict = _too_many(wait_ms)
         else:
-            verdict = evaluate(case.in_force.policies, _facts(case, mode.level if mode.enabled else "off", lifted))
+            verdict = evaluate(
+                case.in_force.policies,
+                _facts(case, mode.level if mode.enabled else "off", lifted, self._installation.of(caller.installed)),
+            )
         return Decision(
             id=case.decision_id,
             verdict=verdict,
@@ -218,7 +225,7 @@ class PreToolUse:
         return prompt if isinstance(prompt, str) else ""
 
 
-def _facts(case: Case, level: Level, lifted: frozenset[str]) -> Facts:
+def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> Facts:
     """Return what the rules may ask about. Without Redis, history is unknown (None), which is not the same as empty."""
     prior = case.prior
     known = "history" not in case.degraded
@@ -230,6 +237,7 @@ def _facts(case: Case, level: Level, lifted: frozenset[str]) -> Facts:
         other_editor=prior.other_editor if prior is not None else "" if known else None,
         principal=case.caller.principal,
         lifted=lifted,
+        installed=installed,
         accepts_rewrites=case.caller.accepts_rewrites,
     )
 

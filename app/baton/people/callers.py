@@ -37,6 +37,10 @@ _HEADERS = (
     b"baton-debug",
     b"baton-protocol",
     b"baton-accept-rewrites",
+    b"baton-installed",
+    b"baton-digests",
+    b"baton-manifest",
+    b"baton-machine",
     PERSON,
 )
 """The headers that describe a caller, except for the token."""
@@ -116,6 +120,10 @@ class CallerReader:
             debug=header(headers, b"baton-debug").lower() in _TRUE,
             protocol=header(headers, b"baton-protocol"),
             accepts_rewrites=_names(header(headers, b"baton-accept-rewrites")),
+            installed=tuple(filter(None, header(headers, b"baton-installed").split(":"))),
+            digests=header(headers, b"baton-digests"),
+            manifest=header(headers, b"baton-manifest"),
+            machine=header(headers, b"baton-machine"),
         )
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:

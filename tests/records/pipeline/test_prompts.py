@@ -10,12 +10,14 @@ from sqlalchemy import select
 from baton.clients.event import HookEvent
 from baton.clients.session_projects import SessionProjects
 from baton.decide.hooks import Hooks
+from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
+from baton.kernel.base.settings import Settings
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
@@ -69,6 +71,7 @@ class World:
             counters=Counters(),
             overrides=overrides,
             users=self.users,
+            installation=Installation(Settings(home=folder), is_worker=False),
         )
         counters, traces = Counters(), RouteTraces(redis)
         routing = Routing(((Detect(),),), sessions=sessions, traces=traces, counters=counters)

@@ -13,6 +13,7 @@ from baton.engine.text.globs import Match, any_path
 _HOME = re.compile(r"(?:(?:/\w+)?/(?:home|users)/[^/]+|/root|/c/users/[^/]+|~[^/]*)(?:/|\Z)")
 """A home folder at the start of a path, in lower case: the protected paths of any home count."""
 _ABOVE_HOMES = frozenset({"/", "/home", "/users", "/c/users"})
+_TEMPORARY = frozenset({"/tmp", "/var/tmp"})  # noqa: S108
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
 _EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
 _LONGEST = 200
@@ -70,7 +71,8 @@ class Protected:
                 names = _names(rest)
                 if any(_touches(names, way, reach) for way in self._in_homes):
                     return True
-        if self.installed and whole.startswith("/"):
+        # Archives are unpacked in a temporary folder all day, and a state that is kept there is a test's.
+        if self.installed and whole.startswith("/") and not (reach == "below" and whole in _TEMPORARY):
             names = _names(whole)
             if any(_touches(names, way, reach) for way in self.installed):
                 return True

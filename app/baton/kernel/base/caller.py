@@ -12,6 +12,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
     `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
+    `installed` are paths of the clients' settings and of Baton that are elsewhere than usual on this machine; `digests` and
+    `manifest` are those of the installed files as its shim finds them and as they were installed, `machine` is its name.
     `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
     """
 
@@ -24,3 +26,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     debug: bool = False
     protocol: str = ""
     accepts_rewrites: frozenset[str] = frozenset()
+    installed: tuple[str, ...] = ()
+    digests: str = ""
+    manifest: str = ""
+    machine: str = ""
