@@ -1,8 +1,10 @@
 """Who sees and answers which wrong blocks."""
 
+import msgspec
 import pytest
 
 from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import RuleHit
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -60,3 +62,15 @@ async def test_a_lead_sees_and_answers_the_reports_of_their_team_alone(process, 
     with pytest.raises(PreconditionFailed, match='"2"'):
         await reports.resolve(LEAD, made.id, state="declined", answer="no", version="1")
     assert (await reports.resolve(LEAD, made.id, state="open", answer="", version="2")).resolved_at is None
+
+
+@pytest.mark.parametrize(
+    ("effects", "named"),
+    [(["guidance", "rewrite"], 1), (["rewrite", "ask"], 1), (["ask", "deny"], 1), (["deny", "deny"], 0), ([], None)],
+)
+async def test_a_report_names_the_first_rule_of_the_strongest_effect(process, database, effects, named):
+    hits = tuple(RuleHit(id=f"team/rule-{number}", effect=effect) for number, effect in enumerate(effects))
+    decided = msgspec.structs.replace(record(decision="block", effect="deny"), rules=hits)
+    await decisions.add(database, [decided])
+    made = await WrongBlocks(database, process.changes, Decisions(database)).make(DORA, decided.id, "c")
+    assert made.rule == ("" if named is None else f"team/rule-{named}")
