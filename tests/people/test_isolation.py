@@ -46,6 +46,7 @@ MATRIX = {
     "client_hook": row(HOOK, "/hooks/claude-code", CALL | {"hook_event_name": "PreToolUse"}),
     "close_breaker": row(ADMINS, "/breakers/none/close", {}),
     "complete_task": row(FOREIGN, "/graphs/{graph}/tasks/a/complete"),
+    "create_hook_token": row(LEADS | {"developer"}, "/tokens/hook", {"machine": "laptop"}),
     "create_token": row(ADMINS, "/tokens", {"user": "new"}),
     "delegate": row(ALL, "/delegate", {}),
     "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),

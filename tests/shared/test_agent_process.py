@@ -1,6 +1,7 @@
 """What tells an agent's process from a person's. macOS is tried with its edge faked: no test runs there."""
 
 import os
+import struct
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import psutil
 import pytest
 
 from baton.shared import agent_process
-from baton.shared.agent_process import ProcessId, agent_above, doubt, identify, terminal_of
+from baton.shared.agent_process import ProcessId, agent_above, doubt, identify, peer_pid, terminal_of
 
 
 @pytest.fixture
@@ -57,3 +58,11 @@ def test_macos_tells_processes_apart_by_the_moment_of_their_start(monkeypatch):
     found = identify(os.getpid())
     assert found == ProcessId(os.getpid(), round(psutil.Process().create_time() * 1e6))
     assert sys.platform == "darwin"
+
+
+def test_macos_tells_the_peer_s_number(monkeypatch):
+    monkeypatch.setattr(agent_process.sys, "platform", "darwin")
+    asked = []
+    connection = SimpleNamespace(getsockopt=lambda *what: asked.append(what) or struct.pack("i", 4_711))
+    assert peer_pid(connection) == 4_711
+    assert asked == [(0, 2, 4)]

@@ -50,6 +50,18 @@ COMMANDS: dict[str, Command] = {
     "override": Command("baton.cli.policies.override:app", _RULES, "Lift a rule for one session, for a while."),
     "reports": Command("baton.cli.policies.report:reports", _RULES, "List and answer reports of wrong decisions."),
     "roster": Command("baton.cli.policies.roster:app", _RULES, "Push and show the agents that prompts are routed to."),
+    "login": Command(
+        "baton.cli.people.login:login",
+        _TEAM,
+        "Keep your token in this machine's keyring, for commands that a person types.",
+    ),
+    "logout": Command(
+        "baton.cli.people.login:logout", _TEAM, "Take your token out of the keyring, and end what `baton unlock` holds."
+    ),
+    "unlock": Command(
+        "baton.cli.people.login:unlock", _TEAM, "Hold your token in memory for ten minutes, for this terminal."
+    ),
+    "lock": Command("baton.cli.people.login:lock", _TEAM, "End what `baton unlock` holds."),
     "token": Command("baton.cli.people.token:app", _TEAM, "Create, list and revoke access tokens."),
     "user": Command("baton.cli.people.user:app", _TEAM, "Manage users, and export or delete their data."),
     "team": Command("baton.cli.people.team:app", _TEAM, "List, add and configure teams."),

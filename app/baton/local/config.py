@@ -13,19 +13,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
-NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND")
+LOGIN = "BATON_LOGIN"
+NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN)
 """A command is taken from the file alone: in the environment anything that a session runs could leave one behind."""
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
 class Config(NamedTuple):
-    """The settings in force: `url` has no slash at its end, `token` and the others are "" if unset."""
+    """The settings in force: `url` has no slash at its end, `token` and the others are "" if unset.
+
+    `token` is that of the environment or of the file; `baton.local.person_token` finds those that are in no file. `login` is
+    the server whose token is in the keyring.
+    """
 
     url: str
     user: str
     token: str = ""
     ca_file: str = ""
     work_items_command: str = ""
+    login: str = ""
 
 
 def config_path(env: Mapping[str, str] = os.environ) -> Path:
@@ -47,11 +53,12 @@ def load(env: Mapping[str, str] = os.environ) -> Config:
         token=values.get("BATON_TOKEN", ""),
         ca_file=values.get("BATON_CA_FILE", ""),
         work_items_command=values.get("BATON_WORK_ITEMS_COMMAND", ""),
+        login=values.get(LOGIN, ""),
     )
 
 
 def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path:
-    """Write values into the file, keep its other lines, and return its path. Its mode is 0600.
+    """Write values into the file, keep its other lines, and return its path. "" takes a value out. Its mode is 0600.
 
     Raises:
         ValueError: If a value holds a line break.
@@ -62,7 +69,7 @@ def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path
             raise ValueError(f"`{name}` holds a line break, which the file `{path}` cannot keep")
     old = path.read_bytes().decode("utf-8", "surrogateescape").split("\n") if path.exists() else []
     kept = [line for line in old if line and line.partition("=")[0] not in values]
-    text = "".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in values.items())])
+    text = "".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in values.items() if value)])
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(path, text.encode("utf-8", "surrogateescape"), mode=0o600)
     return path

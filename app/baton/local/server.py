@@ -6,15 +6,17 @@ It is built on `http.client`, because an HTTP library takes longer to import tha
 import base64
 import http.client
 import json
+import shlex
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
-from baton.local import config
+from baton.local import config, person_token
 from baton.local.project import Project, find_project
 from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 
@@ -40,12 +42,14 @@ class Api:
     speaks for the machine's own person then, who may do everything.
     Each request has a connection of its own, so several threads may use one `Api`.
 
+    `token` is used in place of the person's own, "" for none.
+
     Raises:
         ApiError: If the url or the file of certificates cannot be used.
     """
 
-    def __init__(self, *, administer: bool = False) -> None:
-        self.config = config.load()
+    def __init__(self, *, administer: bool = False, token: str | None = None) -> None:
+        self.config = person_token.with_token(config.load()) if token is None else config.load()._replace(token=token)
         self.project: Project = find_project()
         headers = {"Baton-User": self.config.user, "Baton-Project": self.project.name, "Baton-Root": self.project.root}
         if administer and not self.config.token:
@@ -182,17 +186,37 @@ class Api:
 
     def _refusal(self, path: str, answer: http.client.HTTPResponse) -> ApiError:
         """Turn an answer that is no success into the server's own words."""
+        code = ""
         try:
             problem = json.loads(answer.read())
-            text = f"{problem['detail']} ({problem['code']})"
+            code = problem["code"]
+            text = f"{problem['detail']} ({code})"
             several = problem.get("errors", []) if len(problem.get("errors", [])) > 1 else []
             text = "\n".join((text, *(f"  {one['field']}: {one['message']}" for one in several)))
         except (ValueError, KeyError, TypeError):
             text = _not_baton(f"{self.config.url}{path}", answer.status)
+        if code == "person_required":
+            return ApiError(f"{text}\n{self._way_for_a_person()}")
         if answer.status == http.client.UNAUTHORIZED:
             source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
             return TokenRefused(f"the server does not know you: {source}. {text}")
         return ApiError(text)
+
+
+    def _way_for_a_person(self) -> str:
+        """Return what the person types to get what an agent's credential does not."""
+        from baton.shared.agent_process import own_doubt
+
+        command = shlex.join(["baton", *sys.argv[1:]])
+        unlock = "`baton unlock`, and then " if self.config.token else ""
+        if why := own_doubt():
+            return (
+                f"An agent cannot do this, also where the person has let it run this command ({why})."
+                f" The person types in a terminal of their own, outside of any agent: {unlock}`{command}`"
+            )
+        if self.config.token:
+            return f"The token in use is that of the hooks. Type {unlock}`{command}` again."
+        return "The server's socket for people cannot be reached; a token does it, too: `baton db admin-token`"
 
 
 class _UnixConnection(http.client.HTTPConnection):

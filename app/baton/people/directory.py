@@ -39,7 +39,7 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True):
 class Token(msgspec.Struct, frozen=True, kw_only=True):
     """An access token without its secret: `digest` is the SHA-256 of its text, in hexadecimal digits.
 
-    Times are timezone-aware; None means never.
+    Times are timezone-aware; None means never. `machine` names the machine whose hooks it is for, "" for any other token.
     """
 
     id: str
@@ -51,3 +51,4 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    machine: str = ""

@@ -81,6 +81,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "teams.settings": _WRITE_BY_LEADS,
     "teams.write": _ADMIN,
     "tokens.create": _ADMIN,
+    "tokens.hook": {"developer": "own", "lead": "own", "admin": "own"},  # for hooks of their own machines
     "tokens.read": {"developer": "own", "lead": "own", "runner": "own", "admin": "organisation",
                     "auditor": "organisation"},
     "tokens.refused": {"admin": "organisation", "auditor": "organisation"},

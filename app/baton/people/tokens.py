@@ -11,7 +11,7 @@ from hashlib import sha256
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
+from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable, Unauthenticated
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
@@ -21,6 +21,8 @@ from baton.people.permissions import ROLES, Role, covers, require
 from baton.people.users import Users, check_name
 
 KIND = "tokens"
+MOST_HOOK_TOKENS = 20
+"""Live tokens of role `hook` of one user: one for each of their machines."""
 FLUSH_S = 5.0
 """How often it goes to the database which tokens were used, in seconds."""
 
@@ -126,6 +128,30 @@ class Tokens:
             await change.audit(token.id, after=shown(token, known.team), reason=reason)
         return token, text
 
+    async def create_for_hooks(self, principal: Principal, machine: str) -> tuple[Token, str]:
+        """Make a token of role `hook` for the principal's own machine; return it and its text.
+
+        Raises:
+            Forbidden: The role has no agents.
+            PersonRequired: The request has the credential of hooks and agents.
+            Conflict: The principal has as many as they may have.
+            StoreUnavailable: The database is away; nothing was changed.
+        """
+        require(principal, "tokens.hook")
+        now = self._now()
+        token, text = made(principal.user, "hook", created_by=principal.user, now=now, expires_at=None, machine=machine)
+        async with self._changes.write(KIND, principal, "token.create") as change:
+            if await store.live_hooks(change.connection, self._organisation, principal.user, now) >= MOST_HOOK_TOKENS:
+                raise Conflict(
+                    f"you have {MOST_HOOK_TOKENS} tokens for hooks; revoke one that is not used any more"
+                    " (`baton token list`, `baton token revoke`)"
+                )
+            if self._users.find(principal.user) is None:
+                await self._users.enter(change, User(name=principal.user, team=principal.team, created_at=now))
+            await store.add(change.connection, self._organisation, token)
+            await change.audit(token.id, after=shown(token, principal.team), reason=f"for the hooks of {machine}")
+        return token, text
+
     async def find(self, principal: Principal, *, user: str = "") -> list[Token]:
         """List the tokens that a principal may see, the newest first.
 
@@ -192,7 +218,9 @@ def principal_of(organisation: str, user: User, token: Token) -> Principal:
     return Principal(organisation=organisation, team=user.team, user=user.name, role=role, agent=is_agent)
 
 
-def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None) -> tuple[Token, str]:
+def made(
+    user: str, role: str, *, created_by: str, now: datetime, expires_at: datetime | None, machine: str = ""
+) -> tuple[Token, str]:
     """Make a token; give what is kept of it, and its text, which nobody keeps."""
     token_id = secrets.token_hex(6)
     text = f"baton_{token_id}_{secrets.token_hex(32)}"
@@ -204,6 +232,7 @@ def made(user: str, role: str, *, created_by: str, now: datetime, expires_at: da
         created_at=now,
         created_by=created_by,
         expires_at=expires_at,
+        machine=machine,
     )
     return token, text
 
@@ -216,4 +245,4 @@ def digest_of(text: str) -> str:
 def shown(token: Token, team: str) -> dict[str, object]:
     """Show a token, with the team of its user, as the audit log does."""
     fields: dict[str, object] = msgspec.to_builtins(token) | {"team": team}
-    return {name: value for name, value in fields.items() if name != "digest" and value is not None}
+    return {name: value for name, value in fields.items() if name != "digest" and value not in (None, "")}

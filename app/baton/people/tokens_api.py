@@ -60,12 +60,23 @@ class TokenModel(BaseModel):
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    machine: str | None = Field(None, description="The machine whose hooks it is for; absent for other tokens.")
 
     @classmethod
     def of(cls, token: Token, team: str) -> "TokenModel":
         """Show a token, with the team of its user."""
-        fields = {name: getattr(token, name) for name in cls.model_fields if name != "team"}
+        fields = {name: getattr(token, name) for name in cls.model_fields if name != "team"} | {
+            "machine": token.machine or None
+        }
         return cls(**fields, team=team or None)
+
+
+class HookTokenBody(BaseModel):
+    """A token for the hooks of one of your machines."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"machine": "ada-laptop"}]})
+
+    machine: str = Field(min_length=1, max_length=200, description="The machine's name, to tell your tokens apart.")
 
 
 class NewTokenModel(BaseModel):
@@ -95,6 +106,22 @@ async def create_token(caller: CallerOf, tokens: TokensOf, response: Response, b
         expires_at=body.expires_at,
         reason=body.reason,
     )
+    response.headers["Cache-Control"] = "no-store"
+    return NewTokenModel(token=TokenModel.of(token, tokens.team_of(token)), text=text)
+
+
+@router.post(
+    "/tokens/hook",
+    operation_id="create_hook_token",
+    status_code=201,
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def create_hook_token(
+    caller: CallerOf, tokens: TokensOf, response: Response, body: HookTokenBody
+) -> NewTokenModel:
+    """Make a token of role `hook` for yourself, which posts a machine's events and weakens nothing."""
+    token, text = await tokens.create_for_hooks(caller.principal, body.machine)
     response.headers["Cache-Control"] = "no-store"
     return NewTokenModel(token=TokenModel.of(token, tokens.team_of(token)), text=text)
 

@@ -30,6 +30,7 @@ class TokenRow(SQLModel, table=True):
     expires_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
     last_used_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    machine: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 _tokens = TokenRow.__table__
@@ -49,7 +50,11 @@ async def load_all(database: Database, organisation: str) -> list[Token]:
 
 async def add(connection: AsyncConnection, organisation: str, token: Token) -> None:
     """Store a new token."""
-    row = msgspec.structs.asdict(token) | {"organisation": organisation, "user": storable(token.user)}
+    row = msgspec.structs.asdict(token) | {
+        "organisation": organisation,
+        "user": storable(token.user),
+        "machine": storable(token.machine),
+    }
     await connection.execute(insert(_tokens).values(row | {"created_by": storable(token.created_by)}))
 
 
@@ -60,6 +65,18 @@ async def revoke(connection: AsyncConnection, organisation: str, token_id: str, 
         .where(_tokens.c.organisation == organisation, _tokens.c.id == token_id, _tokens.c.revoked_at.is_(None))
         .values(revoked_at=at)
     )
+
+
+async def live_hooks(connection: AsyncConnection, organisation: str, user: str, now: datetime) -> int:
+    """Count a user's tokens for hooks that are neither revoked nor expired."""
+    query = select(func.count()).where(
+        _tokens.c.organisation == organisation,
+        _tokens.c.user == storable(user),
+        _tokens.c.role == "hook",
+        _tokens.c.revoked_at.is_(None),
+        _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > now),
+    )
+    return (await connection.execute(query)).scalar_one()
 
 
 async def live_admins(connection: AsyncConnection, organisation: str, now: datetime) -> int:

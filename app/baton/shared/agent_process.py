@@ -5,6 +5,8 @@ docs/decisions/0015-a-persons-word.md has the reasons and what was measured.
 
 import os
 import re
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Collection
@@ -33,6 +35,10 @@ _OF_AGENTS = re.compile(
     r"|GOOSE_TERMINAL|AMP_THREAD_ID|AUGMENT_AGENT|BATON_JOB"
 )
 """Variables that a client sets for what it starts; a process keeps them when it leaves the client's tree."""
+_UCRED = struct.Struct("3i")
+"""Linux's `struct ucred`: process, user and group."""
+_MACOS_LEVEL, _MACOS_PEER_PID = 0, 2
+"""macOS's SOL_LOCAL and LOCAL_PEERPID, which Python's `socket` does not name."""
 _TTY, _START = 4, 19
 """Fields of Linux's /proc/PID/stat behind the program's name: the terminal, 0 for none; ticks from the boot to its start."""
 
@@ -45,6 +51,15 @@ class ProcessId(NamedTuple):
 
     pid: int
     start: int
+
+
+def peer_pid(connection: socket.socket) -> int:
+    """Return which process has connected, as the kernel tells it. Raise OSError if it cannot."""
+    if sys.platform == "darwin":
+        macos: int = struct.unpack("i", connection.getsockopt(_MACOS_LEVEL, _MACOS_PEER_PID, 4))[0]
+        return macos
+    pid: int = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
+    return pid
 
 
 def identify(pid: int) -> ProcessId:

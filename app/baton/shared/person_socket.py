@@ -10,13 +10,17 @@ _PROBE_S = 1.0
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-def person_socket(port: int) -> Path:
-    """Return the path of the socket of the server on this port, whether it exists or not."""
+def local_folder() -> Path:
+    """Return the folder of this user's sockets, whether it exists or not."""
     user = os.geteuid()
     runtime = Path(f"/run/user/{user}")
     # Fixed places, not those of XDG_RUNTIME_DIR and TMPDIR: a server and its people may have different ones.
-    base = runtime / "baton" if runtime.is_dir() else Path(f"/tmp/baton-{user}")  # noqa: S108 - see `is_ours`
-    return base / f"person-{port}.sock"
+    return runtime / "baton" if runtime.is_dir() else Path(f"/tmp/baton-{user}")  # noqa: S108 - see `is_ours`
+
+
+def person_socket(port: int) -> Path:
+    """Return the path of the socket of the server on this port, whether it exists or not."""
+    return local_folder() / f"person-{port}.sock"
 
 
 def socket_path(url: str) -> Path | None:

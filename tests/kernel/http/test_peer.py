@@ -3,14 +3,12 @@
 import asyncio
 import os
 import socket
-import struct
 import threading
-from types import SimpleNamespace
 
 import pytest
 
 from baton.kernel.http import peer
-from baton.kernel.http.peer import MOST_WAITING, PROVEN, PeerLooks, is_for_people, peer_pid
+from baton.kernel.http.peer import MOST_WAITING, PROVEN, PeerLooks, is_for_people
 from baton.shared.agent_process import ProcessId
 
 
@@ -62,14 +60,6 @@ async def test_more_than_so_many_wait_for_nothing_and_are_no_persons(monkeypatch
     release.set()
     assert set(await asyncio.gather(*waiting)) == {PROVEN}
     assert looks.looks == 1
-
-
-def test_macos_tells_the_peer_s_number(monkeypatch):
-    monkeypatch.setattr(peer.sys, "platform", "darwin")
-    asked = []
-    connection = SimpleNamespace(getsockopt=lambda *what: asked.append(what) or struct.pack("i", 4_711))
-    assert peer_pid(connection) == 4_711
-    assert asked == [(0, 2, 4)]
 
 
 def test_only_unix_sockets_are_for_people(pair):

@@ -10,6 +10,7 @@ import typer
 from baton.cli.groups import group
 from baton.cli.hooks.entries import ClientName, HookOptions, Transport, groups
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
+from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError, check
 from baton.cli.hooks.settings import install as put_in
 from baton.cli.hooks.settings import installed
@@ -46,7 +47,8 @@ def install(
 ) -> None:
     """Install the hooks in a client's settings, with the shim that they run and your config file.
 
-    The server, the user and the token are those of the environment, or of the file as it is.
+    The server and the user are those of the environment, or of the file as it is. With a token of yours, the hooks get one of
+    their own, of role `hook`; yours is not written.
     """
     config, project = load(), find_project()
     if transport == "http":
@@ -64,7 +66,9 @@ def install(
     new = _understood(target, lambda: put_in(old, groups(options)))
     copy_shim()
     values = {"BATON_URL": config.url, "BATON_USER": config.user}
-    values |= {name: os.environ[name] for name in ("BATON_TOKEN", "BATON_CA_FILE") if os.environ.get(name)}
+    values |= {"BATON_CA_FILE": config.ca_file} if os.environ.get("BATON_CA_FILE") else {}
+    token = hook_token(config)
+    values |= {"BATON_TOKEN": token.text} if token.text else {}
     if work_items_command:
         values["BATON_WORK_ITEMS_COMMAND"] = work_items_command
     try:
@@ -73,7 +77,7 @@ def install(
         _refuse(str(error))
     if new != old:
         _write(target, new, keep=not installed(old or "{}"))
-    notes = list(_notes(target, transport, config, new))
+    notes = [*token.notes, *_notes(target, transport, config, new)]
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
     _show(

@@ -15,6 +15,7 @@ from baton.cli.groups import group
 from baton.cli.options import AsJson
 from baton.cli.output import show_findings, show_json, show_table
 from baton.local import config as person
+from baton.local import person_token
 from baton.local.server import Api, ApiError
 from baton.runner import config, template
 from baton.runner.home import Home, HomeInUse
@@ -108,7 +109,7 @@ async def _run(settings: config.RunnerConfig, home: Home) -> None:
     from baton.runner.runner import Runner
     from baton.runner.wire import Link
 
-    found = person.load()
+    found = person_token.with_token(person.load())
     link = Link(url=found.url, token=found.token, user=found.user, ca_file=found.ca_file)
     runner = Runner(settings, link, home, os.environ, Progress(sys.stdout))
     loop = asyncio.get_running_loop()

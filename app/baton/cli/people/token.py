@@ -17,7 +17,7 @@ app = group("Create, list and revoke access tokens.")
 def create(
     user: Annotated[str, typer.Option(help="The user that it stands for.")],
     role: Annotated[
-        Literal["developer", "lead", "admin", "runner", "auditor"], typer.Option(help="What its holder may do.")
+        Literal["developer", "lead", "admin", "runner", "auditor", "hook"], typer.Option(help="What its holder may do.")
     ] = "developer",
     team: Annotated[str, typer.Option(help="The team of a user who is not known yet. Default: yours.")] = "",
     expires: Expires = "",
@@ -48,7 +48,7 @@ def list_(
         show_json(tokens)
         return
     rows = [
-        (one["id"], one["user"], one.get("team", ""), one["role"], _state(one), one.get("last_used_at", "never"))
+        (one["id"], one["user"], one.get("team", ""), _role(one), _state(one), one.get("last_used_at", "never"))
         for one in tokens
     ]
     show_table(("id", "user", "team", "role", "state", "last used"), rows, none="No tokens.")
@@ -66,6 +66,10 @@ def revoke(
         show_json({"revoked": token_id})
         return
     print(f"Token {token_id} is revoked.")
+
+
+def _role(token: dict[str, Any]) -> str:
+    return f"{token['role']} ({token['machine']})" if token.get("machine") else str(token["role"])
 
 
 def _state(token: dict[str, Any]) -> str:

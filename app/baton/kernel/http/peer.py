@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import struct
 import sys
 import time
 from collections import OrderedDict
@@ -12,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from baton.shared.agent_process import ProcessId, doubt, identify
+from baton.shared.agent_process import ProcessId, doubt, identify, peer_pid
 
 PERSON = b":person"
 """The header that tells an application what was found; a client cannot send it, as no header's name has a colon."""
@@ -27,25 +26,12 @@ _REST = 4
 _ENDED = b"the process has ended, or cannot be looked at"
 _BUSY = b"too many processes connect at once; try again"
 
-_UCRED = struct.Struct("3i")
-"""Linux's `struct ucred`: process, user and group."""
-_MACOS_LEVEL, _MACOS_PEER_PID = 0, 2
-"""macOS's SOL_LOCAL and LOCAL_PEERPID, which Python's `socket` does not name."""
 _LATE_TICKS = 2
 
 
 def is_for_people(connection: socket.socket | None) -> bool:
     """Return whether a connection came over the socket for people."""
     return connection is not None and connection.family == socket.AF_UNIX
-
-
-def peer_pid(connection: socket.socket) -> int:
-    """Return which process has connected, as the kernel tells it. Raise OSError if it cannot."""
-    if sys.platform == "darwin":
-        macos: int = struct.unpack("i", connection.getsockopt(_MACOS_LEVEL, _MACOS_PEER_PID, 4))[0]
-        return macos
-    pid: int = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
-    return pid
 
 
 async def _nobody() -> Collection[ProcessId]:

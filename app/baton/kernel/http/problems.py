@@ -50,7 +50,7 @@ async def _baton_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, BatonError)  # noqa: S101 - what it was registered for
     problem = error.problem()
     if isinstance(error, PersonRequired):
-        why = dict(request.scope["headers"]).get(PERSON, b"it did not come from a terminal").decode()
+        why = dict(request.scope["headers"]).get(PERSON, b"it has the credential of hooks and agents").decode()
         problem = msgspec.structs.replace(problem, detail=f"{problem.detail} (this request: {why})")
     response = _response(problem)
     if isinstance(error, RateLimited):
