@@ -202,7 +202,6 @@ class Api:
             return TokenRefused(f"the server does not know you: {source}. {text}")
         return ApiError(text)
 
-
     def _way_for_a_person(self) -> str:
         """Return what the person types to get what an agent's credential does not."""
         from baton.shared.agent_process import own_doubt

@@ -107,4 +107,6 @@ def _checked(token: str) -> tuple[str, str]:
 
 def _hint(token: str) -> None:
     if config.load().token == token:
-        print("It is also in the config file, which agents read: `baton hooks install` puts one for hooks in its place.")
+        print(
+            "It is also in the config file, which agents read: `baton hooks install` puts one for hooks in its place."
+        )
