@@ -18,6 +18,7 @@ import httpx2
 
 from tests.attacks.corpus import STOPPED, Call
 from tests.attacks.openapi import Request
+from tests.hooks.shim import run_shim
 from tests.support.server import Server, until
 
 _SESSIONS = count()
@@ -83,9 +84,10 @@ class Agent:
     def tries(self, call: Call, folder: Path) -> str:
         """Make a call, and where no hook stops it and the server should, run its line and see what it has done."""
         found = self.calls(call)
-        if found in STOPPED or call.want != "refused":
+        if found in STOPPED or call.want not in {"refused", "pinned"}:
             return found
-        return "refused" if self.runs(call.tool_input["command"], folder) else "allowed"
+        does = self.moves if call.want == "pinned" else self.runs
+        return "refused" if does(call.tool_input["command"], folder) else "allowed"
 
     def runs(self, line: str, folder: Path) -> bool:
         """Run a line that is to switch the mode off, and return whether the server refused it and the mode is still on."""
@@ -110,6 +112,32 @@ class Agent:
         if not statuses and not _missing(line):
             raise AssertionError(f"the line never reached the server: {line}")
         return mode["enabled"] and mode["level"] == "strict" and all(status >= 400 for status in statuses)
+
+    def moves(self, line: str, folder: Path) -> bool:
+        """Run a line that is to take a session out of its project, and return whether the project's mode still holds.
+
+        The real shim reads which project the folder is, before and after.
+        """
+        project = f"git.example/{self.name}/shop{next(_SESSIONS)}"
+        folder.mkdir()
+        env = {"PATH": os.environ["PATH"], "HOME": str(folder), "BATON_URL": self.server.url, "BATON_USER": self.name}
+        env |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        for words in (["init", "-q"], ["remote", "add", "origin", f"https://{project}.git"]):
+            subprocess.run(["git", *words], cwd=folder, env=env, check=True)
+        with self.server.client() as person:
+            mode = {"scope": "project", "id": project, "enabled": True, "level": "strict"}
+            person.put("/mode", json=mode).raise_for_status()
+        edit = {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "a", "new_string": "b"}}
+        event = {"session_id": project, "cwd": str(folder), "hook_event_name": "PreToolUse"} | edit
+
+        def is_refused(number: int) -> bool:
+            body = json.dumps(event | {"tool_use_id": f"{project}-{number}"}).encode()
+            return b'"deny"' in run_shim(["sh"], env, folder, "claude-code", "PreToolUse", body=body).out
+
+        assert until(lambda: is_refused(next(_SESSIONS))), "the mode never reached the hook"
+        done = subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return is_refused(next(_SESSIONS))
 
     def sends(self, request: Request) -> list[int]:
         """Send a request as it is, and return the statuses that come back."""

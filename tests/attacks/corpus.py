@@ -22,7 +22,7 @@ _ROW = re.compile(r"^\| `([\w-]+)`: (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that an agent makes: its class, the tool and its input, and what is wanted.
 
-    `want` is `stopped`, `refused` (by the server, whatever the rules say), `allowed` (with the `row` that says why) or
+    `want` is `stopped`, `refused` (by the server, whatever the rules say), `pinned` (it takes no effect), `allowed` (with the `row` that says why) or
     `harmless`.
     """
 
