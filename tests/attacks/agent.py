@@ -19,6 +19,7 @@ import httpx2
 from tests.attacks.corpus import STOPPED, Call
 from tests.attacks.openapi import Request
 from tests.hooks.shim import run_shim
+from tests.support.installation import INSTALLED
 from tests.support.server import Server, until
 
 _SESSIONS = count()
@@ -42,6 +43,8 @@ _FILES = {
 """What the lines that are run find in their folder: an agent writes such files with calls that no rule objects to."""
 _STATUS = re.compile(rb"^HTTP/1\.[01] (\d{3})", re.MULTILINE)
 LONGEST_S = 30
+ELSEWHERE = ":".join(line.partition("\t")[2] for line in INSTALLED.splitlines() if line.startswith("hook_settings"))
+"""What the machine of installed.yaml has elsewhere than usual, as its shim says it."""
 
 
 class Agent:
@@ -53,7 +56,7 @@ class Agent:
         self.name = f"attacker{next(_SESSIONS)}"
         self._http: dict[str, httpx2.Client] = {}
         for level in ("off", "strict"):
-            self._http[level] = server.agent(**{"Baton-User": f"{self.name}-{level}"})
+            self._http[level] = server.agent(**{"Baton-User": f"{self.name}-{level}", "Baton-Installed": ELSEWHERE})
         self.switch_on(f"{self.name}-strict")
 
     def switch_on(self, user: str) -> None:
@@ -75,7 +78,7 @@ class Agent:
     def asks(self, call: Call, client: str = "claude-code", level: str = "off") -> str:
         """Return what a client's hook is answered about a call of the main thread."""
         number = next(_SESSIONS)
-        payload = {"hook_event_name": "PreToolUse", "session_id": f"{self.name}-{number}", "cwd": "/repo"}
+        payload = {"hook_event_name": "PreToolUse", "session_id": f"{self.name}-{number}", "cwd": call.cwd}
         payload |= {"tool_name": call.tool, "tool_input": self.filled(call.tool_input), "tool_use_id": f"t{number}"}
         answer = self._http[level].post(f"/hooks/{client}?event=PreToolUse", json=payload).raise_for_status()
         said = answer.json().get("hookSpecificOutput", {}).get("permissionDecision", "")

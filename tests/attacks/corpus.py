@@ -31,6 +31,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     tool_input: dict[str, Any]
     want: str
     row: str = ""
+    cwd: str = "/repo"
 
     @property
     def name(self) -> str:
@@ -62,11 +63,12 @@ def _calls(path: Path) -> Iterator[Call]:
         row = one.get("row", "")
         want = one.get("want", "harmless")
         want = "harmless" if want == "allowed" and not row else want
+        cwd = one.get("cwd", "/home/ann/shop" if kind.startswith("installed/") else "/repo")
         lines = one.get("lines", "").splitlines() + ([one["line"]] if "line" in one else [])
         for line in lines:
-            yield Call(kind=kind, tool="Bash", tool_input={"command": line}, want=want, row=row)
+            yield Call(kind=kind, tool="Bash", tool_input={"command": line}, want=want, row=row, cwd=cwd)
         for tool, tool_input in [*one.get("calls", ()), *([(one["tool"], one["input"])] if "tool" in one else [])]:
-            yield Call(kind=kind, tool=tool, tool_input=tool_input, want=want, row=row)
+            yield Call(kind=kind, tool=tool, tool_input=tool_input, want=want, row=row, cwd=cwd)
 
 
 def parts(name: str) -> list[dict[str, Any]]:
