@@ -48,10 +48,17 @@ _SWITCH_S = 0.001
 """Longest that a thread which compiles or replays policies keeps the loop waiting for its turn, in seconds."""
 
 
-def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, *, redis_url: str = "") -> HotFastAPI:
+def create_app(
+    settings: Settings,
+    on_ready: Callable[[], None] = lambda: None,
+    *,
+    redis_url: str = "",
+    show_code: Callable[[str], None] | None = None,
+) -> HotFastAPI:
     """Build the application; its lifespan starts and stops everything that it needs, and calls `on_ready` between.
 
-    With a `redis_url` it is one of several workers: Redis, the schema and the drain are the supervisor's.
+    With a `redis_url` it is one of several workers: Redis, the schema and the drain are the supervisor's. `show_code` writes
+    a person's code to the server's own terminal, where it has no socket for people.
     """
 
     @asynccontextmanager
@@ -88,6 +95,7 @@ def create_app(settings: Settings, on_ready: Callable[[], None] = lambda: None, 
     app.hot = {}
     app.lifecycle = Lifecycle()
     app.peers = PeerLooks()
+    app.state.show_code = show_code
     app.state.features = Features()
     app.state.limits = Limits(settings)
     problems.install(app, ROUTERS)
@@ -109,7 +117,7 @@ async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, pee
 
 async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[HotRoute]:
     """Build every feature, from the lowest floor up; return the endpoints that agents wait for."""
-    people = await build_people(kernel)
+    people = await build_people(kernel, app.state.show_code)
     policies = await build_policies(kernel, people.users)
     clients = build_clients(kernel, people.users)
     records = await build_records(kernel, policies.policies)

@@ -9,7 +9,7 @@ from baton.delegate.runners import permissions_api
 from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.operate.openapi import docs_api
-from baton.people import teams_api, tokens_api, users_api
+from baton.people import teams_api, terminal_codes_api, tokens_api, users_api
 from baton.policies import agent_tables_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
@@ -41,6 +41,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         catalogue_api,
         route_feedback,
         tokens_api,
+        terminal_codes_api,
         users_api,
         user_data_api,
         teams_api,

@@ -35,6 +35,8 @@ MODE = {"scope": "user", "id": "bob", "enabled": True}
 LEASE = {"attempt": 1, "token": "t"}
 POLL = {"boot_id": "b", "slots": 0, "wait_s": 0, "providers": [], "workspaces": []}
 MATRIX = {
+    "ask_terminal_code": row(ALL, "/terminal-codes"),
+    "type_terminal_code": row(ALL, "/terminal-codes/none"),
     "activate_policy_layer": row(FOREIGN, "/policies/layers/user/versions/1/activate?name=bob"),
     "answer_job_permission": row(FOREIGN, "/jobs/{job}/permissions/none", {"answer": "allow"}),
     "approve_job": row(FOREIGN, "/jobs/{job}/approve"),

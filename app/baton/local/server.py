@@ -35,6 +35,10 @@ class TokenRefused(ApiError):
     """The server wants a token, and none was given, or one that it does not accept."""
 
 
+class PersonNeeded(ApiError):
+    """The server does this for a person alone, and does not take this process for one's."""
+
+
 class Api:
     """Speaks to the server for this person and the project of the current folder.
 
@@ -90,8 +94,13 @@ class Api:
         Raises:
             ApiError: If the server refuses, in its own words, or cannot be reached.
         """
-        with self._answer(method, path, query=query, body=body, headers=headers) as answer:
-            content = answer.read()
+        try:
+            with self._answer(method, path, query=query, body=body, headers=headers) as answer:
+                content = answer.read()
+        except PersonNeeded:
+            if not self._prove_person():
+                raise
+            return self.request(method, path, query=query, body=body, headers=headers)
         try:
             return json.loads(content) if content else None
         except ValueError:
@@ -196,11 +205,36 @@ class Api:
         except (ValueError, KeyError, TypeError):
             text = _not_baton(f"{self.config.url}{path}", answer.status)
         if code == "person_required":
-            return ApiError(f"{text}\n{self._way_for_a_person()}")
+            return PersonNeeded(f"{text}\n{self._way_for_a_person()}")
         if answer.status == http.client.UNAUTHORIZED:
             source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
             return TokenRefused(f"the server does not know you: {source}. {text}")
         return ApiError(text)
+
+    def _prove_person(self) -> bool:
+        """Let the person type the code that a server of this machine without a socket shows; return whether that worked.
+
+        Raises:
+            ApiError: It was another code.
+        """
+        if self.config.token or self._socket is not None or self._server.hostname not in LOOPBACK:
+            return False
+        if "Baton-Person" in self._headers or not sys.stdin.isatty():
+            return False
+        from baton.shared.agent_process import own_doubt
+
+        if own_doubt():
+            return False
+        try:
+            asked = self.request("POST", "/terminal-codes")
+        except ApiError:
+            return False  # it shows no codes, or is older
+        print("The server's own terminal shows a code now. Type it here: ", end="", file=sys.stderr, flush=True)
+        code = sys.stdin.readline().strip()
+        sent = {"Baton-Person-Code": "".join(filter(str.isdigit, code))}
+        proof = self.request("POST", f"/terminal-codes/{asked['id']}", headers=sent)["proof"]
+        self._headers["Baton-Person"] = proof.encode()
+        return True
 
     def _way_for_a_person(self) -> str:
         """Return what the person types to get what an agent's credential does not."""

@@ -1,9 +1,12 @@
 """Builds users and tokens, and keeps them as they are in SQL."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from baton.kernel.kernel import Kernel
 from baton.people.callers import CallerReader
+from baton.people.terminal_codes import TerminalCodes
 from baton.people.tokens import Tokens
 from baton.people.users import Users
 
@@ -14,13 +17,19 @@ class PeopleFeature(msgspec.Struct, frozen=True, kw_only=True):
     users: Users
     tokens: Tokens
     callers: CallerReader
+    codes: TerminalCodes
 
 
-async def build(kernel: Kernel) -> PeopleFeature:
-    """Build the services and read the directory and the tokens. Raise DatabaseUnavailable."""
+async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) -> PeopleFeature:
+    """Build the services and read the directory and the tokens; `show_code` writes to the server's own terminal.
+
+    Raises:
+        DatabaseUnavailable: The database is away.
+    """
+    codes = TerminalCodes(show_code)
     users = Users(kernel.database, kernel.changes, organisation=kernel.organisation, team=kernel.settings.team)
     tokens = Tokens(kernel.database, kernel.changes, users, organisation=kernel.organisation)
     await users.load()
     await tokens.load()
     kernel.run(tokens.run)
-    return PeopleFeature(users=users, tokens=tokens, callers=CallerReader(kernel.settings, tokens))
+    return PeopleFeature(users=users, tokens=tokens, callers=CallerReader(kernel.settings, tokens, codes), codes=codes)

@@ -40,7 +40,7 @@ def serve() -> None:
 
     from baton.kernel.http.server import run
     from baton.main import create_app
-    from baton.serve.people_listener import people_listener
+    from baton.serve.people_listener import people_listener, show_code, shows_codes
     from baton.serve.workers import START_FAILED, supervise
 
     port = listener.getsockname()[1]
@@ -61,7 +61,8 @@ def serve() -> None:
                 note.unlink(missing_ok=True)
             raise typer.Exit(status)
         try:
-            started = run(settings, create_app(settings, on_ready=on_ready), listeners)
+            show = show_code if not for_people and shows_codes(settings) else None
+            started = run(settings, create_app(settings, on_ready=on_ready, show_code=show), listeners)
         except KeyboardInterrupt:
             logs.notice("Baton has stopped; every record is kept.")
             started = True

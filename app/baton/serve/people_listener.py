@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +24,14 @@ def people_listener(settings: Settings, port: int) -> Iterator[list[socket.socke
     try:
         listener = _listen(path)
     except OSError as error:
+        way = (
+            "a code that this terminal shows when `baton` asks for one, or a token"
+            if shows_codes(settings)
+            else "an admin's token"
+        )
         logs.problem(
             f"people cannot be told from agents, as `{path}` cannot be listened on: {(error.strerror or str(error)).lower()}."
-            " What weakens the rules needs an admin's token then: `baton db admin-token`"
+            f" What weakens the rules needs {way} then: `baton db admin-token`"
         )
         yield []
         return
@@ -33,6 +39,20 @@ def people_listener(settings: Settings, port: int) -> Iterator[list[socket.socke
         yield [listener]
     finally:
         path.unlink(missing_ok=True)
+
+
+def shows_codes(settings: Settings) -> bool:
+    """Return whether a code on this process's terminal can prove a person: the one process of a server, at a terminal.
+
+    Its output must not be collected: who reads the log would read the code.
+    """
+    return not settings.auth_on and settings.workers == 1 and sys.stderr.isatty()
+
+
+def show_code(text: str) -> None:
+    """Write to this process's terminal, and into no log."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _listen(path: Path) -> socket.socket:

@@ -155,7 +155,9 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
     if check(text).get("disableAllHooks") is True:
         notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
     if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
-        notes.append("http hooks read `BATON_TOKEN` only from the client's environment: export it, or use curl.")
+        notes.append(
+            "http hooks read `BATON_TOKEN` only from the client's environment: export the one of the config file, or use curl."
+        )
     if target.scope == "project":
         notes.append("Each teammate runs `baton hooks install --scope project` once, for the shim and their config.")
     other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
