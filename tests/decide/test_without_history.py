@@ -24,7 +24,7 @@ async def decide(tmp_path, valkey_url, sqlite_url, redis, monkeypatch):
         settings = Settings(home=tmp_path / "home", database_url=sqlite_url, redis_timeout_ms=5_000)
         app = create_app(settings, redis_url=valkey_url)
         kernel = await _kernel(settings, valkey_url, stack, app.peers)
-        await _build(kernel, app)
+        await _build(kernel, app, is_worker=True)
         pre_tool_use = app.state.features.get(PreToolUse)
         evaluate = service.evaluate
         told = []
