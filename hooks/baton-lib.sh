@@ -6,13 +6,16 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' installed='' manifest_claude='' manifest_codex='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
       BATON_URL=* | BATON_USER=* | BATON_TOKEN=* | BATON_CA_FILE=*) eval ": \"\${$name:=\$value}\"" ;;
       BATON_WORK_ITEMS_COMMAND=*) counting=${counting:-$value} ;;
       BATON_ACCEPT_REWRITES=*) accept=${accept:-$value} ;;
+      BATON_INSTALLED=*) installed=${installed:-$value} ;;
+      BATON_DIGESTS_CLAUDE_CODE=*) manifest_claude=${manifest_claude:-$value} ;;
+      BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
   : "${BATON_URL:=http://127.0.0.1:8080}" "${BATON_USER:=$(id -un)}"
@@ -84,6 +87,22 @@ count_work_items() { # sets work_items; "" if unknown
   fi
 }
 
+measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks install` runs this too, and writes down what it finds
+  case $1 in
+    codex) settings=${CODEX_HOME:-${HOME-}/.codex}/hooks.json manifest=${manifest_codex-} ;;
+    *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
+  esac
+  digests=$(
+    for file in "$2" "$3"; do cksum <"$file" || echo - -; done
+    grep -oE 'baton-hook\.sh[\\"]* [a-z-]+ [A-Za-z]+( block)?' "$settings" | sort | cksum
+    grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true' "$settings"
+  ) 2>/dev/null
+  set -f
+  # shellcheck disable=SC2086
+  set -- $digests && set +f
+  digests="${1-}-${2-},${3-}-${4-},${5-}-${6-},${7:-0}"
+}
+
 option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE are escaped, control characters dropped
   text='' rest=$2
   while :; do
@@ -104,8 +123,12 @@ write_request() { # CLIENT EVENT: sets request
     count_work_items
     option header "Baton-Work-Items: $work_items"
     option header "Baton-Shim: $$"
+    measure "$1" "$0" "$lib"
+    option header "Baton-Digests: $digests"
+    option header "Baton-Manifest: $manifest"
+    option header "Baton-Machine: $(uname -n)"
   fi
-  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept"
+  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
   option header "Expect:"

@@ -129,6 +129,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         modes=modes.modes,
         recorder=records.recorder,
         projects=clients.projects,
+        counters=records.counters,
     )
     route = await build_route(
         kernel,

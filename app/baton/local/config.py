@@ -14,7 +14,11 @@ from typing import NamedTuple
 
 _ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
 LOGIN = "BATON_LOGIN"
-NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN)
+DIGESTS = {"claude-code": "BATON_DIGESTS_CLAUDE_CODE", "codex": "BATON_DIGESTS_CODEX"}
+"""The names of the checksums of what was installed, by client."""
+INSTALLED = "BATON_INSTALLED"
+"""The paths that this machine has elsewhere than usual, with `:` between them."""
+NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN, INSTALLED, *DIGESTS.values())
 """A command is taken from the file alone: in the environment anything that a session runs could leave one behind."""
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -55,6 +59,11 @@ def load(env: Mapping[str, str] = os.environ) -> Config:
         work_items_command=values.get("BATON_WORK_ITEMS_COMMAND", ""),
         login=values.get(LOGIN, ""),
     )
+
+
+def stored(name: str, env: Mapping[str, str] = os.environ) -> str:
+    """Return a value of the file, "" if it has none."""
+    return _read(config_path(env)).get(name, "")
 
 
 def save(values: Mapping[str, str], env: Mapping[str, str] = os.environ) -> Path:

@@ -8,9 +8,11 @@ from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import Policies
+from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
 from baton.sessions.inspection import SessionAdmin
+from baton.sessions.installations import Installations
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 
@@ -26,7 +28,14 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def build(
-    kernel: Kernel, *, users: Users, policies: Policies, modes: Modes, recorder: Recorder, projects: SessionProjects
+    kernel: Kernel,
+    *,
+    users: Users,
+    policies: Policies,
+    modes: Modes,
+    recorder: Recorder,
+    projects: SessionProjects,
+    counters: Counters,
 ) -> SessionsFeature:
     """Build the services and read the overrides.
 
@@ -42,6 +51,7 @@ async def build(
         policies=policies,
         users=users,
         projects=projects,
+        installations=Installations(kernel.redis, counters),
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()

@@ -23,6 +23,7 @@ from baton.records.pipeline.building import event_record
 from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
+from baton.sessions.installations import Installations
 
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
@@ -57,6 +58,7 @@ class Sessions:
         policies: Policies,
         users: Users,
         projects: SessionProjects,
+        installations: Installations,
     ) -> None:
         self._modes = modes
         self._history = history
@@ -64,6 +66,7 @@ class Sessions:
         self._policies = policies
         self._users = users
         self._projects = projects
+        self._installations = installations
         self._under_items: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
@@ -84,6 +87,9 @@ class Sessions:
         # The work items were counted in the folder that the client is in now.
         if caller.work_items is not None and not caller.disabled and not moved:
             degraded += await self._follow(caller.principal, project, caller.work_items)
+        changed = await self._installations.changed(caller, event)
+        if changed:
+            degraded.append("installation")
         mode = self._modes.effective(caller.principal, project, event.session_id)
         self.note_mode(caller.principal, project, event.session_id, mode)
         if caller.disabled:
@@ -94,7 +100,7 @@ class Sessions:
         return SessionStart(
             mode=mode,
             context=directives(mode, event.client),
-            notice=_moved(project, caller.project) if moved else "",
+            notice=" ".join(filter(None, (changed, _moved(project, caller.project) if moved else ""))),
             degraded=tuple(degraded),
         )
 

@@ -33,6 +33,7 @@ from baton.route.feedback.traces import RouteTraces
 from baton.route.pipeline.context import Detect
 from baton.route.pipeline.pipeline import Routing
 from baton.sessions.history import History
+from baton.sessions.installations import Installations
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from tests.support.records import record, until
@@ -60,6 +61,7 @@ class World:
             policies=self.policies,
             users=self.users,
             projects=SessionProjects(redis, ttl_s=60),
+            installations=Installations(redis, Counters()),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
         self.decides = PreToolUse(

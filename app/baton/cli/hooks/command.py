@@ -12,13 +12,14 @@ from baton.cli.hooks.entries import ClientName, HookOptions, Transport, groups
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.manifest import manifest
 from baton.cli.hooks.settings import install as put_in
 from baton.cli.hooks.settings import installed
 from baton.cli.hooks.settings import uninstall as take_out
 from baton.cli.hooks.status import report, server_report, show
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
-from baton.local.config import Config, load, save
+from baton.local.config import INSTALLED, Config, config_path, load, save, stored
 from baton.local.project import Project, find_project
 from baton.local.server import Api, ApiError
 
@@ -77,6 +78,7 @@ def install(
         _refuse(str(error))
     if new != old:
         _write(target, new, keep=not installed(old or "{}"))
+    _write_down()
     notes = [*token.notes, *_notes(target, transport, config, new)]
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
@@ -103,6 +105,8 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson 
             changes.append((target, "" if made_by_us else new))
     for target, text in changes:
         _write(target, text)
+    if changes and config_path().exists():
+        _write_down()
     result = [{"client": t.client, "scope": t.scope, "path": str(t.path)} for t, _ in changes]
     lines = [f"Removed: {t.client}, {t.scope} scope, from {t.path}" for t, _ in changes]
     _show({"removed": result}, lines or ["Nothing to remove: Baton's hooks are not installed."], as_json=as_json)
@@ -114,6 +118,11 @@ def status(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson = F
     api = Api()
     result = report(targets(api.project.root, client, scope), server_report(api))
     _show(result, show(result), as_json=as_json)
+
+
+def _write_down() -> None:
+    """Write down what is installed now, so that a later change of it can be told."""
+    save(manifest())
 
 
 def _check_http(client: ClientName, config: Config) -> None:
@@ -140,10 +149,10 @@ def _check_http(client: ClientName, config: Config) -> None:
 
 def _known_headers(scope: Scope, config: Config, project: Project) -> dict[str, str]:
     """Return the headers whose values are known now: the user for a user's settings, the project for a project's."""
-    known = {"Baton-User": config.user} if scope == "user" else {}
+    known = {"Baton-User": config.user, "Baton-Installed": stored(INSTALLED)} if scope == "user" else {}
     if scope == "project" and not project.name.startswith("/"):
         known = {"Baton-Project": project.name}
-    return {name: value for name, value in known.items() if value.isascii() and "$" not in value}
+    return {name: value for name, value in known.items() if value and value.isascii() and "$" not in value}
 
 
 def _notes(target: Target, transport: Transport, config: Config, text: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe
 from baton.cli.hooks.files import Target, shim_folder, shim_state
 from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.manifest import differences
 from baton.cli.hooks.settings import installed
 from baton.local.server import Api, ApiError
 
@@ -17,6 +18,7 @@ def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, 
     """Return everything, as `--json` prints it."""
     return {
         "settings": [_settings(target) for target in targets],
+        "differences": {client: found for client in EVENTS if (found := differences(client, env)) is not None},
         "shim": {"path": str(shim_folder(env)), "state": shim_state(env), "protocol": PROTOCOL},
         "server": server,
     }
@@ -46,6 +48,11 @@ def show(result: dict[str, Any]) -> list[str]:
         "missing": "missing: run `baton hooks install`",
     }
     lines.append(f"shim: {shim['path']}, {states[shim['state']]}")
+    for client, parts in result["differences"].items():
+        if parts:
+            lines.append(
+                f"! {client}: {', '.join(parts)} changed since `baton hooks install`; if that was not you, install again"
+            )
     if not server["answers"]:
         return [*lines, f"server: {server['url']} cannot be asked: {server['problem']}"]
     fits = {PROTOCOL: "fits the hooks", "unknown": "does not say which hooks it speaks"}

@@ -12,7 +12,7 @@ from baton.engine.text.globs import Match, any_path
 
 _HOME = re.compile(r"(?:(?:/\w+)?/(?:home|users)/[^/]+|/root|/c/users/[^/]+|~[^/]*)(?:/|\Z)")
 """A home folder at the start of a path, in lower case: the protected paths of any home count."""
-_ABOVE_HOMES = frozenset({"/", "/home", "/users", "/c/users"})
+_ABOVE_HOMES = frozenset({"/home", "/users", "/c/users"})
 _TEMPORARY = frozenset({"/tmp", "/var/tmp"})  # noqa: S108
 _WILD = re.compile(r"[*?\[]|[@!+]\(")
 _EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
@@ -62,7 +62,10 @@ class Protected:
         ):
             return True
         far = reach in ("tree", "below")
-        if far and whole in _ABOVE_HOMES and (self._in_homes or self.installed):
+        # Removing the root itself is another rule's business.
+        if whole == "/":
+            return reach == "below" and bool(self._in_homes or self.installed)
+        if far and whole in _ABOVE_HOMES and self._in_homes:
             return True
         if self._in_homes and (home := _HOME.match(whole)):
             rest = whole[home.end() :]

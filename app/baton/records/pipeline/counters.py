@@ -57,6 +57,10 @@ class Counters:
         if degraded:
             self.degraded.update(degraded)
 
+    def hooks_changed(self) -> None:
+        """Count a session whose hooks are not those that were installed, or those of the session before."""
+        self.degraded["installation"] += 1
+
     def failed(self, client: str, answer: str, code: str) -> None:
         """Count a hook call that was answered with its client's failure answer instead of a decision."""
         self.failures[f"{client} {answer} {code}"] += 1
