@@ -44,3 +44,17 @@ def test_paths(glob, yes, no):
 def test_text_that_is_no_unicode_is_matched_all_the_same():
     assert any_of(["a*b*"])("axb\ud800")
     assert not any_of(["a*b*"])("\ud800")
+
+
+@pytest.mark.parametrize(
+    ("globs", "text", "holds"),
+    [
+        (["*baton*mode*off*", "*baton*hooks*install*"], "x baton hooks uninstall", True),
+        (["*baton*mode*off*", "*baton*hooks*install*"], "x bato hooks uninstall", False),
+        (["*a[bc]d*e*", "*a[!b]d*f*"], "xacdxe", True),
+        (["*a?c*d*", "*a[x]c*d*"], "axc-d", True),
+        (["*[a]*[a]*"], "a-a", True),
+    ],
+)
+def test_what_globs_have_in_common_hides_nothing_that_one_of_them_matches(globs, text, holds):
+    assert any_of(globs)(text) is holds

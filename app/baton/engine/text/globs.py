@@ -8,6 +8,7 @@ import re2
 Match = Callable[[str], bool]
 
 _SPECIAL = re.compile(r"[*?\[]")
+_WILD = re.compile(r"\*+|\?|\[.[^\]]*\]")
 
 
 def is_glob(text: str) -> bool:
@@ -80,8 +81,17 @@ def _build(patterns: tuple[str, ...], star: str) -> Match:
         tests = [simple for g in globs if (simple := _simple(g))]
         globs = [g for g in globs if _simple(g) is None]
     if globs:
-        tests.append(_regex("|".join(translate(g, star) for g in globs)))
+        test = _regex("|".join(translate(g, star) for g in globs))
+        # What all of them hold is looked for first: most texts have none of it, and RE2 costs ten times as much.
+        needle = _common_text(globs) if star == ".*" else ""
+        tests.append((lambda text: needle in text and test(text)) if needle else test)
     return lambda text: text in literals or any(test(text) for test in tests)
+
+
+def _common_text(globs: list[str]) -> str:
+    """Return the longest literal part that all globs have, "" if there is none."""
+    parts = [set(_WILD.split(glob)) for glob in globs]
+    return max(set.intersection(*parts), key=len, default="")
 
 
 def _regex(expression: str) -> Match:

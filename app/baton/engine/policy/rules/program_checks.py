@@ -96,12 +96,12 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.program is not None:
         name = any_of(words(match.program, lists))
         yield "program", lambda _c, s, i: name(s.programs[i].name)
-    if match.program_none is not None:
-        other = any_of(words(match.program_none, lists))
-        yield "program_none", lambda _c, s, i: not other(s.programs[i].name)
     if match.category is not None:
         wanted = frozenset([match.category] if isinstance(match.category, str) else match.category)
         yield "category", lambda _c, s, i: not wanted.isdisjoint(s.programs[i].categories)
+    if match.program_none is not None:
+        other = any_of(words(match.program_none, lists))
+        yield "program_none", lambda _c, s, i: not other(s.programs[i].name)
     if match.subcommand is not None:
         sub = any_of(words(match.subcommand, lists))
         yield "subcommand", lambda _c, s, i: sub(s.programs[i].subcommand)
