@@ -66,7 +66,11 @@ def _server() -> Iterator[Finding]:
         api = Api()
         status = api.request("GET", "/status")
     except TokenRefused as error:
-        yield Finding("error", str(error), f"put BATON_TOKEN=… into `{config.config_path()}`")
+        yield Finding(
+            "error",
+            str(error),
+            f"set BATON_TOKEN to yours and run `baton hooks install`: it puts one for hooks into `{config.config_path()}`",
+        )
         return
     except ApiError as error:
         yield Finding("error", str(error))
