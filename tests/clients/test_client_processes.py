@@ -59,6 +59,13 @@ async def test_a_number_that_is_no_shim_s_is_not_believed(redis, claim):
     assert await found(redis, claim.encode()) == set()
 
 
+async def test_a_server_without_a_socket_for_people_notes_nobody(redis, starts):
+    _, shim = starts("sh", "SHIM")
+    processes = ClientProcesses(redis, has_socket=False)
+    await processes.note(shim)
+    assert await processes.find() == set()
+
+
 async def test_other_workers_and_the_next_start_know_them_too(redis, starts):
     client, shim = starts("sh", "SHIM")
     await found(redis, shim)

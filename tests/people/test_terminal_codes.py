@@ -10,7 +10,7 @@ import time
 import httpx2
 import pytest
 
-from baton.kernel.base.errors import Conflict, Forbidden, NotFound
+from baton.kernel.base.errors import Conflict, Forbidden
 from baton.people.terminal_codes import ATTEMPTS, LASTS_S, MOST, TerminalCodes
 from baton.shared.person_socket import person_socket
 from tests.support.http_calls import ok, refused
@@ -58,7 +58,7 @@ def test_a_code_is_good_once_and_for_its_own_client(codes, shown):
     with pytest.raises(Forbidden):
         codes.prove(other, shown[0])
     codes.prove(mine, shown[0])
-    with pytest.raises(NotFound):
+    with pytest.raises(Forbidden, match="no such code"):
         codes.prove(mine, shown[0])
 
 
@@ -67,7 +67,7 @@ def test_after_so_many_wrong_ones_the_right_one_comes_too_late(codes, shown):
     for _ in range(ATTEMPTS):
         with pytest.raises(Forbidden):
             codes.prove(code_id, "x")
-    with pytest.raises(NotFound):
+    with pytest.raises(Forbidden, match="no such code"):
         codes.prove(code_id, shown[0])
 
 
@@ -84,13 +84,13 @@ def test_so_many_are_shown_in_ten_minutes(codes, shown, clock):
 def test_an_old_code_proves_nothing(codes, shown, clock):
     code_id = codes.ask()
     clock.now = LASTS_S
-    with pytest.raises(NotFound):
+    with pytest.raises(Forbidden, match="no such code"):
         codes.prove(code_id, shown[0])
 
 
 def test_a_server_with_a_socket_shows_none(server):
     with server.agent() as agent:
-        refused(agent.post("/terminal-codes"), 409, "conflict")
+        refused(agent.post("/terminal-codes"), 403, "forbidden")
         off = {"scope": "user", "enabled": False}
         refused(agent.put("/mode", json=off, headers={"Baton-Person": "0" * 64}), 403, "person_required")
 

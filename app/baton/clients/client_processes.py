@@ -32,13 +32,14 @@ _NO_CLIENTS = _SHELLS | {
 class ClientProcesses:
     """The clients of this machine: in memory, and in Redis for other workers and the next start."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, *, has_socket: bool = True) -> None:
         self._redis = redis
+        self._has_socket = has_socket  # a team's server looks at nobody: its clients are on other machines
         self._known: dict[ProcessId, float] = {}
 
     async def note(self, shim: bytes) -> None:
         """Remember the client above a shim, if that is a shim and waits for us. Nothing is believed but its number."""
-        if not (shim.isdigit() and len(shim) <= len("4194304")):
+        if not (self._has_socket and shim.isdigit() and len(shim) <= len("4194304")):
             return
         try:
             client = await asyncio.to_thread(_client_above, int(shim))

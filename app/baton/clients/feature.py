@@ -21,7 +21,7 @@ def build(kernel: Kernel, users: Users) -> ClientsFeature:
     """Build the feature; contacts are written to SQL in the background."""
     seen = ClientActivity(kernel.database, users, kernel.organisation)
     kernel.run(seen.run)
-    processes = ClientProcesses(kernel.redis)
+    processes = ClientProcesses(kernel.redis, has_socket=not kernel.settings.auth_on)
     kernel.peers.known_clients = processes.find
     return ClientsFeature(
         seen=seen, projects=SessionProjects(kernel.redis, kernel.settings.history_ttl_s), processes=processes

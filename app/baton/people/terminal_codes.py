@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from baton.kernel.base.errors import Conflict, Forbidden, NotFound
+from baton.kernel.base.errors import Conflict, Forbidden
 
 LASTS_S = 600.0
 """How long a code, and what it proves, is good, in seconds."""
@@ -42,10 +42,11 @@ class TerminalCodes:
         """Show a code on the terminal, and return the id by which its client sends it.
 
         Raises:
-            Conflict: This server proves people in another way, has no terminal, or has shown enough codes for now.
+            Forbidden: This server proves people in another way, or has no terminal.
+            Conflict: It has shown enough codes for now.
         """
         if self._show is None:
-            raise Conflict(
+            raise Forbidden(
                 "this server shows no codes: it has a socket for people, asks for tokens, or has no terminal of its own"
             )
         self._forget()
@@ -63,13 +64,12 @@ class TerminalCodes:
         """Return what proves the person for the rest of the ten minutes. A code is good once.
 
         Raises:
-            NotFound: There is no such code any more.
-            Forbidden: It is another one.
+            Forbidden: It is another one, or there is none any more.
         """
         self._forget()
         asked = self._asked.get(code_id)
         if asked is None or not asked.attempts or asked.proof:
-            raise NotFound("there is no such code any more; ask for another")
+            raise Forbidden("there is no such code any more; ask for another")
         asked.attempts -= 1
         if not hmac.compare_digest(asked.code.encode(), code.encode()):
             raise Forbidden(f"that is not the code on the server's terminal; {asked.attempts} attempts are left")
