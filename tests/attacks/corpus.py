@@ -72,9 +72,7 @@ def _calls(path: Path) -> Iterator[Call]:
 
 
 def parts(name: str) -> list[dict[str, Any]]:
-    """Return the entries of a file of its own form, written out; none if there is no such file."""
-    if not (FOLDER / f"{name}.yaml").exists():
-        return []
+    """Return the entries of a file of its own form, written out."""
     return [written(one) for one in yaml.safe_load((FOLDER / f"{name}.yaml").read_text())]
 
 
