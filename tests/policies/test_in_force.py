@@ -44,8 +44,8 @@ async def services(tmp_path, valkey_url, sqlite_url, redis):
     await database.close()
     async with AsyncExitStack() as stack:
         app = create_app(settings, redis_url=valkey_url)
-        kernel = await _kernel(settings, valkey_url, stack)
-        await _build(kernel, app)
+        kernel = await _kernel(settings, valkey_url, stack, app.peers)
+        await _build(kernel, app, is_worker=True)
         kernel.begin()
         found = app.state.features
         yield SimpleNamespace(policies=found.get(Policies), pre_tool_use=found.get(PreToolUse))
