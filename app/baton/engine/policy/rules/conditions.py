@@ -22,7 +22,7 @@ from baton.engine.policy.rules.call_checks import (
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.policy.rules.program_checks import Lists, place_set, words
-from baton.engine.policy.rules.shell_checks import shell
+from baton.engine.policy.rules.shell_checks import HAS_SHELL, shell
 from baton.engine.text.globs import any_of, any_path, is_glob
 
 _BY_READING = frozenset({"shell", "paths", "places", "agent"})
@@ -33,7 +33,8 @@ class CompiledCondition(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` depends on the tool's name alone, the `checks` on the call, cheapest first.
 
     `reading_checks` are the checks whose answer follows from the call's reading (its line, paths and agent) and its
-    folders. `programs` are the names of which the line must run one, None if the condition has globs or none at all.
+    folders, except for whether there is a line, which `needs_shell` asks. `programs` are the names of which the line must
+    run one, None if the condition has globs or none at all; `categories` likewise.
     """
 
     applies: Callable[[str], bool]
@@ -41,11 +42,13 @@ class CompiledCondition(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     reading_checks: tuple[Check, ...]
     programs: frozenset[str] | None
+    needs_shell: bool
+    categories: frozenset[str] | None
 
     @property
     def settled(self) -> bool:
         """Whether the answer follows from the call's reading and folders alone."""
-        return len(self.checks) == len(self.reading_checks)
+        return len(self.checks) == len(self.reading_checks) + self.needs_shell
 
     def settled_by_line(self, key: str) -> bool:
         """Return whether the answer follows from the reading, for a tool whose shell line is this key of its input."""
@@ -123,12 +126,26 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
     if tool is None:
         why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
-    reading_checks = tuple(filter(_by_reading, checks))
-    return CompiledCondition(applies, why, checks, reading_checks, _literal_programs(condition.shell, ground.lists))
+    reading_checks = tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL)
+    return CompiledCondition(
+        applies,
+        why,
+        checks,
+        reading_checks,
+        _literal_programs(condition.shell, ground.lists),
+        needs_shell=needs_shell,
+        categories=_categories(condition.shell),
+    )
 
 
 def _by_reading(check: Check) -> bool:
     return check.key.partition(".")[0] in _BY_READING
+
+
+def _categories(match: ShellMatch | None) -> frozenset[str] | None:
+    if match is None or match.category is None:
+        return None
+    return frozenset([match.category] if isinstance(match.category, str) else match.category)
 
 
 def _literal_programs(match: ShellMatch | None, lists: Lists) -> frozenset[str] | None:

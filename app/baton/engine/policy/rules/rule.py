@@ -95,11 +95,16 @@ class RuleCandidate(msgspec.Struct, frozen=True):
         `programs` are those that the reading's line runs.
         """
         # Most conditions ask for programs that the line does not run: that is told here, without a call for each.
+        shell = context.shell
+        has_shell, categories = shell is not None, shell.categories if shell else ()
         given = tuple(
             [
                 one
                 for one in self.given
-                if not (one.programs is not None and one.programs.isdisjoint(programs)) and one.possible(context)
+                if (has_shell or not one.needs_shell)
+                and not (one.programs is not None and one.programs.isdisjoint(programs))
+                and not (one.categories is not None and one.categories.isdisjoint(categories))
+                and one.possible(context)
             ]
         )
         if not given:
@@ -108,7 +113,9 @@ class RuleCandidate(msgspec.Struct, frozen=True):
             [
                 one
                 for one in self.unless
-                if not (one.programs is not None and one.programs.isdisjoint(programs)) and one.possible(context)
+                if (has_shell or not one.needs_shell)
+                and not (one.programs is not None and one.programs.isdisjoint(programs))
+                and one.possible(context)
             ]
         )
         if any(exception.settled for exception in unless):

@@ -10,10 +10,13 @@ from baton.engine.policy.rules.program_checks import Lists, ProgramTest, any_hol
 from baton.engine.shell.model import Shell
 from baton.engine.text.globs import any_of
 
+HAS_SHELL = "shell.line"
+"""The key of the check whether there is a line at all."""
+
 
 def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
     """Compile `shell`: first the tests on the line as a whole, then those that one program must pass."""
-    yield Check("shell", lambda c: c.shell is not None, lambda _c: "no shell line")
+    yield Check(HAS_SHELL, lambda c: c.shell is not None, lambda _c: "no shell line")
     if match.unparsed is not None:
         yield _unparsed(wanted=match.unparsed)
     if match.fork_bomb is not None:

@@ -28,14 +28,14 @@ def reach_of(program: Program, target: str) -> Reach:
     name = program.name
     if name == "find" and _is_filtered(program):
         return "file"
-    if "destructive" in program.categories or (name == "mv" and target in program.operands[:-1]):
+    if "destructive" in program.categories or (name == "mv" and (target in program.operands[:-1] or "{" in target)):
         return "tree"
     if name in _CHANGES:
         return "tree" if program.flags & {"-R", "--recursive"} else "into"
     if name in _UNPACKS:
         return "below"
     # Of a copy, where it lands is known by its sources' names.
-    return "into" if name == "git" or (name == "ln" and program.flags & _REPLACES) else "file"
+    return "into" if name in ("git", "wget") or (name == "ln" and program.flags & _REPLACES) else "file"
 
 
 def landings(program: Program, target: str) -> Iterator[tuple[str, Reach]]:
