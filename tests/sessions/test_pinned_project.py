@@ -18,8 +18,7 @@ def shop(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("pinned") / "home", BATON_WORKERS="2") as server, server.client() as admin:
         mode = {"scope": "user_project", "user": "petra", "project": "acme/shop", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200
-        with server.agent(**SHOP) as agent:
-            until(lambda: [agent.get("/mode").json()["enabled"] for _ in range(8)] == [True] * 8)
+        until(lambda: all(each_time(server, SHOP, lambda agent: agent.get("/mode").json()["enabled"])))
         yield server
 
 

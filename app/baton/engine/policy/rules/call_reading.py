@@ -6,6 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from baton.engine.call.verdict import Level, RuleHit, VerdictEffect
+from baton.engine.policy.rules.candidates import Candidates
 from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.rule import RuleCandidate
 from baton.engine.shell.model import Shell
@@ -101,8 +102,11 @@ class Reading:
 
     def _ask(self, context: Context) -> Iterator[LiveRule]:
         call = context.call
-        for one in context.policies.candidates(call.tool_name, context.facts.level, subagent=call.is_subagent):
-            open_part = one.for_reading(context, self.programs)
+        candidates: Candidates = context.policies.candidates(
+            call.tool_name, context.facts.level, subagent=call.is_subagent
+        )
+        for one in candidates.reached(self.shell, self.programs):
+            open_part = one.for_reading(context)
             if open_part is None:
                 continue
             context.found = {}

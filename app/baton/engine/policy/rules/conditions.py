@@ -1,6 +1,7 @@
 """Compile the conditions of a rule into checks, cheapest first, that hold or say why they do not."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -23,27 +24,35 @@ from baton.engine.policy.rules.context import Context
 from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.policy.rules.program_checks import Lists, place_set, words
 from baton.engine.policy.rules.shell_checks import HAS_SHELL, shell
-from baton.engine.text.globs import any_of, any_path, is_glob
+from baton.engine.shell.model import Category
+from baton.engine.text.globs import Match, any_of, any_path
 
 _BY_READING = frozenset({"shell", "paths", "places", "agent"})
 """Keys of a condition whose answer follows from the call's reading and folders; the answers of others differ between calls."""
+
+
+LineFact = Literal["unparsed", "fork_bomb", "exports", "feeds", "writes", "assigns"]
+"""What few lines have, and conditions ask for."""
 
 
 class CompiledCondition(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` depends on the tool's name alone, the `checks` on the call, cheapest first.
 
     `reading_checks` are the checks whose answer follows from the call's reading (its line, paths and agent) and its
-    folders, except for whether there is a line, which `needs_shell` asks. `programs` are the names of which the line must
-    run one, None if the condition has globs or none at all; `categories` likewise.
+    folders, except for whether there is a line, which `needs_shell` asks.
+
+    The line must run a program whose name `program` accepts, and one of these `categories`, and have the `fact`; None
+    where the condition does not ask for it.
     """
 
     applies: Callable[[str], bool]
     why_not_applies: str
     checks: tuple[Check, ...]
     reading_checks: tuple[Check, ...]
-    programs: frozenset[str] | None
     needs_shell: bool
-    categories: frozenset[str] | None
+    program: Match | None
+    categories: frozenset[Category] | None
+    fact: LineFact | None
 
     @property
     def settled(self) -> bool:
@@ -63,7 +72,7 @@ class CompiledCondition(msgspec.Struct, frozen=True):
         return True
 
     def possible(self, context: Context) -> bool:
-        """Return whether the condition can hold for the call's reading, whose line runs one of its `programs`."""
+        """Return whether the condition can hold for the call's reading."""
         for check in self.reading_checks:  # noqa: SIM110 - as in `holds`
             if not check.holds(context):
                 return False
@@ -132,9 +141,10 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
         why,
         checks,
         reading_checks,
-        _literal_programs(condition.shell, ground.lists),
         needs_shell=needs_shell,
+        program=_program(condition.shell, ground.lists),
         categories=_categories(condition.shell),
+        fact=_fact(condition.shell),
     )
 
 
@@ -142,17 +152,33 @@ def _by_reading(check: Check) -> bool:
     return check.key.partition(".")[0] in _BY_READING
 
 
-def _categories(match: ShellMatch | None) -> frozenset[str] | None:
+def _categories(match: ShellMatch | None) -> frozenset[Category] | None:
     if match is None or match.category is None:
         return None
     return frozenset([match.category] if isinstance(match.category, str) else match.category)
 
 
-def _literal_programs(match: ShellMatch | None, lists: Lists) -> frozenset[str] | None:
-    if match is None or match.program is None:
+def _program(match: ShellMatch | None, lists: Lists) -> Match | None:
+    if match is None or (match.program is None and match.program_none is None):
         return None
-    names = words(match.program, lists)
-    return None if any(map(is_glob, names)) else frozenset(names)
+    if match.program is not None:
+        return any_of(words(match.program, lists))
+    barred = any_of(words(match.program_none or [], lists))
+    return lambda name: not barred(name)
+
+
+def _fact(match: ShellMatch | None) -> LineFact | None:
+    if match is None:
+        return None
+    asked: dict[LineFact, bool] = {
+        "unparsed": match.unparsed is True,
+        "fork_bomb": match.fork_bomb is True,
+        "exports": match.exports is not None,
+        "feeds": match.feeds is not None,
+        "assigns": match.assigns is not None,
+        "writes": match.writes_to is not None,
+    }
+    return next((fact for fact, is_asked in asked.items() if is_asked), None)
 
 
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[Check]:

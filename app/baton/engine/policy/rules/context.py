@@ -58,8 +58,8 @@ class Policies(Protocol):
         """Return what a call names."""
         ...
 
-    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[Any, ...]:
-        """Return the rules, as `rule.RuleCandidate`, that can match calls of a tool at a level."""
+    def candidates(self, tool: str, level: Level, *, subagent: bool) -> Any:
+        """Return the rules that can match calls of a tool at a level, as `candidates.Candidates`."""
         ...
 
 

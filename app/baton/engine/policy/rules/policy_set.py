@@ -11,11 +11,12 @@ from baton.engine.call.mcp_tools import command_of, is_mcp_tool
 from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Level
 from baton.engine.policy.rules.call_reading import Reading
+from baton.engine.policy.rules.candidates import Candidates
 from baton.engine.policy.rules.context import input_paths
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.locks import NO_LOCKS, Locks
 from baton.engine.policy.rules.model import Config
-from baton.engine.policy.rules.rule import Rule, RuleCandidate, candidate
+from baton.engine.policy.rules.rule import Rule, candidate
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
 from baton.engine.shell.tables import ShellTables
@@ -71,7 +72,7 @@ class PolicySet:
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
         """Whether any enabled rule asks who else has just edited the file: only then is that looked up."""
         self._never_block = any_of(config.never_block)
-        self._candidates: dict[tuple[str, Level, bool], tuple[RuleCandidate, ...]] = {}
+        self._candidates: dict[tuple[str, Level, bool], Candidates] = {}
         self._reading = _remembered(shells)
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
@@ -88,13 +89,13 @@ class PolicySet:
             return self._reading(line, line is given, paths, name, model)
         return Reading(None if line is None else read(self.tables, line), paths, as_given=line is given)
 
-    def candidates(self, tool: str, level: Level, *, subagent: bool) -> tuple[RuleCandidate, ...]:
-        """Return the enabled rules that can match calls of a tool at a level, ordered by id."""
+    def candidates(self, tool: str, level: Level, *, subagent: bool) -> Candidates:
+        """Return the enabled rules that can match calls of a tool at a level."""
         key = (tool, level, subagent)
         found = self._candidates.get(key)
         if found is None:
             rules = (rule for rule in self.rules if not self.concerns(rule, tool, level, subagent=subagent))
-            found = tuple(c for rule in rules if (c := candidate(rule, tool)))
+            found = Candidates(tuple(c for rule in rules if (c := candidate(rule, tool))))
             # Tool names come from clients: without limits, invented names would fill the memory.
             if len(self._candidates) < _CACHED_TOOLS and len(tool) < _CACHED_NAME:
                 self._candidates[key] = found

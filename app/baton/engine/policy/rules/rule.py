@@ -89,35 +89,21 @@ class RuleCandidate(msgspec.Struct, frozen=True):
         """Whether the rule's answer follows from the call's reading and folders alone."""
         return self.rule.when is None and all(one.settled for one in (*self.given, *self.unless))
 
-    def for_reading(self, context: Context, programs: frozenset[str]) -> "RuleCandidate | None":
-        """Return the conditions that can still hold for the call's reading; None if the rule cannot match.
-
-        `programs` are those that the reading's line runs.
-        """
-        # Most conditions ask for programs that the line does not run: that is told here, without a call for each.
-        shell = context.shell
-        has_shell, categories = shell is not None, shell.categories if shell else ()
+    def for_reading(self, context: Context) -> "RuleCandidate | None":
+        """Return the conditions that can still hold for the call's reading; None if the rule cannot match."""
+        categories = context.shell.categories if context.shell else ()
         given = tuple(
             [
                 one
                 for one in self.given
-                if (has_shell or not one.needs_shell)
-                and not (one.programs is not None and one.programs.isdisjoint(programs))
-                and not (one.categories is not None and one.categories.isdisjoint(categories))
-                and one.possible(context)
+                # Told here, since most conditions do not get further.
+                if not (one.categories is not None and one.categories.isdisjoint(categories)) and one.possible(context)
             ]
         )
         if not given:
             return None
-        unless = tuple(
-            [
-                one
-                for one in self.unless
-                if (has_shell or not one.needs_shell)
-                and not (one.programs is not None and one.programs.isdisjoint(programs))
-                and one.possible(context)
-            ]
-        )
+        has_shell = context.shell is not None
+        unless = tuple([one for one in self.unless if (has_shell or not one.needs_shell) and one.possible(context)])
         if any(exception.settled for exception in unless):
             return None
         return RuleCandidate(self.rule, given, unless)

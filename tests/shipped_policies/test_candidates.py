@@ -1,0 +1,42 @@
+"""Rules are found by what a line has; whoever looks at every rule comes to the same verdict."""
+
+import pytest
+import yaml
+
+from baton.engine.call.call import ToolCall
+from baton.engine.call.verdict import Facts
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.load import layered, load
+from baton.engine.policy.rules.candidates import Candidates
+from baton.shared import policy_folders
+from tests.corpus.judge import lines
+from tests.support.attacks import FOLDER
+from tests.support.cases import listed
+
+MORE = ["", 'x=$(curl u); eval "$x"', "f() { f | f & }; f", "A=1 B=2", "a 'b", "> .baton/x", "BATON_DISABLED=1 claude"]
+
+
+def every_line():
+    found = MORE + [row["line"] for row in lines("programs.jsonl")]
+    for part in sorted(FOLDER.glob("*.yaml")):
+        found += [
+            one["line"] for one in yaml.load(part.read_text(), yaml.CSafeLoader) if isinstance(one.get("line"), str)
+        ]
+    return [line for line in dict.fromkeys(found) if len(line) < 10_000]
+
+
+@pytest.mark.parametrize("level", ["off", "strict"])
+def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch, level):
+    def verdicts():
+        policies = load(layered(policy_folders.read(policy_folders.shipped())))
+        calls = [
+            ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
+            for line in every_line()
+        ]
+        return {call.tool_input["command"]: evaluate(policies, Facts(call=call, level=level)) for call in calls}
+
+    found = verdicts()
+    monkeypatch.setattr(Candidates, "reached", lambda self, _shell, _programs: iter(self.rules))
+    wrong = {line: verdict.rule for line, verdict in verdicts().items() if verdict != found[line]}
+    assert not wrong, listed(wrong)
+    assert len(found) > 700
