@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
-from tests.support.attacks import written
+from tests.support.attacks import entries, written
 
 FOLDER = Path(__file__).parent
 THREAT_MODEL = FOLDER.parents[1] / "docs" / "threat-model.md"
@@ -56,7 +55,7 @@ def calls(*files: str) -> list[Call]:
 
 
 def _calls(path: Path) -> Iterator[Call]:
-    for one in yaml.safe_load(path.read_text()):
+    for one in entries(path.stem):
         kind = one["class"]
         if kind.startswith(("colleagues/", "secrets/", "stall/", "installed/elsewhere")):
             continue
@@ -73,7 +72,7 @@ def _calls(path: Path) -> Iterator[Call]:
 
 def parts(name: str) -> list[dict[str, Any]]:
     """Return the entries of a file of its own form, written out."""
-    return [written(one) for one in yaml.safe_load((FOLDER / f"{name}.yaml").read_text())]
+    return [written(one) for one in entries(name)]
 
 
 def out_of_reach() -> dict[str, Row]:

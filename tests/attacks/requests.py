@@ -3,13 +3,12 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
-STALL = Path(__file__).with_name("stall.yaml")
+from tests.support.attacks import entries
+
 ANSWER_S = 60.0
 """Longest wait for a hostile request's answer, in seconds."""
 _PIECE = 1 << 16
@@ -48,11 +47,6 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.word
 
 
-def entries() -> list[dict[str, Any]]:
-    """Read every entry of the file."""
-    return list(yaml.safe_load(STALL.read_text()))
-
-
 def attacks() -> list[Attack]:
     """Return the requests of the file, in its order; a line is sent as a hook asks about it."""
     return [
@@ -63,7 +57,7 @@ def attacks() -> list[Attack]:
             want=_wanted(one) if "request" in one else ("decision",),
             connections=one.get("connections", 1),
         )
-        for one in entries()
+        for one in entries("stall")
     ]
 
 

@@ -1,7 +1,6 @@
 """Rules are found by what a line has; whoever looks at every rule comes to the same verdict."""
 
 import pytest
-import yaml
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
@@ -9,20 +8,17 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import layered, load
 from baton.engine.policy.rules.candidates import Candidates
 from baton.shared import policy_folders
+from tests.attacks.corpus import calls
 from tests.corpus.judge import lines
-from tests.support.attacks import FOLDER
 from tests.support.cases import listed
 
 MORE = ["", 'x=$(curl u); eval "$x"', "f() { f | f & }; f", "A=1 B=2", "a 'b", "> .baton/x", "BATON_DISABLED=1 claude"]
 
 
 def every_line():
-    found = MORE + [row["line"] for row in lines("programs.jsonl")]
-    for part in sorted(FOLDER.glob("*.yaml")):
-        found += [
-            one["line"] for one in yaml.load(part.read_text(), yaml.CSafeLoader) if isinstance(one.get("line"), str)
-        ]
-    return [line for line in dict.fromkeys(found) if len(line) < 10_000]
+    attacks = [call.tool_input["command"] for call in calls() if call.tool == "Bash"]
+    found = MORE + attacks + [row["line"] for row in lines("programs.jsonl")]
+    return [line for line in dict.fromkeys(found) if isinstance(line, str) and len(line) < 10_000]
 
 
 @pytest.mark.parametrize("level", ["off", "strict"])
@@ -39,4 +35,4 @@ def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch,
     monkeypatch.setattr(Candidates, "reached", lambda self, _shell, _programs: iter(self.rules))
     wrong = {line: verdict.rule for line, verdict in verdicts().items() if verdict != found[line]}
     assert not wrong, listed(wrong)
-    assert len(found) > 700
+    assert len(found) > 1_500

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
@@ -11,10 +10,10 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import load
 from baton.engine.policy.rules.layers import Layer
 from baton.shared import policy_folders
-from tests.support.attacks import FOLDER
+from tests.support.attacks import entries
 from tests.support.installation import INSTALLED
 
-ROWS = yaml.safe_load((FOLDER / "installed.yaml").read_text())
+ROWS = entries("installed")
 HOME = "/home/ann/shop"
 
 

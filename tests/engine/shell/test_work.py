@@ -17,12 +17,13 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import Layer, load
 from baton.engine.shell.read import read
 from baton.shared import policy_folders
-from tests.attacks.requests import entries, text
+from tests.attacks.requests import text
+from tests.support.attacks import entries
 from tests.support.steps import steps
 
 MOST_STEPS = 450_000
 """Calls for a line of any length: some 40 ms."""
-LINES = {one["name"]: one for one in entries() if "line" in one}
+LINES = {one["name"]: one for one in entries("stall") if "line" in one}
 REPEATED = {name: one["line"]["repeat"] for name, one in LINES.items() if "repeat" in one["line"]}
 
 
