@@ -48,7 +48,10 @@ def serve() -> None:
     note = settings.home / "server.json"
 
     def on_ready() -> None:
-        note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+        # Whoever waits for the note reads it as soon as it is there, so it comes whole.
+        unfinished = note.with_suffix(".new")
+        unfinished.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+        unfinished.replace(note)
         logs.notice(
             f"Baton listens on {url} (state in {settings.home.absolute()}). Next: `baton hooks install` in a project."
         )
