@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.server import serving, until
+from tests.support.server import serving, until, until_lasting
 
 EDIT = {"tool_name": "Edit", "tool_input": {"file_path": "/repo/a.py"}}
 SHOP = {"Baton-User": "petra", "Baton-Project": "acme/shop", "Baton-Root": "/repo"}
@@ -18,7 +18,7 @@ def shop(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("pinned") / "home", BATON_WORKERS="2") as server, server.client() as admin:
         mode = {"scope": "user_project", "user": "petra", "project": "acme/shop", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200
-        until(lambda: all(each_time(server, SHOP, lambda agent: agent.get("/mode").json()["enabled"])))
+        until_lasting(lambda: all(each_time(server, SHOP, lambda agent: agent.get("/mode").json()["enabled"])))
         yield server
 
 

@@ -167,6 +167,27 @@ def until(found, seconds=60, about=str):
     raise AssertionError(f"did not happen within {seconds} s: {found} {about()}")
 
 
+LASTING_S = 2.0
+"""Four times as long as a worker goes without looking for changes (`POLL_S` of `kernel/changes/announce.py`)."""
+
+
+def until_lasting(holds):
+    """Wait until something holds and has held for two seconds, on a connection of its own each time.
+
+    Which worker answers is chance: one that has not heard of a change yet may not be asked for a while.
+    """
+    since = [None]
+
+    def lasts():
+        if not holds():
+            since[0] = None
+            return False
+        since[0] = since[0] or time.monotonic()
+        return time.monotonic() - since[0] > LASTING_S
+
+    until(lasts)
+
+
 def free_port():
     """Give a port that nobody listens on, for who must know it before it is listened on."""
     for port in random.sample(BELOW_EPHEMERAL, 100):

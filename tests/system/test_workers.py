@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.support.processes import children, descendants, is_gone
-from tests.support.server import NO_CERTIFICATES, serving, until
+from tests.support.server import NO_CERTIFICATES, serving, until, until_lasting
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
 
@@ -92,7 +92,7 @@ def test_both_workers_see_one_session_and_one_mode(server):
     body = {"scope": "session", "id": "shared", "enabled": True, "level": "strict"}
     with server.client() as http:
         assert http.put("/mode", json=body).status_code == 200
-    until(lambda: all(mode(server, "shared") for _ in range(10)))
+    until_lasting(lambda: mode(server, "shared"))
     assert ask(server, "shared", tool_use_id="t0")["decision"] == "allow"
     assert {ask(server, "shared", tool_use_id=f"u{n}")["decision"] for n in range(8)} == {"block"}
     assert len({ask(server, "shared", tool_use_id="t0")["decision_id"] for _ in range(8)}) == 1
