@@ -118,7 +118,7 @@ def terminal_of(pid: int) -> str:
 
 
 def client_name(process: psutil.Process) -> str:
-    """Return the name by which a process is a client of agents, "" if it is none."""
+    """Return the name by which a process is a client of agents, "" for any other process."""
     try:
         words = process.cmdline()
         program = process.name()
