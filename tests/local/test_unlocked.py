@@ -81,7 +81,13 @@ def test_a_token_is_held_for_the_terminal_where_it_was_unlocked(tmp_path):
 
 def test_it_ends_with_its_time(tmp_path):
     with unlocked._listen(private(tmp_path) / "s") as listener:
-        assert unlocked._serve(listener, "t", os.getsid(0), time.monotonic() - 1) is None
+        assert unlocked._serve(listener, "t", os.getpid(), time.monotonic() - 1) is None
+
+
+def test_a_session_that_cannot_be_seen_holds_none(monkeypatch):
+    monkeypatch.setattr(os, "getsid", lambda _: 0)
+    with pytest.raises(OSError, match="outside of this container"):
+        unlocked.hold("https://unseen.example.com", "t")
 
 
 def test_it_ends_with_its_terminal(tmp_path, monkeypatch):
@@ -90,7 +96,7 @@ def test_it_ends_with_its_terminal(tmp_path, monkeypatch):
     path = private(tmp_path) / "s"
     monkeypatch.setattr(unlocked, "_path", lambda _: path)
     with unlocked._listen(path) as listener, subprocess.Popen([sys.executable, "-c", ASKING, str(path)]) as asking:
-        unlocked._serve(listener, "t", os.getsid(0), time.monotonic() + 60)
+        unlocked._serve(listener, "t", os.getpid(), time.monotonic() + 60)
         listener.close()
         asking.wait()
 

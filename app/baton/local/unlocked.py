@@ -33,7 +33,10 @@ def exists(url: str) -> bool:
 def hold(url: str, token: str) -> None:
     """Start the process that holds a token for this terminal. Raise OSError if it cannot."""
     lock(url)
-    order = {"url": url, "token": token, "session": os.getsid(0)}
+    session = os.getsid(0)
+    if not session:  # its leader is outside of this PID namespace (`unshare --pid`, some sandboxes): nothing to tie it to
+        raise OSError("this terminal's session began outside of this container, so a token cannot be held for it")
+    order = {"url": url, "token": token, "session": session}
     command = [sys.executable, "-P", "-m", "baton.local.unlocked"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env={},
