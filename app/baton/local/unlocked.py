@@ -34,7 +34,8 @@ def hold(url: str, token: str) -> None:
     """Start the process that holds a token for this terminal. Raise OSError if it cannot."""
     lock(url)
     session = os.getsid(0)
-    if not session:  # its leader is outside of this PID namespace (`unshare --pid`, some sandboxes): nothing to tie it to
+    # Its leader is outside of this PID namespace (`unshare --pid`, some sandboxes): there is nothing to tie a token to.
+    if not session:
         raise OSError("this terminal's session began outside of this container, so a token cannot be held for it")
     order = {"url": url, "token": token, "session": session}
     command = [sys.executable, "-P", "-m", "baton.local.unlocked"]
