@@ -1,6 +1,6 @@
 """How long the dearest expressions of `when:` take that the budget lets through. Run: python -m bench.when_cost.
 
-The weights in `app/baton/engine/policy/rules/when_cost.py` are chosen by this: no line may come near 20 ms of CPU time.
+The weights in `app/baton/engine/policy/matching/when_cost.py` are chosen by this: no line may come near 20 ms of CPU time.
 """
 
 import random
@@ -11,9 +11,9 @@ from typing import Any
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.load import layered, load
-from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.when import When
-from baton.engine.policy.rules.when_cost import BUDGET
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.when import When
+from baton.engine.policy.matching.when_cost import BUDGET
 
 SIZES = [1 << n for n in range(17)] + [24, 48, 24_000, 48_000]
 OPERATIONS = " && ".join(["x > 0"] * 40)

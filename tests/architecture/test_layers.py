@@ -36,6 +36,7 @@ SEEDED = {
     "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.service", "baton.route.feedback.service")],
     "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.etags", "baton.kernel.changes.announce")],
     "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.words", "baton.engine.call.call")],
+    "policy": [("baton.engine.policy.rules.model", "baton.engine.policy.matching.rule")],
     "no cycle of modules or packages": [
         ("baton.engine.shell.words", "baton.engine.shell.walk"),
         ("baton.modes.service", "baton.modes.feature"),

@@ -6,7 +6,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import layered, load
-from baton.engine.policy.rules.candidates import Candidates
+from baton.engine.policy.matching.candidates import Candidates
 from baton.shared import policy_folders
 from tests.attacks.corpus import calls
 from tests.corpus.judge import lines

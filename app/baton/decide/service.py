@@ -10,7 +10,7 @@ from baton.decide.retries import AnswerCache, CallKey, unpack
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.context import Context
 from baton.kernel.base import logs
 from baton.kernel.base.call_rate import UNLIMITED, CallRate
 from baton.kernel.base.caller import Caller

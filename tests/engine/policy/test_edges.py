@@ -6,10 +6,10 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.lint import lint
 from baton.engine.policy.load import layered, load
-from baton.engine.policy.rules.call_reading import live_rules
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.call_reading import live_rules
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.when_cost import Cost, InputSize
 from baton.engine.policy.rules.files import PolicyProblems
-from baton.engine.policy.rules.when_cost import Cost, InputSize
 
 LONG = "rm " + "x" * 300
 RM = "{tools: Bash, shell: {program: rm}}"

@@ -3,9 +3,9 @@
 import pytest
 
 from baton.engine.policy.load import layered, load
-from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.when import When
-from baton.engine.policy.rules.when_cost import BUDGET
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.when import When
+from baton.engine.policy.matching.when_cost import BUDGET
 
 BASE = load(layered({"config.yaml": "shell_tools: {}"}))
 A, B = "a" * 30_000, "ab" * 30_000

@@ -6,8 +6,8 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import load
+from baton.engine.policy.matching.write_reach import landings, reach_of
 from baton.engine.policy.rules.layers import Layer
-from baton.engine.policy.rules.write_reach import landings, reach_of
 from tests.engine.policy.conftest import SHIPPED
 
 POLICIES = load([Layer(tier="shipped", files=SHIPPED)])

@@ -7,8 +7,8 @@ import msgspec
 
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Rule
+from baton.engine.policy.matching.policy_set import PolicySet
+from baton.engine.policy.matching.rule import Rule
 
 
 class RuleChange(msgspec.Struct, frozen=True):

@@ -7,11 +7,11 @@ import msgspec
 
 from baton.engine.call.agent_tools import may_rewrite
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
-from baton.engine.policy.rules import wording
-from baton.engine.policy.rules.call_reading import Findings, LiveRule, Outcome, live_rules
-from baton.engine.policy.rules.context import Context, Policies
-from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Rule, RuleCandidate
+from baton.engine.policy.matching import wording
+from baton.engine.policy.matching.call_reading import Findings, LiveRule, Outcome, live_rules
+from baton.engine.policy.matching.context import Context, Policies
+from baton.engine.policy.matching.policy_set import PolicySet
+from baton.engine.policy.matching.rule import Rule, RuleCandidate
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Match = tuple[Rule, _Effect, dict[str, str]]

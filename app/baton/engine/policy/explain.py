@@ -4,10 +4,10 @@ import msgspec
 
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import rewritten
-from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Rule, candidate
-from baton.engine.policy.rules.wording import task_tool
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.policy_set import PolicySet
+from baton.engine.policy.matching.rule import Rule, candidate
+from baton.engine.policy.matching.wording import task_tool
 
 
 class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Rule
+from baton.engine.policy.matching.policy_set import PolicySet
+from baton.engine.policy.matching.rule import Rule
 from baton.engine.text.yaml_lines import Problem
 
 _CONFIG = "config.yaml"

@@ -7,17 +7,17 @@ import msgspec
 from baton.engine.agents.rosters import MODELS
 from baton.engine.policy.lint import denied_suggestions
 from baton.engine.policy.locks import check_tier, uploaded_set
+from baton.engine.policy.matching.conditions import Vocabulary, compile_all
+from baton.engine.policy.matching.policy_set import PolicySet, Shells
+from baton.engine.policy.matching.program_checks import UnknownListError, words
+from baton.engine.policy.matching.rule import Rule, Suggestion
+from baton.engine.policy.matching.when import When, WhenError
+from baton.engine.policy.matching.wording import PLACEHOLDERS, slots
 from baton.engine.policy.rule_tests import failing_tests
-from baton.engine.policy.rules.conditions import Vocabulary, compile_all
 from baton.engine.policy.rules.files import PolicyFiles, PolicyProblems, revision, unknown
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 from baton.engine.policy.rules.locks import NO_LOCKS, Unlock, locks_on
 from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
-from baton.engine.policy.rules.policy_set import PolicySet, Shells
-from baton.engine.policy.rules.program_checks import UnknownListError, words
-from baton.engine.policy.rules.rule import Rule, Suggestion
-from baton.engine.policy.rules.when import When, WhenError
-from baton.engine.policy.rules.wording import PLACEHOLDERS, slots
 from baton.engine.shell.tables import ShellTables, build
 from baton.engine.text.globs import any_of, is_glob
 from baton.engine.text.yaml_lines import Problem, did_you_mean

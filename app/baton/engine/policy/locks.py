@@ -7,9 +7,9 @@ from typing import get_args
 import msgspec
 
 from baton.engine.call.agent_tools import AGENT_KEYS, TYPE_KEYS
+from baton.engine.policy.matching.rule import Rule
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Config, Decision, RuleFile
-from baton.engine.policy.rules.rule import Rule
 from baton.engine.text.yaml_lines import Problem
 
 NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists"})

@@ -6,7 +6,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.engine.call.verdict import Facts, Level
-from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.matching.policy_set import PolicySet
 
 HISTORY = 20
 """Tool names per session and agent that rules can look back on."""

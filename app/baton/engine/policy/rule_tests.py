@@ -9,10 +9,10 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.explain import trace
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.policy_set import PolicySet
+from baton.engine.policy.matching.rule import Rule
 from baton.engine.policy.rules.model import Case
-from baton.engine.policy.rules.policy_set import PolicySet
-from baton.engine.policy.rules.rule import Rule
 
 
 def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from baton.engine.call.places import Place
-from baton.engine.policy.rules.call_checks import Check, quoted
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.call_checks import Check, quoted
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.program_checks import Lists, ProgramTest, any_holds, place_set, program_tests, words
 from baton.engine.policy.rules.model import Feeds, ProgramMatch, ShellMatch
-from baton.engine.policy.rules.program_checks import Lists, ProgramTest, any_holds, place_set, program_tests, words
 from baton.engine.shell.model import Shell
 from baton.engine.text.globs import any_of
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.policy.rules.conditions import CompiledCondition
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.conditions import CompiledCondition
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.when import When
+from baton.engine.policy.matching.wording import fill, task
 from baton.engine.policy.rules.model import Decision, RuleFile, RuleTests, Who
-from baton.engine.policy.rules.when import When
-from baton.engine.policy.rules.wording import fill, task
 
 
 class Suggestion(msgspec.Struct, frozen=True):

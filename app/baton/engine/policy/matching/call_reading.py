@@ -6,9 +6,9 @@ from typing import Any, cast
 import msgspec
 
 from baton.engine.call.verdict import Level, RuleHit, VerdictEffect
-from baton.engine.policy.rules.candidates import Candidates
-from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.rule import RuleCandidate
+from baton.engine.policy.matching.candidates import Candidates
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.rule import RuleCandidate
 from baton.engine.shell.model import Shell
 
 _CACHED_FOLDERS = 64

@@ -10,9 +10,9 @@ import msgspec
 from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
 from baton.engine.call.places import Place, Reach
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.program_checks import Lists, words
 from baton.engine.policy.rules.model import AgentMatch
-from baton.engine.policy.rules.program_checks import Lists, words
 from baton.engine.text.globs import Match, any_of
 from baton.engine.text.urls import urls as urls_of
 

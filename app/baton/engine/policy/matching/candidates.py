@@ -5,8 +5,8 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Literal
 
-from baton.engine.policy.rules.conditions import CompiledCondition, LineFact
-from baton.engine.policy.rules.rule import RuleCandidate
+from baton.engine.policy.matching.conditions import CompiledCondition, LineFact
+from baton.engine.policy.matching.rule import RuleCandidate
 from baton.engine.shell.model import Category, Shell
 
 _CACHED_NAMES = 4_096

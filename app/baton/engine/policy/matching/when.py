@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from baton.engine.policy.rules.context import Context
-from baton.engine.policy.rules.when_cost import BUDGET, Cost, CostError, InputSize
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.when_cost import BUDGET, Cost, CostError, InputSize
 from baton.engine.text.yaml_lines import did_you_mean
 
 MAX_TEXT = 65_536

@@ -11,8 +11,8 @@ from baton.engine.call.edited_paths import PATCHED
 from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
 from baton.engine.call.places import Locator, Place, Reach, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
+from baton.engine.policy.matching.write_reach import PROTECTED, landings, reach_of
 from baton.engine.policy.rules.model import Config
-from baton.engine.policy.rules.write_reach import PROTECTED, landings, reach_of
 from baton.engine.shell.model import Program, Shell, Write
 
 # Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.

@@ -7,7 +7,7 @@ from itertools import chain
 import re2
 
 from baton.engine.call.places import Place
-from baton.engine.policy.rules.context import Context
+from baton.engine.policy.matching.context import Context
 from baton.engine.policy.rules.model import ProgramMatch, Programs
 from baton.engine.shell.model import Program, Shell
 from baton.engine.text.globs import any_of, any_path

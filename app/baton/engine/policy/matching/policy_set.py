@@ -10,13 +10,13 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.mcp_tools import command_of, is_mcp_tool
 from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Level
-from baton.engine.policy.rules.call_reading import Reading
-from baton.engine.policy.rules.candidates import Candidates
-from baton.engine.policy.rules.context import input_paths
+from baton.engine.policy.matching.call_reading import Reading
+from baton.engine.policy.matching.candidates import Candidates
+from baton.engine.policy.matching.context import input_paths
+from baton.engine.policy.matching.rule import Rule, candidate
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.locks import NO_LOCKS, Locks
 from baton.engine.policy.rules.model import Config
-from baton.engine.policy.rules.rule import Rule, candidate
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
 from baton.engine.shell.tables import ShellTables
