@@ -10,7 +10,7 @@ COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-ha
 # One more than there are cores: a test often waits for its server.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
-.PHONY: help serve test test-all stress lint types policies openapi clients check attacks bench delegation soak e2e image audit operations mutants lock wheel clean
+.PHONY: help serve test test-all stress lint types policies openapi clients check attacks judge bench delegation soak e2e image audit operations mutants lock wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,6 +78,9 @@ clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScrip
 
 attacks: $(VENV)/.test ## Try every known attack on a real server; print what was blocked, asked, masked, refused or allowed, by class
 	$(BIN)/python -m tests.attacks.run
+
+judge: $(VENV)/.test ## Judge the labelled corpora and thousands of dressed commands; print what was right, missed or nagged about
+	$(BIN)/python -m tests.judge.run
 
 bench: $(VENV)/.test ## Measure /pre-tool-use, /route and the command line next to their floor and peers, and hostile requests
 	$(BIN)/python -m bench.pre_tool_use

@@ -1,0 +1,56 @@
+"""The dresses of `wrappings.py`: each runs its command in a real bash."""
+
+import os
+import subprocess
+
+import pytest
+
+from tests.judge.wrappings import INDIRECTIONS, QUOTINGS, Target, dress
+from tests.support.cases import listed
+
+MARKER = '#!/bin/sh\necho "$*" >> "$RAN"\n'
+HERE = Target("marker", "marker", "a 'b c'")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return a function that runs a line in bash and returns what the marker program was called with."""
+    (tmp_path / "bin").mkdir()
+    marker = tmp_path / "bin" / "marker"
+    marker.write_text(MARKER)
+    marker.chmod(0o755)
+    log = tmp_path / "ran"
+    (tmp_path / ".bash_profile").write_text(f"PATH={tmp_path}/bin:$PATH")  # a login shell sets its own
+
+    def run(line):
+        log.write_text("")
+        environment = {
+            **os.environ,
+            "HOME": str(tmp_path),
+            "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+            "RAN": str(log),
+        }
+        where = line.replace("/tmp/x.sh", f"{tmp_path}/x.sh").replace("cd /tmp", f"cd {tmp_path}")
+        with subprocess.Popen(
+            ["bash", "-c", where], env=environment, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        ) as shell:  # fmt: skip
+            shell.communicate(timeout=60)  # what it left in the background holds the pipe open until it is done
+        return log.read_text().splitlines()
+
+    return run
+
+
+def test_every_indirection_runs_its_command(runs):
+    lost = {name: line for name in INDIRECTIONS if "a b c" not in runs(line := dress(HERE, "", "plain", name).line)}
+    assert not lost, listed(lost)
+
+
+def test_every_quoting_names_the_same_program(runs):
+    by_path = ("path", "relative path")
+    lost = {
+        name: line
+        for name in QUOTINGS
+        if name not in by_path and "a b c" not in runs(line := dress(HERE, "", name, "direct").line)
+    }
+    assert not lost, listed(lost)
