@@ -11,7 +11,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Verdict
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import layered, load
-from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.matching.policy_set import PolicySet
 from baton.shared import policy_folders
 
 FOLDER = Path(__file__).parent

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from baton.engine.policy.rules.policy_set import PolicySet
+from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.shell.read import read
 from tests.judge.corpus import ALLOWS, READS, Entry, Real, entries, judged, of_line, real, shipped
 from tests.judge.wrappings import TARGETS, Dressed, mixed, pairs
