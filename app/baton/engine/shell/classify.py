@@ -6,7 +6,9 @@ from baton.engine.shell.words import Word
 
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
 _READ_ONLY: tuple[Category, ...] = ("read-only",)
-_ASKS_VERSION = (["--version"], ["-V"], ["-version"])
+_TEST: tuple[Category, ...] = ("test-or-build",)
+_LONG_HELP = (["--help"], ["--version"])
+_ASKS_VERSION = (["-V"], ["-version"])
 _BUILTIN_NAMES = (
     "[ alias builtin cd command declare echo eval exec exit export false hash help history jobs let local print printf"
     " pwd read return set shift source test time times trap true type umask wait"
@@ -27,12 +29,13 @@ class Invocation:
     """One program with its arguments, looked up in the tables.
 
     `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
-    (option, value) pairs. `keeps` is True if the categories stay even where the program wraps another.
+    (option, value) pairs. `keeps` is True if the categories stay even where the program wraps another, `tests_by_name`
+    if they come from the name of the script file that it runs.
     """
 
     __slots__ = (
         "assigns", "categories", "entry", "flags", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
-        "values", "words", "writes",
+        "tests_by_name", "values", "words", "writes",
     )  # fmt: skip
 
     def __init__(self, words: list[Word], assigns: tuple[str, ...]) -> None:
@@ -49,6 +52,7 @@ class Invocation:
         self.writes: tuple[str, ...] = ()
         self.runs: tuple[Way, ...] = ()
         self.keeps = False
+        self.tests_by_name = False
 
 
 def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Invocation:
@@ -71,6 +75,7 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
             found.categories = _READ_ONLY
         elif known:
             _decide(found, found.entry)
+            _by_file_name(found, tables)
         else:
             found.runs = found.entry.runs
     return found
@@ -79,21 +84,42 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
 def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
     """Find the entry of a program. `./test` is not the builtin; `jest@29` (as `npx` takes it) is `jest`."""
     if name in _BUILTINS and "/" in path and not path.startswith("/"):
-        return None
+        return tables.find(f"{name}.sh")  # a script, whose name may say that it tests
     bare = name[:1] + name[1:].partition("@")[0]
     return tables.find(name) or (tables.find(bare) if bare != name else None)
 
 
 def _only_prints(found: Invocation) -> bool:
-    """Return whether the program only prints its help or version."""
-    if "--help" in found.raw_flags:
-        return True
-    if found.operands or found.values:
+    """Return whether the program only prints its help or version.
+
+    `--help` counts ahead of the first operand only: many programs pass on what stands behind it, or have begun by then.
+    """
+    if found.entry is None or not found.raw_flags:
         return False
-    # `-h` is help for most programs, but `rm -h` or `shutdown -h` is not: those must not pass as harmless.
-    return found.raw_flags in _ASKS_VERSION or (
-        found.raw_flags == ["-h"] and found.entry is not None and "destructive" not in found.entry.categories
-    )
+    if not found.operands and not found.values:
+        # With text to run on its input, `-h` and `-V` are options of that run: `bash -h`, `dash -V`.
+        reads = any(way.stdin for way in found.entry.runs)
+        if found.raw_flags in _LONG_HELP or (found.raw_flags in _ASKS_VERSION and not reads):
+            return True
+        # `-h` is help for most programs, but `rm -h` or `shutdown -h` is not: those must not pass as harmless.
+        if found.raw_flags == ["-h"] and not reads and "destructive" not in found.entry.categories:
+            return True
+    if "--help" not in found.raw_flags or found.entry.may_run:
+        return False
+    before = found.words[1 : found.operands[0]] if found.operands else found.words
+    return any(word.text == "--help" for word in before)
+
+
+def _by_file_name(found: Invocation, tables: ShellTables) -> None:
+    """Apply what the tables say of a script file's name: `sh run_tests.sh` tests as `./run_tests.sh` does."""
+    if found.categories != _UNKNOWN or not found.operands or not any(way.file for way in found.runs):
+        return
+    word = found.words[found.operands[0]]
+    if word.dynamic and word.text.endswith(("}", ")", "`")):
+        return
+    entry = tables.find(word.text.rpartition("/")[2])
+    if entry is not None and "test-or-build" in entry.categories:
+        found.categories, found.tests_by_name = _TEST, True
 
 
 def targets(found: Invocation) -> list[str]:
@@ -139,6 +165,8 @@ def _arguments(found: Invocation) -> bool:
                 found.flags.add(text)
             else:
                 index = _option(found, text, index, takes)
+                if entry is not None and entry.last_options and found.values:
+                    options = found.values[-1][0] not in entry.last_options or found.values[-1][1][:1] == "-"
         elif entry is not None and text != "-" and not operands and (entry.subcommands or entry.sub_globs):
             below = None if words[index].dynamic else entry.subcommand(text)
             if below is None:
@@ -164,6 +192,10 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
     # A long option. `-name=value` (Go, Java) is one too; `-f=x` is the short `-f`.
     if text[1] == "-" or (equals and len(name) > 2):  # noqa: PLR2004 (a dash and one letter)
         flags.add(name)
+        full = found.entry.full_name(name) if found.entry is not None and found.entry.long_options else name
+        if full != name:
+            name = full
+            flags.add(name)
         if equals:
             found.values.append((name, value))
         elif name in takes:
@@ -208,6 +240,8 @@ def _decide(found: Invocation, entry: Entry) -> None:
 
 
 def _holds(clause: Clause, found: Invocation) -> bool:
+    if clause.alone and (found.operands or found.values):
+        return False
     low, high = clause.count
     if not low <= len(found.operands) <= high:
         return False

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from baton.engine.shell import classify, fork_bombs, misreadings, unwrap
+from baton.engine.shell import classify, fork_bombs, held_commands, misreadings, unwrap
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Program, Write
 from baton.engine.shell.redirects import Redirects
@@ -34,6 +34,7 @@ class Programs(ABC):
         self.programs: list[Program | None] = []
         self.writes: list[Write] = []
         self.exports: list[str] = []
+        self.variables = held_commands.HeldVariables(tables.held)
         self.sinks: list[tuple[int, StdinSource]] = []
         self.redirects_to_file = False
         self.network = False
@@ -77,6 +78,9 @@ class Programs(ABC):
             runs = unwrap.find(use)
             scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
         wraps = bool(runs.commands or scripts)
+        held = (
+            [] if function and not assigns else self.held(use, index, passes_on=wraps or function or use.entry is None)
+        )
         self.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
@@ -97,6 +101,8 @@ class Programs(ABC):
                 ]
         if wraps:
             self.inside(use, runs, scripts, index, place, appended)
+        for script in held:
+            self.script([script], index, place.below(deeper=1, subshell=True))
         if argv[0].dynamic:
             self.named_by_expansion(index, argv, assigns, place)
         if use.name in _MOVES and not function:
@@ -105,6 +111,19 @@ class Programs(ABC):
         elif function and use.name in self.moving:
             place.folder.base = None
         return use
+
+    def held(self, use: classify.Invocation, index: int, *, passes_on: bool) -> list[Word]:
+        """Return the commands that options, variables and configuration keys of a program hold."""
+        found: list[Word] = []
+        if len(self.exports) > self.variables.seen:
+            self.variables.note(self.exports)
+        if use.assigns or self.variables.waiting:
+            found += [Word(text) for text in self.variables.taken(use, passes_on=passes_on)]
+        if use.name in self.tables.held.keys or (use.entry is not None and use.entry.holds):
+            found += held_commands.in_arguments(self.tables, use, self.variables)
+        for word in found:
+            self.feed_words(index, [word])
+        return found
 
     def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Position) -> None:
         """For a name such as `$x` or `$(cmd)`: note that this output is run, and list the program if it is known."""
@@ -215,7 +234,7 @@ class Programs(ABC):
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
     """Return the categories: a wrapper has none of its own, unless its table says so; a script out of sight is `unknown`."""
     kept = () if wraps and not use.keeps else use.categories
-    if not hidden or "unknown" in kept:
+    if not hidden or "unknown" in kept or use.tests_by_name:
         return kept
     return (*kept, "unknown") if use.keeps else ("unknown",)
 

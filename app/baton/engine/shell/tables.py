@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from baton.engine.shell import secret_tables
+from baton.engine.shell import held_tables, secret_tables
+from baton.engine.shell.held_tables import HeldCommands, HeldText
 from baton.engine.shell.model import Category
 from baton.engine.shell.secret_tables import SecretEntry
 from baton.engine.text.yaml_lines import (
@@ -61,6 +62,7 @@ class RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}
     first: list[str] = []
     count: str | int | None = None
     assigns: list[str] = []
+    alone: bool = False
 
 
 class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
@@ -69,6 +71,9 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     is_: str | list[str] = "unknown"
     aka: list[str] = []
     takes_value: list[str] = []
+    last_options: list[str] = []
+    abbreviates: bool = False
+    holds: list[str | HeldText] = []
     overall: list[RawClause] = []
     subcommands: dict[str, Any] = {}
     when: list[RawClause] = []
@@ -80,28 +85,31 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
 class Globs:
     """A set of names, some of them with `*` or `?`."""
 
-    __slots__ = ("_exact", "_match")
+    __slots__ = ("_match", "exact")
 
     def __init__(self, globs: Iterable[str]) -> None:
         names = frozenset(globs)
         wild = frozenset(filter(_is_glob, names))
         patterns = [glob(name).pattern for name in sorted(wild)]
-        self._exact = names - wild
+        self.exact = names - wild
         self._match = re.compile("|".join(patterns), re.DOTALL).match if patterns else None
 
     def __contains__(self, name: str) -> bool:
-        return name in self._exact or (self._match is not None and self._match(name) is not None)
+        return name in self.exact or (self._match is not None and self._match(name) is not None)
 
     def any_of(self, names: Collection[str]) -> bool:
         """Return whether one of the names is in the set."""
-        if not self._exact.isdisjoint(names):
+        if not self.exact.isdisjoint(names):
             return True
         match = self._match
         return match is not None and any(match(name) for name in names)
 
 
 class Clause(msgspec.Struct, frozen=True, eq=False):
-    """Conditions that must all hold, and what then replaces the entry's own values; None means: no condition, no change."""
+    """Conditions that must all hold, and what then replaces the entry's own values; None means: no condition, no change.
+
+    With `alone` there are no operands and no values of options, so that nothing can be run beside (`python -V`).
+    """
 
     flags: Globs | None
     values: tuple[tuple[str, Globs], ...]
@@ -112,12 +120,15 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
     categories: tuple[Category, ...] | None
     writes: tuple[str, ...] | None
     runs: tuple[Way, ...] | None
+    alone: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
     """One program or subcommand. `name` is the program's; it means nothing for a subcommand.
 
-    After `own_operands` operands, the rest belongs to the command or script that the program runs.
+    After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
+    it can run anything at all. Behind the value of one of `last_options` stand no options (`sh -c text`). `holds` say where else its arguments hold commands. `long_options` are those that the
+    table knows, where the program accepts them abbreviated.
     """
 
     name: str
@@ -129,6 +140,18 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     writes: tuple[str, ...] = ()
     runs: tuple[Way, ...] = ()
     own_operands: int = _MANY
+    may_run: bool = False
+    last_options: frozenset[str] = frozenset()
+    holds: tuple[HeldText, ...] = ()
+    long_options: frozenset[str] = frozenset()
+
+    def full_name(self, option: str) -> str:
+        """Return the long option that an abbreviation stands for, if there is one; otherwise the option itself."""
+        known = self.long_options
+        if option in known:
+            return option
+        longer = [name for name in known if name.startswith(option)]
+        return longer[0] if len(longer) == 1 else option
 
     def subcommand(self, word: str) -> "Entry | None":
         """Find the entry of a subcommand."""
@@ -141,11 +164,15 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class ShellTables(msgspec.Struct, frozen=True, eq=False):
-    """All entries by program name; `globs` are those whose name is a pattern, `secrets` say who takes secrets where."""
+    """All entries by program name; `globs` are those whose name is a pattern.
+
+    `secrets` say who takes secrets where, `held` which variables and configuration keys hold commands.
+    """
 
     entries: dict[str, Entry] = {}
     globs: tuple[tuple[re.Pattern[str], Entry], ...] = ()
     secrets: dict[str, SecretEntry] = {}
+    held: HeldCommands = HeldCommands()
 
     def find(self, name: str) -> Entry | None:
         """Find a program by its base name."""
@@ -172,6 +199,7 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
     entries: dict[str, Entry] = {}
     globs: dict[str, Entry] = {}
     secrets: dict[str, SecretEntry] = {}
+    held = HeldCommands()
     for path, text in texts:
         try:
             data, lines = parse(text)
@@ -186,6 +214,9 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
         if path.rpartition("/")[2] == secret_tables.FILE:
             secrets |= secret_tables.read(path, data, lines, problems)
             continue
+        if path.rpartition("/")[2] == held_tables.FILE:
+            held = held_tables.read(path, data, lines, problems)
+            continue
         reader = _Reader(path, lines, problems)
         for key, value in data.items():
             for name, entry in reader.program(key, value):
@@ -193,7 +224,7 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
     if problems:
         return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
     tables = ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
-    return msgspec.structs.replace(tables, secrets=_with_values(secrets, tables))
+    return msgspec.structs.replace(tables, secrets=_with_values(secrets, tables), held=held)
 
 
 def _with_values(secrets: dict[str, SecretEntry], tables: ShellTables) -> dict[str, SecretEntry]:
@@ -213,6 +244,8 @@ class _Defaults(msgspec.Struct, frozen=True):
 
     takes_value: frozenset[str] = frozenset()
     clauses: tuple[Clause, ...] = ()
+    holds: tuple[HeldText, ...] = ()
+    abbreviates: bool = False
 
 
 class _Reader:
@@ -250,7 +283,11 @@ class _Reader:
         except ProblemError as error:
             self.problems.append(error.problem)
             return Entry(name)
+        holds = self.held((*at, "holds"), raw.holds)
         takes_value = above.takes_value | frozenset(raw.takes_value)
+        takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
+        holds = above.holds + holds
+        abbreviates = raw.abbreviates or above.abbreviates
         # `overall` and `takes_value` also hold for every subcommand: `git -C dir` comes before the word.
         overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
         overall = above.clauses + overall
@@ -263,7 +300,7 @@ class _Reader:
         globs: list[tuple[re.Pattern[str], Entry]] = []
         for key, below in raw.subcommands.items():
             place = (*at, "subcommands", key)
-            entry = self.entry(place, below, name, _Defaults(takes_value, overall))
+            entry = self.entry(place, below, name, _Defaults(takes_value, overall, holds, abbreviates))
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
                 if _is_glob(word):
@@ -272,13 +309,18 @@ class _Reader:
                     self.report(place, f"the subcommand `{word}` is defined twice")
                 else:
                     subcommands[word] = entry
+        clauses = overall + tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when))
         return Entry(
             name=name,
             categories=self.categories((*at, "is"), raw.is_),
             takes_value=takes_value,
             subcommands=subcommands,
             sub_globs=tuple(globs),
-            clauses=overall + tuple(self.clause((*at, "when", index), clause) for index, clause in enumerate(raw.when)),
+            clauses=clauses,
+            may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
+            last_options=frozenset(raw.last_options),
+            holds=holds,
+            long_options=_long_options(takes_value, clauses) if abbreviates else frozenset(),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
             own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
@@ -308,7 +350,16 @@ class _Reader:
             categories=None if raw.is_ is None else self.categories((*at, "is"), raw.is_),
             writes=None if raw.writes is None else self.targets((*at, "writes"), raw.writes),
             runs=None if raw.runs is None else self.ways((*at, "runs"), raw.runs),
+            alone=raw.alone,
         )
+
+    def held(self, at: Path, items: list[str | HeldText]) -> tuple[HeldText, ...]:
+        found = tuple(HeldText(at=item) if isinstance(item, str) else item for item in items)
+        for index, one in enumerate(found):
+            text = held_tables.fault(one)
+            if text:
+                self.report((*at, index), text)
+        return found
 
     def categories(self, at: Path, value: str | list[str]) -> tuple[Category, ...]:
         words = [value] if isinstance(value, str) else value
@@ -341,6 +392,14 @@ class _Reader:
 def glob(text: str) -> re.Pattern[str]:
     """Compile a glob: `*` is any text, `?` any character, `[ab]` and `[!ab]` one of or none of these."""
     return re.compile(fnmatch.translate(text))
+
+
+def _long_options(takes_value: Collection[str], clauses: Iterable[Clause]) -> frozenset[str]:
+    found = set(takes_value)
+    for clause in clauses:
+        found.update(clause.flags.exact if clause.flags else ())
+        found.update(option for option, _ in clause.values)
+    return frozenset(option for option in found if option.startswith("--"))
 
 
 def _ends(way: Way) -> bool:
