@@ -74,8 +74,7 @@ def in_arguments(tables: ShellTables, use: Invocation, variables: HeldVariables)
         for key, value in _settings(keys, use, variables):
             template = keys.find(key.strip())
             if template is not None:
-                value = value.strip()
-                yield from (_word(shell, use) for shell in _texts(value, template.find(value)))
+                yield from (_word(shell, use) for shell in _texts(value, template.find(value.strip())))
 
 
 def _used(variable: HeldVariable, value: str) -> Iterator[str]:
@@ -114,9 +113,8 @@ def _settings(keys: KeyTable, use: Invocation, variables: HeldVariables) -> Iter
             yield key, setting
     if keys.pairs and (variables.pairs or use.assigns):
         for name in [name for name in variables.pairs if name.startswith(keys.pairs[0])]:
-            value = variables.pairs.get(keys.pairs[1] + name[len(keys.pairs[0]) :])
-            if value is not None:
-                yield variables.pairs[name], value
+            setting = variables.pairs.get(keys.pairs[1] + name[len(keys.pairs[0]) :], "")
+            yield variables.pairs[name], setting
 
 
 def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:

@@ -78,9 +78,6 @@ class Programs(ABC):
             runs = unwrap.find(use)
             scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
         wraps = bool(runs.commands or scripts)
-        held = (
-            [] if function and not assigns else self.held(use, index, passes_on=wraps or function or use.entry is None)
-        )
         self.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
@@ -99,10 +96,9 @@ class Programs(ABC):
                 self.writes += [
                     Write(target=path, base=None if path == SOMEWHERE else base, by=index) for path in appended
                 ]
+        self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps:
             self.inside(use, runs, scripts, index, place, appended)
-        for script in held:
-            self.script([script], index, place.below(deeper=1, subshell=True))
         if argv[0].dynamic:
             self.named_by_expansion(index, argv, assigns, place)
         if use.name in _MOVES and not function:
@@ -112,8 +108,11 @@ class Programs(ABC):
             place.folder.base = None
         return use
 
-    def held(self, use: classify.Invocation, index: int, *, passes_on: bool) -> list[Word]:
-        """Return the commands that options, variables and configuration keys of a program hold."""
+    def held(self, use: classify.Invocation, index: int, place: Position, *, passes_on: bool) -> None:
+        """Walk the commands that options, variables and configuration keys of a program hold.
+
+        `passes_on` is True for a program that starts others, which get its variables too.
+        """
         found: list[Word] = []
         if len(self.exports) > self.variables.seen:
             self.variables.note(self.exports)
@@ -123,7 +122,7 @@ class Programs(ABC):
             found += held_commands.in_arguments(self.tables, use, self.variables)
         for word in found:
             self.feed_words(index, [word])
-        return found
+            self.script([word], index, place.below(deeper=1, subshell=True))
 
     def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Position) -> None:
         """For a name such as `$x` or `$(cmd)`: note that this output is run, and list the program if it is known."""
