@@ -79,9 +79,56 @@ def test_the_second_look_up_is_blocked_until_three_others_came_between(http, ses
     first, second = ask(http, session, READ), ask(http, session, READ)
     assert (first["decision"], first["guidance"]) == ("allow", "✅ Single lookup allowed")
     assert second["decision"] == "block"
-    for tool in ("Grep", "Glob", "TodoWrite"):
+    for tool in ("TodoWrite", "Task", "Edit"):
         ask(http, session, {"tool_name": tool, "tool_input": {}})
     assert ask(http, session, READ)["decision"] == "allow"
+
+
+def claude(http, session, command, **more):
+    """Post a Bash call as Claude Code 2.1.329 does, which has no Grep and no Glob; return whether it is refused."""
+    payload = {
+        "session_id": session["session_id"],
+        "transcript_path": "/home/ann/x.jsonl",
+        "cwd": session["cwd"],
+        "permission_mode": "acceptEdits",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command, "description": "Look"},
+        "tool_use_id": f"toolu_{command}",
+    }
+    answer = http.post("/hooks/claude-code", json=payload | more).json().get("hookSpecificOutput", {})
+    return answer.get("permissionDecisionReason") if answer.get("permissionDecision") == "deny" else ""
+
+
+def test_look_ups_by_shell_are_look_ups(http, session):
+    enable(http, session)
+    lines = ["grep -rn price src", "cat src/a.py", "sed -n 1,80p src/b.py", "find . -name '*.py'", "head -50 README.md"]
+    refused = [claude(http, session, line) for line in lines]
+    assert refused[0] == ""
+    assert all("Multiple look-ups (Bash, then `" in text for text in refused[1:]), refused
+    assert "Explore" in refused[1]
+    for line in ("git status", "ls -la", "pwd"):
+        assert claude(http, session, line) == ""
+    assert claude(http, session, "git show HEAD:a.py") == ""
+    assert ask(http, session, READ)["decision"] == "block"
+
+
+def test_a_look_up_by_a_tool_counts_for_the_shell_and_the_other_way_round(http, session):
+    enable(http, session)
+    assert ask(http, session, READ)["decision"] == "allow"
+    assert "(Read, then `cat a.py`)" in claude(http, session, "cat a.py")
+
+
+def test_sub_agents_look_things_up_by_shell_as_often_as_they_like(http, session):
+    enable(http, session)
+    assert not any(claude(http, session, f"cat {name}", agent_id="a1", agent_type="Explore") for name in "abcd")
+
+
+def test_a_shell_that_only_filters_or_looks_at_the_repository_is_no_look_up(http, session):
+    enable(http, session)
+    claude(http, session, "cat a.py")
+    lines = ["npm ls | grep react", "git log --oneline | head -n 5", "ps aux | rg node", "git diff --stat", "ls src"]
+    assert not any(claude(http, session, line) for line in lines)
 
 
 def test_each_agent_and_each_session_has_a_history_of_its_own(http, session):

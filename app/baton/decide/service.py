@@ -151,6 +151,7 @@ class PreToolUse:
                     case.call,
                     case.decision_id,
                     case.key[-1],
+                    entry=case.in_force.policies.history_name(case.call),
                     other=case.named,
                     editors=case.in_force.policies.needs_editors,
                 )

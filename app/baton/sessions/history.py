@@ -91,12 +91,14 @@ class History:
         decision_id: str,
         name: bytes = b"",
         *,
+        entry: str = "",
         other: str = "",
         editors: bool = True,
     ) -> Prior:
         """Read what stood before the call and append the call, in one trip; a retry appends nothing.
 
-        The session is pinned to the call's project, or its folder, unless it is pinned already. `other` is the project
+        The session is pinned to the call's project, or its folder, unless it is pinned already. `entry` is what
+        is appended, the tool's name if it is "" (`PolicySet.history_name`). `other` is the project
         that the client named, if it is not the call's. `name` is the result of `name_of_call`, if the caller has it already. Without `editors` no other editor of the
         call's file is looked for, and `other_editor` is "".
         """
@@ -106,7 +108,7 @@ class History:
             name = name or name_of_call(call)
             keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
         keys.append(rate_key(principal.organisation, principal.user))
-        tool = storable(call.tool_name[:LONGEST_NAME].replace("\n", " "))
+        tool = storable((entry or call.tool_name)[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         root = storable(call.project_root or call.cwd)
         project = storable(call.project) or root

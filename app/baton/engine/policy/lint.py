@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.matching.lookups import LOOKUP_LISTS
 from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.policy.matching.rule import Rule
 from baton.engine.text.yaml_lines import Problem
@@ -48,7 +49,7 @@ def _suggestions(policies: PolicySet) -> Iterator[Problem]:
 
 def _lists(policies: PolicySet) -> Iterator[Problem]:
     for name in policies.config.lists:
-        if not any(f"${name}" in text for text in policies.parsed.files.values()):
+        if name not in LOOKUP_LISTS and not any(f"${name}" in text for text in policies.parsed.files.values()):
             yield Problem(_CONFIG, 0, f"the list `{name}` is used by no rule")
 
 

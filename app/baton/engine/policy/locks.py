@@ -7,6 +7,7 @@ from typing import get_args
 import msgspec
 
 from baton.engine.call.agent_tools import AGENT_KEYS, TYPE_KEYS
+from baton.engine.policy.matching.lookups import LOOKUP_LISTS
 from baton.engine.policy.matching.rule import Rule
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Config, Decision, RuleFile
@@ -92,6 +93,10 @@ def _check_vocabulary(parsed: PolicyFiles, above: Config, guards: list[Rule]) ->
     if moded is not None and not set(parsed.config.never_block) <= set(above.never_block):
         text = f"`never_block` would take tools out of the locked rule `{moded.id}`; {_UNLOCK}"
         parsed.report(parsed.config_file, ("never_block",), text)
+    looking = next((rule for rule in guards if not LOOKUP_LISTS.isdisjoint(_lists_of(rule.file, above))), None)
+    if looking is not None and (parsed.config.lookups, above.lookups) == ("tool", "class"):
+        text = f"`lookups: tool` would loosen the locked rule `{looking.id}`; {_UNLOCK}"
+        parsed.report(parsed.config_file, ("lookups",), text)
     _check_lists(parsed, above, guards)
 
 
@@ -107,7 +112,8 @@ def _check_lists(parsed: PolicyFiles, above: Config, guards: list[Rule]) -> None
 
 def _lists_of(rule: RuleFile, config: Config) -> set[str]:
     """Return the names of the lists that a rule reads, also through other lists."""
-    found: set[str] = set()
+    conditions = [one for some in (rule.match, rule.unless) for one in (some if isinstance(some, list) else [some])]
+    found: set[str] = set(LOOKUP_LISTS) if any(one.lookup for one in conditions) else set()
     # Only the conditions: a `$name` of a shell line in a reason, a suggestion or a test is text.
     waiting: list[object] = [msgspec.to_builtins(rule.match), msgspec.to_builtins(rule.unless)]
     while waiting:

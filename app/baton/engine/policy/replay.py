@@ -27,7 +27,9 @@ class Replayer:
 
     def facts(self, policies: PolicySet, record: Record) -> Facts | str:
         """Return a call's facts, or why they cannot be rebuilt."""
-        history = self._remember(record)
+        tools = self._past(record)
+        history = tuple(tools) if record.session_id else ()
+        tools.append(_history_name(policies, record))
         if record.overridden:
             return "a person had switched Baton off or lifted a rule"
         if any(cause != "policies" and not cause.startswith("when:") for cause in record.degraded):
@@ -54,15 +56,22 @@ class Replayer:
             principal=principal_of(record),
         )
 
-    def _remember(self, record: Record) -> tuple[str, ...]:
+    def _past(self, record: Record) -> deque[str]:
         key = (record.user, record.session_id, record.agent_id)
         tools = self._history.setdefault(key, deque(maxlen=HISTORY))
         self._history.move_to_end(key)
         if len(self._history) > SESSIONS:
             self._history.popitem(last=False)
-        before = tuple(tools)
-        tools.append(record.tool)
-        return before if record.session_id else ()
+        return tools
+
+
+def _history_name(policies: PolicySet, record: Record) -> str:
+    """Return what the session's history kept of a recorded call, by the tables of today."""
+    key = policies.config.shell_tools.get(record.tool)
+    if key is None or not record.command:
+        return record.tool
+    call = ToolCall(client="", session_id="", tool_name=record.tool, tool_input={key: record.command})
+    return policies.history_name(call)
 
 
 def principal_of(record: Record) -> Principal:

@@ -16,6 +16,8 @@ Category = Literal[
     "unknown",
 ]
 
+Input = Literal["", "pipe", "file", "text", "arguments"]
+
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """One program that the line would run, at whatever nesting level.
@@ -24,7 +26,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     `aka` resolved (`gsed` → `sed`); "" where the program's name is an expansion. `subcommand` holds the matched
     subcommand words (`push`, `pr merge`). `flags` are the options: as written without their values, and `-rf` also as
     `-r` and `-f`. `operands` are the other arguments after the subcommand. `assigns` are the `NAME=value` words
-    in front of the program or given to `env`. `wraps` is True if it runs another program, which is next in the list.
+    in front of the program or given to `env`. `input` tells what it reads as standard input, or as arguments where
+    `xargs` starts it; "" is the session's own. `wraps` is True if it runs another program, which is next in the list.
     `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script.
     """
 
@@ -35,6 +38,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     operands: tuple[str, ...] = ()
     assigns: tuple[str, ...] = ()
     categories: tuple[Category, ...] = ()
+    input: Input = ""
     wraps: bool = False
     depth: int = 0
 

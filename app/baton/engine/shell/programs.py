@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from baton.engine.shell import classify, fork_bombs, held_commands, misreadings, unwrap
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.model import SOMEWHERE, Category, Program, Write
+from baton.engine.shell.model import SOMEWHERE, Category, Input, Program, Write
 from baton.engine.shell.redirects import Redirects
 from baton.engine.shell.scripts import Position, ScriptText, StdinSource, has_literal_text
 from baton.engine.shell.tables import ShellTables
@@ -86,6 +86,7 @@ class Programs(ABC):
             operands=tuple([argv[at].text for at in use.operands]),
             assigns=assigns,
             categories=_categories(use, wraps=wraps, hidden=hidden),
+            input="arguments" if piped else _input(place.input),
             wraps=wraps or function,
             depth=place.depth,
         )
@@ -236,6 +237,15 @@ def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple
     if not hidden or "unknown" in kept or use.tests_by_name:
         return kept
     return (*kept, "unknown") if use.keeps else ("unknown",)
+
+
+def _input(source: StdinSource | None) -> Input:
+    """Return what standard input is: programs that feed it, a text in the line, or a file."""
+    if source is None:
+        return ""
+    if source.spans or source.parent is not None:
+        return "pipe"
+    return "file" if source.script is None else "text"
 
 
 def _appends(use: classify.Invocation, place: Position) -> tuple[str, ...]:

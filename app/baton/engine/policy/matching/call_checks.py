@@ -11,6 +11,7 @@ from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
 from baton.engine.call.places import Place, Reach
 from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.lookups import plain
 from baton.engine.policy.matching.program_checks import Lists, words
 from baton.engine.policy.rules.model import AgentMatch
 from baton.engine.text.globs import Match, any_of
@@ -19,6 +20,8 @@ from baton.engine.text.urls import urls as urls_of
 Quantifier = Callable[[Iterable[bool]], bool]
 
 _MOST_TEXTS = 1_000
+_SHOWN = 80
+"""Characters of a program that are shown."""
 _METHODS = ("PUT", "POST", "PATCH", "DELETE")
 _TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
@@ -64,9 +67,28 @@ def history(within: int, *, missing: bool) -> Check:
         if history is None:
             context.blind.add("history")
             return missing
-        return context.call.tool_name in history[-within:]
+        tool, recent = context.call.tool_name, history[-within:]
+        lookups = context.policies.lookups
+        if lookups.by_class and context.is_lookup:
+            before = lookups.latest(recent)
+            context.found["what"] = _lookups(before, tool, context.lookup_line)
+            return before != ""
+        context.found["what"] = f"{tool} calls"
+        return any(plain(name) == tool for name in recent)
 
     return Check("history", holds, lambda c: f"none of the last {within} calls used `{c.call.tool_name}`")
+
+
+def lookup() -> Check:
+    """Compile `lookup`."""
+    return Check("lookup", lambda c: c.is_lookup, lambda _c: "the call looks nothing up")
+
+
+def _lookups(before: str, tool: str, line: str) -> str:
+    """Return the words for this look-up and the one before it."""
+    if before == tool and not line:
+        return f"{tool} calls"
+    return f"look-ups ({before}, then {f'`{line[:_SHOWN]}`' if line else tool})"
 
 
 def edited(*, missing: bool) -> Check:

@@ -69,12 +69,13 @@ class Reading:
     `as_given` is True if the line is the text in the tool's input, False if it was joined from a list of arguments.
     """
 
-    __slots__ = ("_as_given", "_live", "paths", "programs", "shell")
+    __slots__ = ("_as_given", "_live", "lookup", "paths", "programs", "shell")
 
     def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
         self.shell = shell
         self.paths = paths
         self._as_given = as_given
+        self.lookup: str | None = None
         self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
         self._live: dict[_Key, LiveRules] = {}
 

@@ -13,6 +13,7 @@ from baton.engine.policy.matching.call_checks import (
     edited,
     history,
     input_value,
+    lookup,
     mentions,
     outside_tools,
     paths,
@@ -27,7 +28,7 @@ from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.shell.model import Category
 from baton.engine.text.globs import Match, any_of, any_path
 
-_BY_READING = frozenset({"shell", "paths", "places", "agent"})
+_BY_READING = frozenset({"shell", "paths", "places", "agent", "lookup"})
 """Keys of a condition whose answer follows from the call's reading and folders; the answers of others differ between calls."""
 
 
@@ -182,12 +183,7 @@ def _fact(match: ShellMatch | None) -> LineFact | None:
 
 
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[Check]:
-    if condition.background_running_at_least is not None:
-        yield background(condition.background_running_at_least, missing=missing)
-    if condition.history is not None:
-        yield history(condition.history.same_tool_within, missing=missing)
-    if condition.edited_by_other:
-        yield edited(missing=missing)
+    yield from _session_checks(condition, missing=missing)
     yield from _agent_checks(condition, lists)
     if condition.input is not None:
         yield from (input_value(key, value, lists) for key, value in condition.input.items())
@@ -201,6 +197,17 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield paths(any_path(words(condition.paths, lists)), all if every_path else any)
     if condition.places is not None:
         yield places(place_set(condition.places), all if every_path else any)
+
+
+def _session_checks(condition: Condition, *, missing: bool) -> Iterator[Check]:
+    if condition.background_running_at_least is not None:
+        yield background(condition.background_running_at_least, missing=missing)
+    if condition.lookup:
+        yield lookup()
+    if condition.history is not None:
+        yield history(condition.history.same_tool_within, missing=missing)
+    if condition.edited_by_other:
+        yield edited(missing=missing)
 
 
 def _agent_checks(condition: Condition, lists: Lists) -> Iterator[Check]:

@@ -1,7 +1,7 @@
 """What the rules ask of one call, worked out once and only when a rule asks."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.write_reach import PROTECTED, landings, reach_of
 from baton.engine.policy.rules.model import Config
 from baton.engine.shell.model import Program, Shell, Write
+from baton.engine.text.globs import Match
 
 # Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
@@ -44,6 +45,31 @@ class Reading(Protocol):
         """The paths that the input names, as written."""
         ...
 
+    lookup: str | None
+    """The program of the line that looks something up, "" for none; None until somebody asks."""
+
+
+class Lookups(Protocol):
+    """Tells look-ups from other calls; `lookups.Lookups` implements it."""
+
+    @property
+    def by_class(self) -> bool:
+        """Whether look-ups of all kinds count as one."""
+        ...
+
+    @property
+    def is_tool(self) -> Match:
+        """Whether a tool of this name looks things up."""
+        ...
+
+    def of_line(self, context: "Context") -> str:
+        """Return the first program of the call's line that looks something up; "" for none."""
+        ...
+
+    def latest(self, tools: Iterable[str]) -> str:
+        """Return the last of these past calls that was a look-up; "" for none."""
+        ...
+
 
 class Policies(Protocol):
     """What a context needs of the `PolicySet`, which this module must not import."""
@@ -53,6 +79,11 @@ class Policies(Protocol):
     locked: frozenset[str]
     locator: Locator
     rosters: Rosters
+
+    @property
+    def lookups(self) -> Lookups:
+        """What counts as a look-up."""
+        ...
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names."""
@@ -148,6 +179,19 @@ class Context:
                     meant, base, self.call.cwd, self.root, reach, self.facts.installed
                 )
         return found
+
+    @property
+    def lookup_line(self) -> str:
+        """The program of the call's shell line that looks something up, as it is called; "" for none."""
+        reading = self.reading
+        if reading.lookup is None:
+            reading.lookup = self.policies.lookups.of_line(self)
+        return reading.lookup
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether the call looks something up, by a tool of the client or by a shell line."""
+        return self.policies.lookups.is_tool(self.call.tool_name) or self.lookup_line != ""
 
     @property
     def root(self) -> str:

@@ -9,10 +9,11 @@ from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
 from baton.engine.call.mcp_tools import command_of, is_mcp_tool
 from baton.engine.call.places import Locator
-from baton.engine.call.verdict import Level
+from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.call_reading import Reading
 from baton.engine.policy.matching.candidates import Candidates
-from baton.engine.policy.matching.context import input_paths
+from baton.engine.policy.matching.context import Context, input_paths
+from baton.engine.policy.matching.lookups import LOOKUP_MARK, Lookups
 from baton.engine.policy.matching.rule import Rule, candidate
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.locks import NO_LOCKS, Locks
@@ -67,6 +68,7 @@ class PolicySet:
         self.tables = shells.tables
         self.shell_revision = shell_revision
         self.locator = Locator(config.baton_home, config.hook_settings, config.startup_files)
+        self.lookups = Lookups(config)
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
@@ -74,6 +76,7 @@ class PolicySet:
         self._never_block = any_of(config.never_block)
         self._candidates: dict[tuple[str, Level, bool], Candidates] = {}
         self._reading = _remembered(shells)
+        self._latest_long: tuple[tuple[str | None, bool, tuple[str, ...], str | None, str], Reading] | None = None
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names, from the cache where possible. `agent` is set for a call that starts a sub-agent."""
@@ -87,7 +90,21 @@ class PolicySet:
         name, model = (agent.agent, agent.model) if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
             return self._reading(line, line is given, paths, name, model)
-        return Reading(None if line is None else read(self.tables, line), paths, as_given=line is given)
+        # A call is read for its history and again for its rules; only the latest long one is kept, for its size.
+        named = (line, line is given, paths, name, model)
+        latest = self._latest_long
+        if latest is None or latest[0] != named:
+            shell = None if line is None else read(self.tables, line)
+            latest = self._latest_long = named, Reading(shell, paths, as_given=line is given)
+        return latest[1]
+
+    def history_name(self, call: ToolCall) -> str:
+        """Return what a session's history keeps of a call: the tool's name, marked if its shell line looks something up."""
+        name = call.tool_name
+        if name not in self.config.shell_tools and not is_mcp_tool(name):
+            return name
+        line = Context(self, Facts(call=call)).lookup_line
+        return f"{name}{LOOKUP_MARK}" if line else name
 
     def candidates(self, tool: str, level: Level, *, subagent: bool) -> Candidates:
         """Return the enabled rules that can match calls of a tool at a level."""

@@ -90,7 +90,7 @@ def any_holds(tests: Iterable[ProgramTest], context: Context, shell: Shell, inde
     return any(test.holds(context, shell, index) for test in tests)
 
 
-def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912 - one branch for each key
+def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # noqa: C901, PLR0912, PLR0915 - one branch for each key
     # Every branch compiles its words here, once per rule; the functions that it yields run for every program of
     # every line, so they only compare. The names bind per branch, because a lambda keeps the variable, not the value.
     if match.program is not None:
@@ -117,6 +117,12 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.max_operands is not None:
         most = match.max_operands
         yield "max_operands", lambda _c, s, i: len(s.programs[i].operands) <= most
+    if match.min_operands is not None:
+        least = match.min_operands
+        yield "min_operands", lambda _c, s, i: len(s.programs[i].operands) >= least
+    if match.input is not None:
+        inputs = frozenset([match.input] if isinstance(match.input, str) else match.input)
+        yield "input", lambda _c, s, i: s.programs[i].input in inputs
     if match.operands is not None:
         operand = any_of(words(match.operands, lists))
         yield "operands", lambda _c, s, i: any(map(operand, s.programs[i].operands))

@@ -22,6 +22,7 @@ PLACEHOLDERS = frozenset(
         "count",
         "other",
         "tools",
+        "what",
     }
 )
 CODEX = "codex"

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from baton.engine.call.places import Place
-from baton.engine.shell.model import Category
+from baton.engine.shell.model import Category, Input
 
 Words = str | list[str]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
@@ -22,6 +22,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Conditions on one program of a shell line. All keys must hold; within a list, any item.
 
     `args` are the first words of the command; `arguments` match any argument, or the value in `--key=value`;
+    `input` is what the program reads as standard input: "" for the session's own, `pipe`, `file` (`< x`), `text` (a
+    here-document), or `arguments` for one that `xargs` starts.
     `arguments_in` are places in which the path of an argument lies; `urls` match a URL in any argument, decoded.
     `matching` are texts of which an operand, read as a regular expression, matches one; `names_server` holds if an
     argument has the id of one of this server's processes, or its port.
@@ -35,6 +37,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     flags_none: Words | None = None
     operands: Words | None = None
     max_operands: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
+    min_operands: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    input: Input | list[Input] | None = None
     args: list[str] | None = None
     arguments: Words | None = None
     urls: Words | None = None
@@ -68,7 +72,10 @@ class ShellMatch(ProgramMatch, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HistoryMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """`same_tool_within: N` holds if one of this agent's last N calls used the same tool."""
+    """`same_tool_within: N` holds if one of this agent's last N calls used the same tool.
+
+    For a look-up it also holds if one of them was a look-up by another tool or by shell, unless `lookups: tool` is set.
+    """
 
     same_tool_within: Annotated[int, msgspec.Meta(ge=1, le=50)]
 
@@ -92,6 +99,7 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     urls: Words | None = None
     mentions: Words | None = None
     shell: ShellMatch | None = None
+    lookup: Literal[True] | None = None
     history: HistoryMatch | None = None
     agent: AgentMatch | None = None
     background_running_at_least: Count | None = None
@@ -196,7 +204,8 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
     `shell_tools` maps each tool that runs a shell line to its input key; `path_keys` are the input keys that hold
     paths; `patch_tools` maps a tool to the key that holds a patch; `agent_tools` start sub-agents. No rule with `modes`
-    applies to the tools in `never_block`. `aliases` are other names of agents; `hook_settings`, `baton_home` and
+    applies to the tools in `never_block`. `lookups` says whether shell lines that look things up are look-ups like those
+    of `lookup_tools` (`class`), or only the tools themselves are, each by its own name (`tool`). `aliases` are other names of agents; `hook_settings`, `baton_home` and
     `startup_files` are path globs.
     """
 
@@ -206,6 +215,7 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     overrides: dict[str, RowOverride] = msgspec.field(default_factory=dict)
     never_block: list[str] = msgspec.field(default_factory=list)
+    lookups: Literal["class", "tool"] = "class"
     shell_tools: dict[str, str] = msgspec.field(default_factory=dict)
     patch_tools: dict[str, str] = msgspec.field(default_factory=dict)
     agent_tools: list[str] = msgspec.field(default_factory=list)
