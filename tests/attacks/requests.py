@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from baton.shared.person_socket import person_socket
 from tests.support.attacks import entries
 
 ANSWER_S = 60.0
@@ -116,7 +117,10 @@ def _pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 async def _once(data: bytes, request: dict[str, Any], port: int) -> Outcome:
     try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 26)
+        if request.get("socket") == "people":
+            reader, writer = await asyncio.open_unix_connection(person_socket(port), limit=1 << 26)
+        else:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 26)
     except OSError:
         return Outcome(0, "", b"")
     pause = float(request.get("pause_s", 0))

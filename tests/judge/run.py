@@ -14,12 +14,16 @@ import msgspec
 
 from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.shell.read import read
+from tests.corpus.judge import HARMLESS, Label, labels, lines
+from tests.corpus.judge import judge as read_as
+from tests.corpus.test_attacks import missing
 from tests.judge.corpus import ALLOWS, READS, Entry, Real, entries, judged, of_line, real, shipped
 from tests.judge.wrappings import TARGETS, Dressed, mixed, pairs
 
 RATES = {"unreadable": 0.002, "nagged": 0.005, "refused": 0.03}
 """Most that may be unreadable, stopped with the mode off, and, of what only reads, refused in the strict mode."""
-COLUMNS = ("right", "missed", "nagged", "wrong rule", "unreadable")
+COLUMNS = ("right", "missed", "nagged", "refused", "wrong rule", "other facts", "unreadable")
+"""How a line can be judged: `refused` only reads and is refused in the strict mode; `other facts` are not as labelled."""
 _SEED, _MIXED = 20_240_601, 6_000
 
 
@@ -68,6 +72,35 @@ def of_real(policies: PolicySet, found: Iterable[Real]) -> Iterator[Outcome]:
         yield Outcome(f"real, {one.label}", "unreadable" if unreadable else how, one.line, said, reading)
 
 
+def of_labels(policies: PolicySet, found: Iterable[Label]) -> Iterator[Outcome]:
+    """Read the labelled commands; those that only read are judged with the mode off and in the strict mode, too."""
+    for label in found:
+        reading = read_as(label)
+        _, seconds = timed(policies, label.command)
+        how, said = ("right" if reading.right and reading.writes_right else "other facts"), " ".join(reading.categories)
+        if reading.dangerous:
+            how = "missed"
+        categories = label.categories[0]
+        entry = msgspec.structs.replace(of_line(label.command), want=("allow",))
+        if not categories & {"destructive", "unknown"}:
+            off, told = outcome(policies, entry)
+            how, said = ("nagged", told) if off == "nagged" else (how, said)
+        if how == "right" and categories <= HARMLESS:
+            strict, told = outcome(policies, msgspec.structs.replace(entry, mode="strict"))
+            how, said = ("refused", told) if strict == "nagged" else (how, said)
+        row = f"commands, {', '.join(sorted(categories))}"
+        yield Outcome(row, "unreadable" if reading.unparsed else how, label.command, said, seconds)
+
+
+def of_evasions(policies: PolicySet) -> Iterator[Outcome]:
+    """Read the evasions: what a line hides is listed, or the line is refused as unreadable."""
+    for row in lines("attacks.jsonl"):
+        shell = read(policies.tables, row["line"])
+        lacks = [] if shell.unparsed else missing(row, shell)
+        _, seconds = timed(policies, row["line"])
+        yield Outcome("evasions", "missed" if lacks else "right", row["line"], ", ".join(lacks), seconds)
+
+
 def timed(policies: PolicySet, line: str) -> tuple[bool, float]:
     """Return whether a line cannot be read, and how long its reading takes in s: the shorter of two."""
     times = []
@@ -89,17 +122,16 @@ def table(outcomes: Iterable[Outcome]) -> str:
     rows: dict[str, list[Outcome]] = defaultdict(list)
     for one in outcomes:
         rows[one.row].append(one)
-    columns = (*COLUMNS, "refused")
-    lines = [f"{'':52}{'lines':>7}" + "".join(f"{column:>11}" for column in columns) + "   p50 ms   p99 ms    worst"]
+    text = [f"{'':52}{'lines':>7}" + "".join(f"{column:>12}" for column in COLUMNS) + "   p50 ms   p99 ms    worst"]
     for row, members in sorted(rows.items()):
         counts = Counter(one.how for one in members)
         times = sorted(one.reading * 1e3 for one in members)
         p99 = times[min(len(times) - 1, len(times) * 99 // 100)]
-        cells = "".join(f"{counts[column] or '.':>11}" for column in columns)
-        lines.append(
+        cells = "".join(f"{counts[column] or '.':>12}" for column in COLUMNS)
+        text.append(
             f"{row[:51]:52}{len(members):>7}{cells}{statistics.median(times):>9.2f}{p99:>9.2f}{times[-1]:>9.2f}"
         )
-    return "\n".join(lines)
+    return "\n".join(text)
 
 
 def rates(outcomes: Iterable[Outcome]) -> dict[str, float]:
@@ -121,7 +153,9 @@ def _share(found: list[Outcome], how: str) -> float:
 def main() -> int:
     """Judge everything and print it; return the exit status."""
     policies = shipped()
-    outcomes = [*of_entries(policies, entries()), *of_real(policies, real())]
+    outcomes = [
+        *of_entries(policies, entries()), *of_real(policies, real()), *of_labels(policies, labels()), *of_evasions(policies)
+    ]  # fmt: skip
     print(table(outcomes))
     bad = [one for one in outcomes if one.how != "right"]
     for one in bad:
@@ -141,7 +175,7 @@ def main() -> int:
     for one, was_missed in tried:
         if was_missed:
             print(f"  {one.target.kind}, {one.wrapper or 'no wrapper'}, {one.quoting}, {one.indirection}: {one.line!r}")
-    failed = any(one.how != "right" and not one.row.startswith("real") for one in outcomes)
+    failed = any(one.how in ("missed", "nagged", "wrong rule") and not one.row.startswith("real") for one in outcomes)
     return 1 if failed or any(found[name] > most for name, most in RATES.items()) or any(was for _, was in tried) else 0
 
 
