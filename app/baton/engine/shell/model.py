@@ -28,7 +28,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     `-r` and `-f`. `operands` are the other arguments after the subcommand. `assigns` are the `NAME=value` words
     in front of the program or given to `env`. `input` tells what it reads as standard input, or as arguments where
     `xargs` starts it; "" is the session's own. `wraps` is True if it runs another program, which is next in the list.
-    `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script.
+    `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script. `guess` is True for
+    what follows a program that no table knows, which may be a wrapper (`tool rm -rf /`); guesses end the list.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +42,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     input: Input = ""
     wraps: bool = False
     depth: int = 0
+    guess: bool = False
 
 
 SOMEWHERE = "…"
@@ -51,8 +53,9 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """A path that the line would create, change or remove.
 
     `target` is as written, quotes removed. `base` is the folder that a relative target starts from: "" for the
-    session's own folder, a path after a literal `cd`, None if it is not known. `by` is the index of the program in
-    `Shell.programs`, or -1 for a redirection without a program.
+    session's own folder, a path after a literal `cd`, None if it is not known. After a `cd` that may have failed there
+    is one write for each folder. `by` is the index of the program in `Shell.programs`, or -1 for a redirection without
+    a program.
     """
 
     target: str
@@ -67,7 +70,8 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
     (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). `exports` are `NAME=value` words that stand alone or follow
     `export`. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line that was read
-    whole, otherwise the reason why not; the other fields are then empty or incomplete.
+    whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are those of the
+    programs that are no guesses.
     """
 
     programs: tuple[Program, ...] = ()
@@ -77,3 +81,17 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     exports: tuple[str, ...] = ()
     fork_bomb: bool = False
     unparsed: str = ""
+
+    def without_guesses(self) -> "Shell":
+        """Return the line without the guesses in it; itself if it has none."""
+        count = len(self.programs)
+        while count and self.programs[count - 1].guess:
+            count -= 1
+        if count == len(self.programs):
+            return self
+        return msgspec.structs.replace(
+            self,
+            programs=self.programs[:count],
+            writes=tuple([write for write in self.writes if write.by < count]),
+            feeds=tuple([pair for pair in self.feeds if max(pair) < count]),
+        )

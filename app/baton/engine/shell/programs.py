@@ -1,5 +1,6 @@
 """List programs with what they run, write and interpret. `commands` and `walk` read the syntax and call this."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -19,6 +20,7 @@ _FROM_FILE = frozenset(["-a", "--arg-file"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
+_EXITS = re.compile(r"-[a-z]*e[a-z]*\Z|errexit\Z")
 
 
 class Programs(ABC):
@@ -42,6 +44,7 @@ class Programs(ABC):
         self.in_functions: set[int] = set()
         self.moved = False
         self.moving: set[str] = set()
+        self.exits_on_error = False
         self.count = 0
         self.stand_ins = 0
 
@@ -91,12 +94,10 @@ class Programs(ABC):
             depth=place.depth,
         )
         if use.writes:
-            base = place.folder.base
-            self.writes += [Write(target=path, base=base, by=index) for path in classify.targets(use)]
+            paths = classify.targets(use)
             if appended and not _OPERANDS.isdisjoint(use.writes):
-                self.writes += [
-                    Write(target=path, base=None if path == SOMEWHERE else base, by=index) for path in appended
-                ]
+                paths += appended
+            self.note_paths(paths, place, index)
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps:
             self.inside(use, runs, scripts, index, place, appended)
@@ -105,8 +106,10 @@ class Programs(ABC):
         if use.name in _MOVES and not function:
             self.moved = True
             place.folder.go(use.name, argv)
+        elif use.name == "set" and not function and place.certain:
+            self.exits_on_error = self.exits_on_error or any(_EXITS.match(word.text) for word in argv[1:])
         elif function and use.name in self.moving:
-            place.folder.base = None
+            place.folder.base, place.folder.others = None, ()
         return use
 
     def held(self, use: classify.Invocation, index: int, place: Position, *, passes_on: bool) -> None:
@@ -226,9 +229,20 @@ class Programs(ABC):
 
     def note_writes(self, found: Redirects, place: Position, by: int) -> None:
         """Note the files that redirections write."""
-        for target in found.targets:
+        if found.targets:
             self.redirects_to_file = True
-            self.writes.append(Write(target=target, base=place.folder.base, by=by))
+            self.note_paths(found.targets, place, by)
+
+    def note_paths(self, paths: list[str], place: Position, by: int) -> None:
+        """Note paths that a program writes, from each folder that it may run in."""
+        folder = place.folder
+        for path in paths:
+            if path == SOMEWHERE:
+                self.writes.append(Write(target=path, base=None, by=by))
+            elif folder.others:
+                self.writes += [Write(target=path, base=base, by=by) for base in folder.bases(path)]
+            else:
+                self.writes.append(Write(target=path, base=folder.base, by=by))
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections.abc import Iterable
 
 from baton.engine.shell import misreadings
 from baton.engine.shell.misreadings import UnreadableError
@@ -11,6 +12,10 @@ _VARIABLE = re.compile(r"\s*\$\{?(\w+)")
 _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
 _LONGEST_FOLDER = 4_096
 """Characters of a folder that is followed, Linux's longest path; a thousand `cd x` would make one that grows each time."""
+_MOST_FOLDERS = 4
+"""Folders besides the likely one that are kept where a `cd` may have failed."""
+_ALWAYS_THERE = frozenset(["/", "/tmp", "~", ".", "..", "../", "../.."])
+"""Folders into which `cd` does not fail."""
 _ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 
 
@@ -41,34 +46,70 @@ class StdinSource:
 
 
 class Folder:
-    """The current folder: "" is the session's own, None is unknown."""
+    """The current folder: "" is the session's own, None is unknown.
 
-    __slots__ = ("base", "past")
+    `others` are the folders that it may be instead, where a `cd` may have failed.
+    """
+
+    __slots__ = ("base", "others", "past", "sure")
 
     def __init__(self, base: str | None) -> None:
         self.base = base
+        self.others: tuple[str | None, ...] = ()
         self.past: list[str | None] = []
+        self.sure = True
+
+    def copy(self) -> "Folder":
+        """Return the folder of a shell that starts in this one."""
+        copied = Folder(self.base)
+        copied.others = self.others
+        return copied
+
+    def may_be(self, others: Iterable[str | None]) -> None:
+        """Note other folders that this may be: a `cd` may have failed."""
+        found = dict.fromkeys([*self.others, *others])
+        found.pop(self.base, None)
+        # A program in a folder that is not known may be anywhere, so the rest of many folders says nothing more.
+        self.others = tuple(found) if len(found) <= _MOST_FOLDERS else (*tuple(found)[:_MOST_FOLDERS], None)
+
+    def lose(self, before: str | None) -> None:
+        """Note that it is unknown whether the folder has been left for another; it was `before`."""
+        after, self.base = self.base, None
+        self.may_be([before, after])
+
+    def bases(self, target: str) -> tuple[str | None, ...]:
+        """Return the folders that a path may start from; for one that no `cd` changes, only the likely one."""
+        return (self.base, *self.others) if self.others and target[:1] not in {"/", "~"} else (self.base,)
 
     def go(self, name: str, words: list[Word]) -> None:
         """Apply `cd`, `pushd` or `popd`."""
+        self.sure = False
         if name == "popd":
             self.base = self.past.pop() if self.past else None
+            self.others = ()
             return
         if name == "pushd":
             self.past.append(self.base)
         operands = [word for word in words[1:] if word.text[:1] != "-" or word.text == "-"]
         if not operands:
             self.base = "~" if name == "cd" else None
+            self.others, self.sure = (), True
             return
         target = operands[0]
+        self.sure = target.text in _ALWAYS_THERE
         if target.dynamic or target.globs or target.text in {"-", ""} or target.text[:1] == "+":
-            self.base = None
+            self.base, self.others = None, ()
         elif target.text[:1] in {"/", "~"}:
-            self.base = target.text
-        elif self.base is not None:
-            self.base = posixpath.join(self.base, target.text)
-        if self.base is not None and len(self.base) > _LONGEST_FOLDER:
-            self.base = None
+            self.base, self.others = target.text, ()
+        else:
+            self.base = _joined(self.base, target.text)
+            if self.others:
+                self.others = tuple(dict.fromkeys([_joined(base, target.text) for base in self.others]))
+
+
+def _joined(base: str | None, target: str) -> str | None:
+    path = None if base is None else posixpath.join(base, target)
+    return path if path is None or len(path) <= _LONGEST_FOLDER else None
 
 
 class ScriptText:
@@ -171,7 +212,7 @@ class Position:
         """
         if self.level >= misreadings.MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {misreadings.MAX_DEPTH} levels")
-        place = Position(self.text, Folder(self.folder.base) if subshell else self.folder)
+        place = Position(self.text, self.folder.copy() if subshell else self.folder)
         place.input = self.input
         place.depth = self.depth + deeper
         place.level = self.level + 1

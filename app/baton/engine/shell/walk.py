@@ -7,12 +7,13 @@ from tree_sitter import Node
 from baton.engine.shell import blocks, misreadings, redirects, words
 from baton.engine.shell.commands import Commands
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.scripts import Folder, Position, ScriptText, StdinSource
+from baton.engine.shell.scripts import Position, ScriptText, StdinSource
 from baton.engine.shell.words import Span, Word
 
 _LOOPS = frozenset(["for_statement", "c_style_for_statement"])
 _DECLARING = frozenset(["declaration_command", "unset_command"])
 _ASSIGNING = frozenset(["", "variable_assignment", "variable_assignments"])
+_LEAVES = re.compile(rb"\b(?:exit|return|break|continue|die|fail|abort|exec)\b")
 _UNESCAPE_TICKS_QUOTED = re.compile(r'\\([$`\\"])')
 
 
@@ -21,14 +22,39 @@ class Walk(Commands):
 
     def block(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
         """Walk the pipelines of a block."""
-        base: str | None = place.folder.base
+        folder = place.folder
+        # Where a `cd` was, it may have failed: what `&&` joins to it then does not run, but what follows does.
+        doubts: list[str | None] = []
         for pipeline in blocks.pipelines(nodes, place.text.src, start, end):
-            if pipeline.after != "||":
-                base = place.folder.base
+            after = pipeline.after
+            if doubts and after == "||":
+                self.otherwise(pipeline, place, doubts)
+                doubts = []
+                continue
+            if doubts and after != "&&":
+                folder.may_be(doubts)
+                doubts = []
+            before, others = folder.base, folder.others
             self.pipeline(pipeline, place)
-            # `cd x || cd y`: only one of the two runs, so afterwards the folder is unknown.
-            if pipeline.after == "||" and place.folder.base != base:
-                place.folder.base = None
+            if folder.base == before:
+                continue
+            if after == "||":
+                folder.lose(before)
+            elif not folder.sure and not self.exits_on_error:
+                doubts += (before, *others)
+        if doubts:
+            folder.may_be(doubts)
+
+    def otherwise(self, pipeline: blocks.Pipeline, place: Position, doubts: list[str | None]) -> None:
+        """Walk what runs only if the `cd` ahead of it failed: `cd x || cd y`, `cd x || exit 1`."""
+        folder = place.folder
+        worked, folder.base = folder.base, doubts[0]
+        self.pipeline(pipeline, place)
+        failed, folder.base = folder.base, worked
+        if failed != doubts[0]:
+            folder.lose(failed)
+        elif not _leaves(pipeline, place.text.src):
+            folder.may_be(doubts)
 
     def pipeline(self, pipeline: blocks.Pipeline, place: Position) -> None:
         """Walk one pipeline; each of several commands runs in a shell of its own."""
@@ -108,7 +134,7 @@ class Walk(Commands):
         here.certain = False
         self.block(nodes, start, end, here)
         if place.folder.base != base:
-            place.folder.base = None
+            place.folder.lose(base)
 
     def parts(self, children: list[Node], place: Position) -> None:
         """Walk the parts of `for`, `select` and `case`."""
@@ -142,7 +168,7 @@ class Walk(Commands):
         name = place.text.src[name_node.start_byte : name_node.end_byte].decode()
         place.text.functions.add(name)
         here = place.below()
-        here.folder = Folder(place.folder.base)
+        here.folder = place.folder.copy()
         here.function, here.certain, here.forks = name, True, False
         element = blocks.Element(body)
         element.redirects = [child for child in node.children if child.type == "file_redirect"]
@@ -193,3 +219,9 @@ class Walk(Commands):
         quoted = parent is not None and parent.type == "string"
         text = (_UNESCAPE_TICKS_QUOTED if quoted else words.UNESCAPE_TICKS).sub(r"\1", text)
         self.nested(text, place.text.outer, place.text.owner, place)
+
+
+def _leaves(pipeline: blocks.Pipeline, src: bytes) -> bool:
+    """Return whether a pipeline ends the script, as in `cd x || exit 1`, so that what follows knows that `cd` worked."""
+    node = pipeline.elements[-1].node
+    return node is not None and _LEAVES.search(src, node.start_byte, node.end_byte) is not None
