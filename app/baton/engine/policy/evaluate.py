@@ -11,7 +11,7 @@ from baton.engine.policy.matching import wording
 from baton.engine.policy.matching.call_reading import Findings, LiveRule, Outcome, live_rules
 from baton.engine.policy.matching.context import Context, Policies
 from baton.engine.policy.matching.policy_set import PolicySet
-from baton.engine.policy.matching.rule import Rule, RuleCandidate
+from baton.engine.policy.matching.rule import GUESS, Rule, RuleCandidate
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Match = tuple[Rule, _Effect, dict[str, str]]
@@ -88,16 +88,24 @@ def _matches(
     matches: list[_Match] = []
     silent: list[RuleHit] = []
     for candidate, settled in rules:
-        found = next(asked) if settled is None else settled
-        if found is None:
+        answer = next(asked) if settled is None else settled
+        if answer is None:
             continue
+        found = dict(answer)
         rule = candidate.rule
+        # A rule that matches without guesses has been listed already.
+        if GUESS in found and (
+            any(rule is listed for listed, _, _ in matches) or any(rule.id == hit.id for hit in silent)
+        ):
+            continue
         if rule.shadow or (rule.decision == "rewrite" and not rewrites):
             silent.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
             silent.append(RuleHit(rule.id, "lifted"))
         else:
-            matches.append((rule, _effect(rule, facts), common | dict(found)))
+            effect = _effect(rule, facts)
+            # What follows an unknown program may be mere text: nobody is refused for it, a person decides.
+            matches.append((rule, "ask" if effect == "deny" and GUESS in found else effect, common | found))
     return matches, silent
 
 
@@ -126,6 +134,8 @@ def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Ou
         matches = [match for match in matches if match[1] != "allow"]
     context.found = found
     reason, suggestion = wording.fill(rule.reason, found), rule.suggestion(context)
+    if GUESS in found:
+        reason = wording.guessed(reason, found)
     guidance = wording.allowed(reason) if effect == "allow" else ""
     if effect != "deny" and context.facts.level == "guidance":
         guidance, suggestion = _softened(context, matches, effect, guidance, suggestion)

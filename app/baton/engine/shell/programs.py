@@ -18,6 +18,8 @@ _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
 _FROM_FILE = frozenset(["-a", "--arg-file"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
+_COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
+"""Options in which a program that no table knows may take a script."""
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
 _EXITS = re.compile(r"-[a-z]*e[a-z]*\Z|errexit\Z")
@@ -45,6 +47,8 @@ class Programs(ABC):
         self.moved = False
         self.moving: set[str] = set()
         self.exits_on_error = False
+        self.maybe_wrappers: list[tuple[list[Word], Position]] = []
+        self.guessing = False
         self.count = 0
         self.stand_ins = 0
 
@@ -92,7 +96,10 @@ class Programs(ABC):
             input="arguments" if piped else _input(place.input),
             wraps=wraps or function,
             depth=place.depth,
+            guess=self.guessing,
         )
+        if use.entry is None and use.name and len(argv) > 1 and not function:
+            self.maybe_wrap(argv, place)
         if use.writes:
             paths = classify.targets(use)
             if appended and not _OPERANDS.isdisjoint(use.writes):
@@ -103,14 +110,67 @@ class Programs(ABC):
             self.inside(use, runs, scripts, index, place, appended)
         if argv[0].dynamic:
             self.named_by_expansion(index, argv, assigns, place)
-        if use.name in _MOVES and not function:
+        self.change_shell(use, argv, place, function=function)
+        return use
+
+    def change_shell(self, use: classify.Invocation, argv: list[Word], place: Position, *, function: bool) -> None:
+        """Follow what a program changes in the shell that runs it: its folder, and whether it ends on an error."""
+        if function:
+            if use.name in self.moving:
+                place.folder.base, place.folder.others = None, ()
+        elif use.name in _MOVES:
             self.moved = True
             place.folder.go(use.name, argv)
-        elif use.name == "set" and not function and place.certain:
+        elif use.name == "set" and place.certain:
             self.exits_on_error = self.exits_on_error or any(_EXITS.match(word.text) for word in argv[1:])
-        elif function and use.name in self.moving:
-            place.folder.base, place.folder.others = None, ()
-        return use
+
+    def maybe_wrap(self, argv: list[Word], place: Position) -> None:
+        """Remember a program that no table knows: when the line is read, what may be its command is listed."""
+        if not self.guessing and len(self.maybe_wrappers) < misreadings.MAX_WRAPPERS:
+            copied = place.below(subshell=True) if place.level < misreadings.MAX_DEPTH // 2 else None
+            if copied is not None:
+                self.maybe_wrappers.append((argv, copied))
+
+    def guess(self) -> None:
+        """List what the unknown programs of the line may run: each end of their arguments that starts with a known one."""
+        self.guessing = True
+        words = 0
+        for argv, place in self.maybe_wrappers:
+            tried: set[str] = set()
+            for at in range(1, len(argv)):
+                word = argv[at]
+                name = word.text.rpartition("/")[2]
+                if not tried and argv[at - 1].text in _COMMAND_OPTIONS:
+                    self.guess_script(word, place)
+                if name in tried or word.dynamic or not self.may_matter(name):
+                    continue
+                tried.add(name)
+                words += len(argv) - at
+                if words > misreadings.MAX_GUESSED_WORDS:
+                    return
+                self.emit(argv[at:], (), place.below(deeper=1, subshell=True))
+
+    def guess_script(self, word: Word, place: Position) -> None:
+        """List the programs of a text that may be a script; one that is no shell text has none."""
+        first = len(self.programs)
+        try:
+            self.script([word], len(self.programs) - 1, place.below(deeper=1, subshell=True))
+        except UnreadableError:
+            self.forget(first)
+
+    def forget(self, first: int) -> None:
+        """Take the programs from this index on off the list."""
+        del self.programs[first:]
+        self.writes = [write for write in self.writes if write.by < first]
+        self.sinks = [sink for sink in self.sinks if sink[0] < first]
+
+    def may_matter(self, name: str) -> bool:
+        """Return whether a program does more than read and print with some arguments."""
+        entry = self.tables.find(name) if name else None
+        return entry is not None and not (
+            entry.categories == ("read-only",)
+            and not (entry.clauses or entry.subcommands or entry.runs or entry.writes)
+        )
 
     def held(self, use: classify.Invocation, index: int, place: Position, *, passes_on: bool) -> None:
         """Walk the commands that options, variables and configuration keys of a program hold.
@@ -230,7 +290,9 @@ class Programs(ABC):
     def note_writes(self, found: Redirects, place: Position, by: int) -> None:
         """Note the files that redirections write."""
         if found.targets:
-            self.redirects_to_file = True
+            # A write of a guess belongs to it even where no program makes it, so that it is left out with the guess.
+            by = len(self.programs) - 1 if self.guessing and by < 0 else by
+            self.redirects_to_file = self.redirects_to_file or not self.guessing
             self.note_paths(found.targets, place, by)
 
     def note_paths(self, paths: list[str], place: Position, by: int) -> None:

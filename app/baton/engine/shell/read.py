@@ -62,6 +62,8 @@ class _Reading:
         def go(walk: Walk) -> None:
             root, mended = self.parse(src)
             walk.block(root.children, 0, len(mended), Position(ScriptText(mended), Folder("")))
+            if walk.maybe_wrappers:
+                _guess(walk)
 
         return self.attempt(go)
 
@@ -140,7 +142,8 @@ def _shell(walk: Walk) -> Shell:
     programs = tuple([program for program in walk.programs if program is not None])
     found: set[Category] = set()
     for program in programs:
-        found.update(program.categories)
+        if not program.guess:
+            found.update(program.categories)
     if walk.redirects_to_file:
         found.add("file-write")
     if walk.network:
@@ -153,6 +156,18 @@ def _shell(walk: Walk) -> Shell:
         exports=tuple(walk.exports),
         fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
     )
+
+
+def _guess(walk: Walk) -> None:
+    """List guesses at the end of a line that has been read; what cannot be guessed does not make the line unreadable."""
+    counted, network, exports = walk.count, walk.network, len(walk.exports)
+    walk.count = 0
+    try:
+        walk.guess()
+    except UnreadableError:
+        walk.forget(next((index for index, program in enumerate(walk.programs) if program is None), len(walk.programs)))
+    walk.count, walk.network = counted, network
+    del walk.exports[exports:]
 
 
 def _writes(walk: Walk) -> tuple[Write, ...]:

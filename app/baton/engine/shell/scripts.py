@@ -14,7 +14,7 @@ _LONGEST_FOLDER = 4_096
 """Characters of a folder that is followed, Linux's longest path; a thousand `cd x` would make one that grows each time."""
 _MOST_FOLDERS = 4
 """Folders besides the likely one that are kept where a `cd` may have failed."""
-_ALWAYS_THERE = frozenset(["/", "/tmp", "~", ".", "..", "../", "../.."])
+_ALWAYS_THERE = frozenset(["/", "/tmp", "~", ".", "..", "../", "../.."])  # noqa: S108 (a name, not a file)
 """Folders into which `cd` does not fail."""
 _ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 

@@ -66,13 +66,17 @@ class LiveRules:
 class Reading:
     """What a call names (its shell line, read; its paths; its agent), and the rules that can match it.
 
-    `as_given` is True if the line is the text in the tool's input, False if it was joined from a list of arguments.
+    `shell` has no guesses; `guessed` is the line with them, None where there are none. `as_given` is True if the line is
+    the text in the tool's input, False if it was joined from a list of arguments.
     """
 
-    __slots__ = ("_as_given", "_live", "lookup", "paths", "programs", "shell")
+    __slots__ = ("_as_given", "_live", "guessed", "lookup", "paths", "programs", "shell")
 
     def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
-        self.shell = shell
+        has_guesses = shell is not None and shell.programs != () and shell.programs[-1].guess
+        self.guessed = shell if has_guesses else None
+        self.shell = shell.without_guesses() if shell is not None and has_guesses else shell
+        shell = self.shell
         self.paths = paths
         self._as_given = as_given
         self.lookup: str | None = None
@@ -106,15 +110,28 @@ class Reading:
         candidates: Candidates = context.policies.candidates(
             call.tool_name, context.facts.level, subagent=call.is_subagent
         )
-        for one in candidates.reached(self.shell, self.programs):
-            open_part = one.for_reading(context)
-            if open_part is None:
-                continue
-            context.found = {}
-            if not open_part.settled:
-                yield open_part, None
-            elif open_part.matches(context):
-                yield open_part, context.found
+        yield from _asked(candidates.reached(self.shell, self.programs), context)
+        if self.guessed is not None:
+            names = frozenset(program.name for program in self.guessed.programs)
+            reached = candidates.reached(self.guessed, names, guesses=True)
+            yield from _asked((one for one in reached if _sees_guesses(one)), context)
+
+
+def _sees_guesses(candidate: RuleCandidate) -> bool:
+    """Return whether a rule is asked about what unknown programs may run: one that always runs and stops calls."""
+    return not candidate.rule.modes and candidate.rule.decision in {"deny", "ask"}
+
+
+def _asked(candidates: Iterator[RuleCandidate], context: Context) -> Iterator[LiveRule]:
+    for one in candidates:
+        open_part = one.for_reading(context)
+        if open_part is None:
+            continue
+        context.found = {}
+        if not open_part.settled:
+            yield open_part, None
+        elif open_part.matches(context):
+            yield open_part, context.found
 
 
 def live_rules(context: Context) -> LiveRules:

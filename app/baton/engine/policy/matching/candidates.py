@@ -1,6 +1,6 @@
 """Finds the rules that can match a call by what its shell line has, so that a new line costs no look at every rule."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Literal
@@ -32,23 +32,28 @@ class Candidates:
                 self._by_key[key] = self._by_key.get(key, _NONE) | {number}
         self._by_name: dict[str, frozenset[int]] = {}
 
-    def reached(self, shell: Shell | None, programs: frozenset[str]) -> Iterator[RuleCandidate]:
+    def reached(
+        self, shell: Shell | None, programs: frozenset[str], *, guesses: bool = False
+    ) -> Iterator[RuleCandidate]:
         """Yield the rules that a line may concern, each with those of its conditions that can hold for the line.
 
         Args:
             shell: The line, None for a call without one.
             programs: The names of the programs that the line runs.
+            guesses: Whether the line has guesses, so that every category may be among them.
         """
         if shell is None:
             numbers: set[int] | frozenset[int] = self._by_key.get("no line", _NONE)
         else:
             numbers = set(self._by_key.get("any line", _NONE))
             numbers.update(*map(self._named, programs))
-            numbers.update(*[self._by_key.get(key, _NONE) for key in (*shell.categories, *_facts(shell))])
+            numbers.update(
+                *[self._by_key.get(key, _NONE) for key in (*_categories(shell, guesses=guesses), *_facts(shell))]
+            )
         found = [self._numbered[number] for number in sorted(numbers)]
         for at, conditions in groupby(found, key=itemgetter(0)):
             rule = self.rules[at]
-            yield RuleCandidate(rule.rule, tuple([one for _, one in conditions]), rule.unless)
+            yield RuleCandidate(rule.rule, tuple([one for _, one in conditions]), rule.unless, guesses)
 
     def _named(self, name: str) -> frozenset[int]:
         """Return the conditions that ask for a program of this name."""
@@ -75,6 +80,10 @@ def _keys(condition: CompiledCondition) -> Iterator[_Key]:
         yield from condition.categories
     else:
         yield "any line"
+
+
+def _categories(shell: Shell, *, guesses: bool) -> Iterable[Category]:
+    return {name for one in shell.programs for name in one.categories} if guesses else shell.categories
 
 
 def _facts(shell: Shell) -> Iterator[LineFact]:

@@ -37,7 +37,12 @@ class Reading(Protocol):
 
     @property
     def shell(self) -> Shell | None:
-        """The shell line, read; None if the call has none."""
+        """The shell line, read, without guesses; None if the call has none."""
+        ...
+
+    @property
+    def guessed(self) -> Shell | None:
+        """The shell line with guesses; None if it has none."""
         ...
 
     @property
@@ -98,7 +103,8 @@ class Context:
     """One call's facts and what was derived from them.
 
     `found` is what the rule that is being asked has found, by placeholder. `blind` collects the facts that a rule needed
-    and that could not be read, `errors` the names of expressions that failed. `spent` is the most work that the
+    and that could not be read, `errors` the names of expressions that failed. `guesses` is True while a rule sees
+    what unknown programs of the line may run. `spent` is the most work that the
     expressions asked so far can have done, in units of `when_cost`.
     """
 
@@ -116,6 +122,7 @@ class Context:
         "errors",
         "facts",
         "found",
+        "guesses",
         "policies",
         "spent",
     )
@@ -128,6 +135,7 @@ class Context:
         self.errors: set[str] = set()
         self.spent = 0
         self.found: dict[str, str] = {}
+        self.guesses = False
         self._reading: Reading | None = None
         self._agent: Any = _UNREAD
         self._arguments: dict[Program, frozenset[Place]] = {}
@@ -147,7 +155,12 @@ class Context:
     @property
     def shell(self) -> Shell | None:
         """The call's shell line, read; None for a tool without one."""
-        return self.reading.shell
+        return self.reading.guessed if self.guesses else self.reading.shell
+
+    def see_guesses(self, *, on: bool) -> None:
+        """Show the rules that are asked next what unknown programs of the line may run, or hide it."""
+        self.guesses = on
+        self._writes = None
 
     @property
     def agent(self) -> AgentCall | None:

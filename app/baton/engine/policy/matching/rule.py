@@ -9,6 +9,10 @@ from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.when import When
 from baton.engine.policy.matching.wording import fill, task
 from baton.engine.policy.rules.model import Decision, RuleFile, RuleTests, Who
+from baton.engine.shell.model import Category
+
+GUESS = "guess"
+"""In what a rule found: it matched only a program that an unknown one may run."""
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -78,11 +82,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuleCandidate(msgspec.Struct, frozen=True):
-    """A rule that may match calls of a tool, with those of its conditions that apply to the tool."""
+    """A rule that may match calls of a tool, with those of its conditions that apply to the tool.
+
+    With `guesses` it is asked of the line with what unknown programs may run.
+    """
 
     rule: Rule
     given: tuple[CompiledCondition, ...]
     unless: tuple[CompiledCondition, ...]
+    guesses: bool = False
 
     @property
     def settled(self) -> bool:
@@ -91,13 +99,22 @@ class RuleCandidate(msgspec.Struct, frozen=True):
 
     def for_reading(self, context: Context) -> "RuleCandidate | None":
         """Return the conditions that can still hold for the call's reading; None if the rule cannot match."""
-        categories = context.shell.categories if context.shell else ()
+        if self.guesses:
+            context.see_guesses(on=True)
+            try:
+                return self._for_reading(context, None)
+            finally:
+                context.see_guesses(on=False)
+        return self._for_reading(context, context.shell.categories if context.shell else ())
+
+    def _for_reading(self, context: Context, categories: tuple[Category, ...] | None) -> "RuleCandidate | None":
         given = tuple(
             [
                 one
                 for one in self.given
                 # Told here, since most conditions do not get further.
-                if not (one.categories is not None and one.categories.isdisjoint(categories)) and one.possible(context)
+                if (one.categories is None or categories is None or not one.categories.isdisjoint(categories))
+                and one.possible(context)
             ]
         )
         if not given:
@@ -106,10 +123,21 @@ class RuleCandidate(msgspec.Struct, frozen=True):
         unless = tuple([one for one in self.unless if (has_shell or not one.needs_shell) and one.possible(context)])
         if any(exception.settled for exception in unless):
             return None
-        return RuleCandidate(self.rule, given, unless)
+        return RuleCandidate(self.rule, given, unless, self.guesses)
 
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
+        if not self.guesses:
+            return self._matches(context)
+        context.see_guesses(on=True)
+        try:
+            matched = self._matches(context)
+        finally:
+            context.see_guesses(on=False)
+        context.found[GUESS] = "yes"
+        return matched
+
+    def _matches(self, context: Context) -> bool:
         for condition in self.given:
             if condition.holds(context):
                 for exception in self.unless:

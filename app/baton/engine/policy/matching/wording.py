@@ -109,6 +109,11 @@ def ask(reason: str, suggestion: str, client: str) -> Frame:
     return f"✋ BATON: {reason}{instead}\n\n", f" {who}"
 
 
+def guessed(reason: str, found: Mapping[str, str]) -> str:
+    """Return the reason of a rule that matched only what a program that no table knows may run."""
+    return f"A program that Baton does not know gets `{found.get('command', 'a command')}` and may run it. {reason}"
+
+
 def rewritten(rule: str, keys: Sequence[str], tool: str, reason: str) -> str:
     """Return the notice to the person that a rule changed more of a call than its model."""
     return f"Baton changed {', '.join(f'`{key}`' for key in keys)} of a call of {tool}. Rule {rule}: {reason}"
