@@ -83,14 +83,14 @@ def compare(text):
 SLOW = pytest.mark.slow("starts shfmt for each of 700 lines")
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in (1, 2, 3))])
-def test_no_command_of_a_generated_line_is_lost_or_invented(seed):
-    texts = [Lines(seed * 1_000_000 + index).line() for index in range(700)]
+@pytest.mark.parametrize(("seed", "many"), [(0, 200), *(pytest.param(seed, 700, marks=SLOW) for seed in (0, 1, 2, 3))])
+def test_no_command_of_a_generated_line_is_lost_or_invented(seed, many):
+    texts = [Lines(seed * 1_000_000 + index).line() for index in range(many)]
     with ThreadPoolExecutor(2) as threads:
         results = list(threads.map(compare, texts))
     assert [told for verdict, told in results if verdict in {"lost", "invented"}] == []
     counts = Counter(verdict for verdict, _ in results)
-    assert counts["agreed"] > 600 * 0.8
+    assert counts["agreed"] > many * 0.65
 
 
 def test_lines_that_people_write_are_not_refused():

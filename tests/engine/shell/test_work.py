@@ -48,6 +48,7 @@ def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     assert one["want"] == "bounded" or verdict.effect == "ask"
 
 
+@pytest.mark.slow("counts the steps of each twice")
 @pytest.mark.parametrize("unit", REPEATED.values(), ids=REPEATED)
 def test_twice_the_line_takes_at_most_twice_the_steps(unit):
     tables = policies().tables

@@ -194,6 +194,7 @@ def test_every_row_of_the_table_of_tokens_has_a_source():
     assert [kind.name for kind in TOKENS if not kind.source.startswith(("https://", "docs/"))] == []
 
 
+@pytest.mark.slow("masks hundreds of kilobytes of each")
 @pytest.mark.parametrize(
     "unit",
     [
