@@ -39,10 +39,51 @@ MENDED = [
     ('cat >&2 <<< "$x" && ls', "cat / ls"),
     ("echo a <> f; ls", "echo a / ls"),
     ("echo a\\\n#; rm x", "echo a# / rm x"),
+    ("! { rm a; } && b", "rm a / b"),
+    ("if ! { rm a; }; then b; fi", "rm a / b"),
+    ("a 'b'/$c/d && rm e", "a b/${c}/d / rm e"),
+]
+
+# What the texts of such mends could hide, were they taken for more than they are.
+NOT_HIDDEN = [
+    "echo \\${{ a; rm x; }} 'b",
+    "echo \\${{ ; rm x ; }}",
+    "echo $${{ ; rm x ; }}",
+    "# ${{ a\nrm x }}; ]] $^ b",
+    "echo '${{ ' ; rm x ; ' }}' $^ b",
+    "cat <<A <<E; rm x\nE\nA\nE\n",
+    'cat <<A "\n" <<E; rm x\nE\nA\nE\n',
+    "cat <<E && \\\n\\rm x\nE",
+    "cat <<'X'\na <<E; b\nX\nrm x\nE\n[ \\( a \\) ]",
+    "# a <<E; b\nrm x\nE\n[ \\( a \\) ]",
+    "# a <<E \\\n\\rm x\nE\n[ \\( a \\) ]",
 ]
 
 
-@pytest.mark.parametrize(("line", "programs"), MENDED)
+@pytest.mark.parametrize("line", NOT_HIDDEN)
+def test_a_mend_hides_nothing(line):
+    read = shell(line)
+    assert read.unparsed or ("rm", "x") in [program.argv[:2] for program in read.programs]
+
+
+# Forms of valid bash, and of workflow files, in which the parser finds errors.
+LACKING = [
+    ("a - <<'E' 2>&1 | rm y\nx\nE\nb", "a - / rm y / b"),
+    ("a <<E >f 2>/dev/null && rm y\nx\nE", "a / rm y"),
+    ("a <<'E'; rm y\nx\nE\nb", "a / rm y / b"),
+    ("a <<-E 2>&1; rm y | c 'd;'\n\tx\n\tE\nb", "a / rm y / c d; / b"),
+    ("a <<A; rm y; b <<B\nx\nA\nz\nB\nc", "a / rm y / b / c"),
+    ("if a <<E; then rm b; fi\nx\nE", "a / rm b"),
+    ("a <<E\n\\c db\nE\nrm b", "a / rm b"),
+    ("sh <<'E'\n\n\\rm b\nE", "sh / rm b"),
+    ("a " + "b" * 400 + " <<'E' 2>&1 | rm c\nx\nE", "a " + "b" * 400 + " / rm c"),
+    ("a-${{ m.os }} b && rm \"${{ x == 'y' }}\"", "a-${_m_os} b / rm ${_x_y}"),
+    ("[ \\( a = b \\) -o c ] && rm d", "[ ( a = b ) -o c ] / rm d"),
+    ("cc -c $< -o x && rm $^", "cc -c $ x / rm $^"),
+]
+
+
+@pytest.mark.parametrize(("line", "programs"), MENDED + LACKING)
 def test_what_the_parser_misreads_is_read(line, programs):
     read = shell(line)
     assert (read.unparsed, " / ".join(" ".join(program.argv) for program in read.programs)) == ("", programs)

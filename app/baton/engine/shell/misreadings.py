@@ -24,6 +24,8 @@ MAX_WRITES = 2_000
 MAX_HEREDOCS = 50
 MAX_WRAPPERS = 32
 MAX_GUESSED_WORDS = 2_000
+MAX_CUT_HEREDOCS = 8
+MAX_REWRITTEN = 16 * 1024
 
 KEYWORDS = frozenset(
     [
@@ -61,10 +63,31 @@ _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
 _LATE_HERESTRING = re.compile(
     rb"((?:[0-9]*|&)>>?&?[ \t]*[\w./\-]+)[ \t]+(<<<[ \t]*(?:\"[^\"`\\]*\"|'[^']*'|[$\w./\-]+))(?=[ \t\n;&|)]|\Z)"
 )
+# What valid bash is written so that the parser reads it, if it found errors; `rewritten` says why each is safe.
+_DELIMITER = rb"<<-?[ \t]*(?:'\w+'|\"\w+\"|\\?\w+)"
+_FILE = rb"[ \t]*[\w./$][\w./${}\-]*"
+_LATE_REDIRECTS = re.compile(
+    rb"("
+    + _DELIMITER
+    + rb")((?:[ \t]+(?:[12]?>>?\|?"
+    + _FILE
+    + rb"|[12]?>&[12]|&>>?"
+    + _FILE
+    + rb"))+)(?=[ \t]*[\n;&|)])"
+)
+_CUT_HEREDOC = re.compile(
+    rb"<<(-?)[ \t]*(?:'(\w+)'|\"(\w+)\"|\\?(\w+))[ \t]*;((?:[^'\"\\`#\n]|'[^'\n]*'|\"[^\"\\`\n]*\")*)\n"
+)
+_BACKSLASH_FIRST = re.compile(rb"(" + _DELIMITER + rb"(?:[^\\\n]|\\[^\n])*\n)(?=[ \t\n]*\\)")
+_TEMPLATE = re.compile(rb"(?<![\\$])\$\{\{((?:[^{}$`\"'\\<>\n]|'[\w ./:=*@%+,\-]*')*)\}\}")
+_TEST = re.compile(rb"(?<![^\s;&|(])(?=\[[ \t](?:[^\n\]]{0,120}[ \t])?\\[()<>])")
+_MAKE_NAME = re.compile(rb"(?<=[ \t])(?=\$[\^<](?:[\s;)]|\Z))")
+_BANG = re.compile(rb"(?:\A|[\s;&|(){}])(!)[ \t]+\Z")
 _DESCRIPTOR = re.compile(rb"(?<![^\s;&|()<>])[0-9]+\Z")
 _LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
 _BACKTICKS = re.compile(rb"`([^`\\#]*)`")
 _BARE_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
+_VARIABLE = re.compile(rb"[0-9]|[A-Za-z_]\w*")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _COMMANDS = re.compile(rb"`|\$\((?!\()|\$\{[ \t\n|]|[<>]\(")
 _COMMANDS_QUOTED = re.compile(rb"`|\$\(|\$\{")
@@ -116,10 +139,11 @@ def tree(root: Node, src: bytes) -> None:
     """Check a tree that the parser itself marked as wrong: mend what is valid bash, refuse the rest.
 
     Valid bash that the grammar lacks: `==` as a word, `<>`, a here-string after a redirection, a lone `/` or `~` after
-    the operator of a test, and `for x do`.
+    the operator of a test, `for x do`, and what `rewritten` knows.
     """
     if not root.has_error:
         return
+    rewrite(src)
     todo = [root]
     while todo:
         node = todo.pop()
@@ -147,6 +171,66 @@ def tree(root: Node, src: bytes) -> None:
     raise UnreadableError("not valid shell syntax, or a construct that is not read")
 
 
+def rewrite(src: bytes) -> None:
+    """Mend a text in which the parser found errors, if it has one of the forms that `rewritten` knows."""
+    text = rewritten(src) if len(src) <= MAX_REWRITTEN else src
+    if text != src:
+        raise MendError(src, 0, len(src), text)
+
+
+def rewritten(src: bytes) -> bytes:
+    r"""Return the text without the valid forms that the grammar lacks, in one pass over each.
+
+    It works on the text, as a long one is given up at its first error and has no tree. Where quotes make such a form mere
+    text, it becomes another text of the same meaning in a nested script, and nothing that runs is lost:
+
+    - `<<E 2>&1 | tee log`: the parser wants a heredoc's delimiter behind the redirections of output and errors.
+    - `<<E; next`: what follows the `;` goes behind the body, as bash runs it there.
+    - a body that begins with a backslash, as psql's `\c db`: a comment in front of it keeps the parser from reading it as
+      a part of the line.
+    - `${{ matrix.os }}`: no bash, but in a workflow's scripts the forge puts a value there. Bash stops at it.
+    - `[ \( a = b \) ]`: with its first letter escaped the program is a word like any other.
+    - Make's `$^` and `$<`: to bash this dollar is a letter.
+    """
+    if b"${{" in src:
+        src = _TEMPLATE.sub(lambda found: b"${_" + re.sub(rb"\W+", b"_", found[1]).strip(b"_") + b"}", src)
+    if b"<<" in src:
+        src = _LATE_REDIRECTS.sub(lambda found: found[2].lstrip() + b" " + found[1], src)
+        src = _BACKSLASH_FIRST.sub(rb"\1#\n", _behind_bodies(src))
+    return _MAKE_NAME.sub(rb"\\", _TEST.sub(rb"\\", src))
+
+
+def _behind_bodies(src: bytes) -> bytes:
+    pieces = []
+    at = 0
+    for _ in range(MAX_CUT_HEREDOCS):
+        found = _CUT_HEREDOC.search(src, at)
+        if found is None:
+            break
+        tabs, *delimiters, rest = found.groups()
+        end = _body_end(src, found.end(), next(name for name in delimiters if name), b"\t" if tabs else b"")
+        # Of two heredocs on a line the other's body would come first.
+        if end < 0 or b"<<" in src[src.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
+            pieces.append(src[at : found.end()])
+            at = found.end()
+            continue
+        body = src[found.end() : end]
+        pieces += [src[at : found.start(5) - 1], b"\n", body, b"" if body.endswith(b"\n") else b"\n", rest, b"\n"]
+        at = end
+    return b"".join([*pieces, src[at:]])
+
+
+def _body_end(src: bytes, at: int, delimiter: bytes, tabs: bytes) -> int:
+    """Return where the line after the delimiter's line begins, or -1."""
+    while at < len(src):
+        end = src.find(b"\n", at)
+        after = end + 1 if end >= 0 else len(src)
+        if src[at:after].rstrip(b"\n").lstrip(tabs or b"\0") == delimiter:
+            return after
+        at = after
+    return -1
+
+
 def within(src: bytes, end: int, start: int) -> None:
     """Check that only blanks stand between two words of a command."""
     gap = src[end:start]
@@ -172,12 +256,15 @@ def backticks(src: bytes, start: int) -> None:
 def apart(src: bytes, end: int, start: int) -> None:
     """Check that two words are apart; where they touch, the parser has cut one word in two."""
     if src[start : start + 1] == b"\n" and src[start - 1 : start] != b"\\":
+        if b"<<" in src:
+            rewrite(src)
         raise MendError(src, start, start + 1, b";")
     if end == start:
         backticks(src, start)
-        # `$1x`: the parser takes the digit for the next word.
-        if src[end - 1 : end] == b"$" and src[start : start + 1].isdigit():
-            raise MendError(src, start, start + 1, b"{" + src[start : start + 1] + b"}")
+        # `$1x`, `'a'/$b/c`: the parser takes what follows the dollar for the next word.
+        found = _VARIABLE.match(src, start) if src[end - 1 : end] == b"$" and src[end - 2 : end - 1] != b"\\" else None
+        if found:
+            raise MendError(src, start, found.end(), b"{" + found[0] + b"}")
         raise UnreadableError("a word that the parser may have cut wrongly")
     within(src, end, start)
 
@@ -278,6 +365,10 @@ def name(src: bytes, before: int, start: int, end: int) -> None:
             raise MendError(src, before, start, b" ")
         raise UnreadableError("an assignment in the place of a program")
     if name.decode("utf-8", "replace") in KEYWORDS:
+        # `! { a; }`: the grammar knows `!` only ahead of a simple command.
+        found = _BANG.search(src, max(0, start - 20), start) if name in _OPENERS else None
+        if found:
+            raise MendError(src, found.start(1), found.end(1), b"")
         raise UnreadableError("a reserved word in the place of a program")
 
 

@@ -93,7 +93,11 @@ class _Reading:
         self.bytes += len(src)
         if self.bytes > misreadings.MAX_TOTAL_BYTES:
             raise UnreadableError("too many nested scripts")
-        root = self.root(src)
+        try:
+            root = self.root(src)
+        except UnreadableError:
+            misreadings.rewrite(src)
+            raise
         self.nodes += root.descendant_count
         if self.nodes > misreadings.MAX_NODES:
             raise UnreadableError(f"over {misreadings.MAX_NODES} parts")
