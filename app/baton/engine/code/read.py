@@ -1,0 +1,29 @@
+"""The entry point: read a text of code in a language, within limits on its size and on the parts that are looked at."""
+
+from collections.abc import Callable, Sequence
+
+from baton.engine.code import python, python_names
+from baton.engine.code.effects import Table
+from baton.engine.code.evaluate import Evaluator
+from baton.engine.code.model import Code
+from baton.engine.code.tree import Node
+
+MAX_LENGTH = 65_536
+"""Characters of a text that is read."""
+
+_LANGUAGES: dict[str, tuple[Table, Callable[[str], Sequence[Node]]]] = {
+    "python": (python_names.TABLE, python.read),
+}
+
+
+def read(language: str, text: str) -> Code:
+    """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
+    if len(text) > MAX_LENGTH:
+        return Code(unread="over 64 KiB of code")
+    table, parse = _LANGUAGES[language]
+    evaluator = Evaluator(table, parse)
+    try:
+        evaluator.program(parse(text))
+    except RecursionError:
+        evaluator.cannot_tell("code that is nested too deep")
+    return evaluator.code()
