@@ -6,8 +6,25 @@ from collections.abc import Callable, Sequence
 
 from baton.engine.code.model import UNKNOWN
 from baton.engine.code.tree import (
-    NOTHING, Assign, Call, Effect, Either, Function, Group, Index, Items, Join, Loop, Mapping, Member, Name, Node, Return,
-    Text, Unread, Use,
+    NOTHING,
+    Assign,
+    Call,
+    Effect,
+    Either,
+    Function,
+    Group,
+    Index,
+    Items,
+    Join,
+    Loop,
+    Mapping,
+    Member,
+    Name,
+    Node,
+    Return,
+    Text,
+    Unread,
+    Use,
 )  # fmt: skip
 
 MAX_NESTING = 40
@@ -102,19 +119,26 @@ def _loop(node: ast.For | ast.AsyncFor) -> Node:
 
 
 def _with(node: ast.With | ast.AsyncWith) -> Node:
-    items: list[Node] = []
-    for item in node.items:
-        value = _expression(item.context_expr)
-        items.append(Assign(_names(item.optional_vars), value) if item.optional_vars is not None else value)
+    items = [_with_item(item) for item in node.items]
     return Group([*items, *[_statement(child) for child in node.body]])
 
 
+def _with_item(item: ast.withitem) -> Node:
+    value = _expression(item.context_expr)
+    return Assign(_names(item.optional_vars), value) if item.optional_vars is not None else value
+
+
 def _branches(node: ast.If | ast.While | ast.Try) -> Node:
-    parts: list[Node] = [_expression(getattr(node, "test", None))]
-    for field in ("body", "orelse", "finalbody"):
-        parts.append(_block(getattr(node, field, []), certain=isinstance(node, ast.Try) and field == "body"))
-    parts += [_block(handler.body, certain=False) for handler in getattr(node, "handlers", [])]
-    return Group(parts)
+    tried = isinstance(node, ast.Try)
+    return Group(
+        [
+            _expression(getattr(node, "test", None)),
+            _block(node.body, certain=tried),
+            *[_block(handler.body, certain=False) for handler in getattr(node, "handlers", [])],
+            _block(node.orelse, certain=False),
+            _block(getattr(node, "finalbody", [])),
+        ]
+    )
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Node:
@@ -143,13 +167,13 @@ def _import_from(node: ast.ImportFrom) -> Node:
     module = node.module or ""
     if node.level:
         return Unread("the project's own module is imported")
-    parts: list[Node] = [Use(module, "")]
-    for alias in node.names:
-        if alias.name == "*":
-            parts.append(Effect("import-*", [Text(module)]))
-        else:
-            parts.append(Assign((alias.asname or alias.name,), Member(Name(module), alias.name)))
-    return Group(parts)
+    parts = [
+        Effect("import-*", [Text(module)])
+        if alias.name == "*"
+        else Assign((alias.asname or alias.name,), Member(Name(module), alias.name))
+        for alias in node.names
+    ]
+    return Group([Use(module, ""), *parts])
 
 
 def _call(node: ast.Call) -> Node:
@@ -161,9 +185,8 @@ def _call(node: ast.Call) -> Node:
 
 
 def _constant(node: ast.Constant) -> Node:
-    if isinstance(node.value, bytes):
-        return Text(node.value.decode("utf-8", "replace"))
-    return Text(node.value) if isinstance(node.value, str) else Text(str(node.value))
+    value = node.value
+    return Text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
 
 
 def _binary(node: ast.BinOp) -> Node:
@@ -222,7 +245,7 @@ def _lambda(node: ast.Lambda) -> Node:
 
 def _negative(node: ast.UnaryOp) -> Node:
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        return Text(f"-{node.operand.value}")
+        return Text("-" + str(node.operand.value))
     return Group([_expression(node.operand), Text(UNKNOWN)])
 
 

@@ -20,6 +20,8 @@ def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
+    if language not in _LANGUAGES:
+        return Code(unread=f"{language} is not read")
     table, parse = _LANGUAGES[language]
     evaluator = Evaluator(table, parse)
     try:

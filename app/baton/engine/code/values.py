@@ -23,6 +23,9 @@ LONGEST = 65_536
 Texts: TypeAlias = tuple[str, ...]
 ANY: Texts = (UNKNOWN,)
 
+TAINTED = frozenset(["download", "stdin"])
+"""Kinds of objects whose content comes from elsewhere."""
+
 
 class Ref(msgspec.Struct, frozen=True):
     """A module, or something in one: `os.path.join`."""

@@ -29,13 +29,13 @@ class Invocation:
     """One program with its arguments, looked up in the tables.
 
     `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
-    (option, value) pairs. `keeps` is True if the categories stay even where the program wraps another, `tests_by_name`
+    (option, value) pairs, `value_places` the indexes of the words that hold these values. `keeps` is True if the categories stay even where the program wraps another, `tests_by_name`
     if they come from the name of the script file that it runs.
     """
 
     __slots__ = (
         "assigns", "categories", "entry", "flags", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
-        "tests_by_name", "values", "words", "writes",
+        "tests_by_name", "value_places", "values", "words", "writes",
     )  # fmt: skip
 
     def __init__(self, words: list[Word], assigns: tuple[str, ...]) -> None:
@@ -47,6 +47,7 @@ class Invocation:
         self.flags: set[str] = set()
         self.raw_flags: list[str] = []
         self.values: list[tuple[str, str]] = []
+        self.value_places: list[int] = []
         self.operands: list[int] = []
         self.categories: tuple[Category, ...] = _UNKNOWN
         self.writes: tuple[str, ...] = ()
@@ -157,6 +158,7 @@ def _arguments(found: Invocation) -> bool:
     index, count = 1, len(words)
     options, told = True, True
     own = entry.own_operands if entry else len(words)
+    last = entry.last if entry else None
     while index < count:
         text = words[index].text
         if options and text[:1] == "-" and text != "-":
@@ -165,6 +167,8 @@ def _arguments(found: Invocation) -> bool:
                 found.flags.add(text)
             else:
                 index = _option(found, text, index, takes)
+                if last and found.values and found.values[-1][0] in last:
+                    options = False
                 if entry is not None and entry.last_options and found.values:
                     options = found.values[-1][0] not in entry.last_options or found.values[-1][1][:1] == "-"
         elif entry is not None and text != "-" and not operands and (entry.subcommands or entry.sub_globs):
@@ -198,6 +202,7 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
             flags.add(name)
         if equals:
             found.values.append((name, value))
+            found.value_places.append(index)
         elif name in takes:
             return _value(found, name, index)
         return index
@@ -212,6 +217,7 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
             flags.add(text[: at + 1])
             if at + 1 < len(text):
                 found.values.append((letter, text[at + 1 :].removeprefix("=")))
+                found.value_places.append(index)
                 return index
             return _value(found, letter, index)
     flags.add(text)
@@ -221,6 +227,7 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
 def _value(found: Invocation, option: str, index: int) -> int:
     if index + 1 < len(found.words):
         found.values.append((option, found.words[index + 1].text))
+        found.value_places.append(index + 1)
         return index + 1
     return index
 

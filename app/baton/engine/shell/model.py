@@ -68,7 +68,8 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
 
     `programs` are outermost first: a wrapper, then what it runs; a program, then what its substitutions run.
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
-    (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). `exports` are `NAME=value` words that stand alone or follow
+    (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). A program whose code executes what it downloads, or gives a
+    connection a shell, feeds itself. `exports` are `NAME=value` words that stand alone or follow
     `export`. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line that was read
     whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are those of the
     programs that are no guesses.

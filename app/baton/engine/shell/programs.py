@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from baton.engine.shell import classify, fork_bombs, held_commands, misreadings, unwrap
+from baton.engine.code.model import LANGUAGES, Code
+from baton.engine.shell import classify, fork_bombs, held_commands, interpreters, misreadings, unwrap
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Input, Program, Write
 from baton.engine.shell.redirects import Redirects
@@ -29,7 +30,8 @@ class Programs(ABC):
     """Collects the programs and writes of one line. `parse` parses a nested script, within the limits.
 
     `sinks` are pairs of a program's index and the input that it interprets as a script. `moving` are functions that
-    change the folder, `in_functions` the writes in function bodies; `moved` is True after any `cd`.
+    change the folder, `in_functions` the writes in function bodies; `moved` is True after any `cd`. `run_downloads` are programs whose
+    code executes what it gets from the network.
     """
 
     def __init__(self, tables: ShellTables, parse: Callable[[bytes], tuple[Node, bytes]]) -> None:
@@ -51,6 +53,8 @@ class Programs(ABC):
         self.guessing = False
         self.count = 0
         self.stand_ins = 0
+        self.codes = 0
+        self.run_downloads: list[int] = []
 
     @abstractmethod
     def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
@@ -79,12 +83,14 @@ class Programs(ABC):
         runs = unwrap.NOTHING
         scripts: list[list[Word]] = []
         hidden = False
+        code: Code | None = None
         if function:
             use.categories, use.writes = (), ()
         elif use.runs:
             runs = unwrap.find(use)
             scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
-        wraps = bool(runs.commands or scripts)
+            code = self.code(runs, index, place)
+        wraps = bool(runs.commands or scripts or (code and code.runs))
         self.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
@@ -92,7 +98,9 @@ class Programs(ABC):
             flags=frozenset(use.flags),
             operands=tuple([argv[at].text for at in use.operands]),
             assigns=assigns,
-            categories=_categories(use, wraps=wraps, hidden=hidden),
+            categories=interpreters.categories(use.categories, code)
+            if code
+            else _categories(use, wraps=wraps, hidden=hidden),
             input="arguments" if piped else _input(place.input),
             wraps=wraps or function,
             depth=place.depth,
@@ -106,8 +114,8 @@ class Programs(ABC):
                 paths += appended
             self.note_paths(paths, place, index)
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
-        if wraps:
-            self.inside(use, runs, scripts, index, place, appended)
+        if wraps or code:
+            self.inside(use, runs, scripts, code, index, place, appended)
         if argv[0].dynamic:
             self.named_by_expansion(index, argv, assigns, place)
         self.change_shell(use, argv, place, function=function)
@@ -163,6 +171,7 @@ class Programs(ABC):
         del self.programs[first:]
         self.writes = [write for write in self.writes if write.by < first]
         self.sinks = [sink for sink in self.sinks if sink[0] < first]
+        self.run_downloads = [index for index in self.run_downloads if index < first]
 
     def may_matter(self, name: str) -> bool:
         """Return whether a program does more than read and print with some arguments."""
@@ -213,6 +222,8 @@ class Programs(ABC):
             return scripts, hidden
         if runs.stdin == "script" and source.script is not None and has_literal_text(source.script):
             scripts.append(source.script)
+        elif runs.stdin in LANGUAGES and source.script is not None and has_literal_text(source.script):
+            pass  # read by `code`
         elif runs.stdin:
             hidden = hidden or runs.stdin == "script"
             self.sinks.append((index, source))
@@ -229,11 +240,14 @@ class Programs(ABC):
         use: classify.Invocation,
         runs: unwrap.RunTargets,
         scripts: list[list[Word]],
+        code: Code | None,
         index: int,
         place: Position,
         appended: tuple[str, ...],
     ) -> None:
         """Walk what a program runs."""
+        if code is not None:
+            self.inside_code(code, index, place)
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
         if piped:
@@ -242,6 +256,34 @@ class Programs(ABC):
             self.emit(argv, assigns, here, piped=piped, appended=appended)
         for script in scripts:
             self.script(script, index, here)
+
+    def code(self, runs: unwrap.RunTargets, index: int, place: Position) -> Code | None:
+        """Read the code that a program runs, from its arguments or its input; None if it runs none."""
+        if not runs.code and runs.stdin not in LANGUAGES:
+            return None
+        self.codes += 1
+        words = interpreters.code_of(runs, place.input)
+        self.feed_words(index, [] if has_literal_text(words) else words)
+        code = interpreters.read(runs, words, place.text, self.codes)
+        if code.runs_network:
+            self.run_downloads.append(index)
+        if code.runs_input and place.input is not None and runs.code:
+            self.sinks.append((index, place.input))
+        return code
+
+    def inside_code(self, code: Code, index: int, place: Position) -> None:
+        """Note what code writes, and list what it runs."""
+        paths = [path for path in interpreters.paths(code) if not classify.harmless(path)]
+        self.note_paths(paths, place, index)
+        for run in code.runs:
+            here = place.below(deeper=1, subshell=True)
+            here.input = None
+            if run.folder:
+                here.folder.go("cd", [Word("cd"), interpreters.word(run.folder)])
+            if run.words:
+                self.emit([interpreters.word(text) for text in run.words], (), here)
+            else:
+                self.script([Word(interpreters.word(run.script).text)], index, here)
 
     def printed(self, use: classify.Invocation, place: Position) -> list[Word] | None:
         """Return what a command prints, if the text stands in the line: `echo`, `printf`, or a `cat` of known input."""

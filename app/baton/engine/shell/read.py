@@ -156,7 +156,7 @@ def _shell(walk: Walk) -> Shell:
         programs=programs,
         writes=_writes(walk),
         categories=tuple(sorted(found, key=_ORDER.__getitem__)) if len(found) > 1 else tuple(found),
-        feeds=_feeds(walk) if walk.sinks else (),
+        feeds=_feeds(walk) if walk.sinks or walk.run_downloads else (),
         exports=tuple(walk.exports),
         fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
     )
@@ -185,7 +185,7 @@ def _writes(walk: Walk) -> tuple[Write, ...]:
 
 
 def _feeds(walk: Walk) -> tuple[tuple[int, int], ...]:
-    pairs: dict[tuple[int, int], None] = {}
+    pairs: dict[tuple[int, int], None] = {(index, index): None for index in walk.run_downloads}
     for sink, source in walk.sinks:
         for index in source.programs(misreadings.MAX_FEEDS):
             if index != sink:

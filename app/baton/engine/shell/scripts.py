@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 
+from baton.engine.code import model as code_model
 from baton.engine.shell import misreadings
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.words import EXPANSION, LITERAL, SUBSTITUTION, Span, Word
@@ -172,6 +173,22 @@ class ScriptText:
         if not first:
             return None
         return first + [known for word in words[1:] for known in (self._value(word) or [word])]
+
+    def as_code(self, word: Word) -> str:
+        """Return a word as code in another language: known variables filled in, others marked as not known."""
+        if not word.parts:
+            return word.text
+        pieces: list[str] = []
+        for text, kind in word.parts:
+            name = _ONE_VARIABLE.fullmatch(text) if kind == EXPANSION else None
+            known = self.literals.get(name[1] or name[2]) if name else None
+            if kind == LITERAL:
+                pieces.append(text)
+            elif isinstance(known, str) and known:
+                pieces.append(known)
+            else:
+                pieces.append(code_model.variable(name[1] or name[2]) if name else code_model.UNKNOWN)
+        return "".join(pieces)
 
     def _value(self, word: Word) -> list[Word] | None:
         if len(word.parts) != 1:

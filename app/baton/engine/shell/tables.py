@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from baton.engine.code import model as code_model
 from baton.engine.shell import held_tables, secret_tables
 from baton.engine.shell.held_tables import HeldCommands, HeldText
 from baton.engine.shell.model import Category
@@ -30,23 +31,29 @@ from baton.engine.text.yaml_lines import (
 CATEGORIES: tuple[str, ...] = get_args(Category)
 _TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
 _SCRIPTS = ("operands", "rest", "first", "each")
+_CODES = ("operands", "first")
+LANGUAGES: tuple[str, ...] = (*code_model.LANGUAGES, "other")
+"""Languages that a program may run; of `other` ones nothing is read."""
 _MANY = 1 << 30
 _NAME = re.compile(r"[^\s/]+")
-_WAYS = ("command", "after", "script", "stdin", "between", "module", "file")
+_WAYS = ("command", "after", "code", "script", "stdin", "between", "module", "file")
 
 
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way in which a program runs something; exactly one of the first seven fields is set."""
+    """One way in which a program runs something; exactly one of the first eight fields is set."""
 
     command: int | None = None
     after: str | None = None
     script: str | None = None
-    stdin: bool | Literal["other"] | None = None
+    code: tuple[str, ...] | None = None
+    stdin: bool | str | None = None
     between: tuple[str, ...] | None = None
     module: str | None = None
     file: bool | None = None
     assignments: bool | Literal["expanded"] = False
     strip: str = ""
+    language: str = ""
+    ends: bool = False
     until: tuple[str, ...] = (";", "+")
 
 
@@ -140,6 +147,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     writes: tuple[str, ...] = ()
     runs: tuple[Way, ...] = ()
     own_operands: int = _MANY
+    last: frozenset[str] = frozenset()
     may_run: bool = False
     last_options: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
@@ -324,6 +332,9 @@ class _Reader:
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
             own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
+            last=frozenset(
+                [option for way in raw.runs if way.ends for option in (*(way.code or ()), way.module or "")]
+            ),
         )
 
     def clause(self, at: Path, raw: RawClause) -> Clause:
@@ -385,6 +396,14 @@ class _Reader:
             if way.script is not None and way.script not in _SCRIPTS and not way.script.startswith("-"):
                 text = f"unknown place of a script `{way.script}`" + did_you_mean(way.script, [*_SCRIPTS, "-c"])
                 self.report((*at, index, "script"), text)
+            for place in way.code or ():
+                if place not in _CODES and not place.startswith("-"):
+                    text = f"unknown place of code `{place}`" + did_you_mean(place, [*_CODES, "-c"])
+                    self.report((*at, index, "code"), text)
+            language = way.stdin if isinstance(way.stdin, str) else way.language
+            if (language or way.code) and language not in LANGUAGES:
+                text = f"unknown language `{language}`" + did_you_mean(language, list(LANGUAGES))
+                self.report((*at, index), text)
         return tuple(ways)
 
 

@@ -17,14 +17,16 @@ _STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
 class RunTargets(msgspec.Struct, frozen=True):
     """What a program runs: commands (words and assignments), scripts (words to be joined), a script file, or its input.
 
-    `stdin` says how it takes its standard input: "script" (as shell text), "other" (as a script in another language),
-    "" (as data).
+    `stdin` says how it takes its standard input: "script" (as shell text), a language (as code), "other" (as a script in
+    a language that is not read), "" (as data). `code` are the words of a text in `language`, one for each `-e`.
     """
 
     commands: tuple[tuple[list[Word], tuple[str, ...]], ...] = ()
     scripts: tuple[list[Word], ...] = ()
     stdin: str = ""
     file: Word | None = None
+    code: tuple[Word, ...] = ()
+    language: str = ""
 
 
 NOTHING = RunTargets()
@@ -130,7 +132,34 @@ def _option_script(option: str, use: Invocation) -> Word | None:
 
 def _stdin(way: Way, use: Invocation) -> RunTargets:
     del use
-    return RunTargets(stdin="other" if way.stdin == "other" else "script")
+    return RunTargets(stdin=way.stdin if isinstance(way.stdin, str) else "script")
+
+
+def _code(way: Way, use: Invocation) -> RunTargets | None:
+    """Find code: the values of options, all of which make one text, or an operand."""
+    found: list[Word] = []
+    for place in way.code or ():
+        if place == "first":
+            found += [use.words[at] for at in use.operands[:1]]
+        elif place == "operands":
+            found += [use.words[at] for at in use.operands]
+    for (option, value), at in zip(use.values, use.value_places, strict=True):
+        if option in (way.code or ()):
+            found.append(_end_of(use.words[at], value))
+    return RunTargets(code=tuple(found), language=way.language) if found else None
+
+
+def _end_of(word: Word, value: str) -> Word:
+    """Return the end of a word: the value in `-e'print 1'` or `--eval=1`."""
+    cut = len(word.text) - len(value)
+    if not cut:
+        return word
+    found = Word(value)
+    found.dynamic, found.spans = word.dynamic, word.spans
+    for text, kind in word.parts:
+        found.parts.append((text[cut:], kind))
+        cut = max(0, cut - len(text))
+    return found
 
 
 def _between(way: Way, use: Invocation) -> RunTargets | None:
@@ -171,6 +200,7 @@ def _file(way: Way, use: Invocation) -> RunTargets | None:
 _APPLY: dict[str, Callable[[Way, Invocation], RunTargets | None]] = {
     "command": _command,
     "after": _after,
+    "code": _code,
     "script": _script,
     "stdin": _stdin,
     "between": _between,

@@ -1,0 +1,335 @@
+"""What calls do, by the verb that a language's table has for them."""
+
+import re
+from collections.abc import Callable
+
+from baton.engine.code import values
+from baton.engine.code.model import is_known, variable
+from baton.engine.code.state import DEEPEST, Arguments, State
+from baton.engine.code.tree import Function
+from baton.engine.code.values import ANY, TAINTED, Bound, Ref, Thing, Value, texts
+
+_WRITING = re.compile(r"[wax+>]")
+_URL = re.compile(r"(?:https?|ftp)://")
+
+
+def _read(state: State, call: Arguments) -> Value:
+    found = state.callbacks(call.args, call.named, call.receiver)
+    for value in (call.receiver, *call.args):
+        if isinstance(value, Thing) and value.kind in TAINTED:
+            return value
+    return found
+
+
+def _unread(state: State, call: Arguments) -> Value:
+    state.callbacks(call.args, call.named, call.receiver)
+    state.cannot_tell(call.effect.word or "a call that may do anything")
+    return None
+
+
+def _file(_state: State, _call: Arguments) -> Value:
+    return Thing("file")
+
+
+def _star(state: State, call: Arguments) -> Value:
+    state.stars += texts(call.args[0])
+    return None
+
+
+def _idle(state: State, call: Arguments) -> Value:
+    return (_unread if call.args or call.named else _read)(state, call)
+
+
+def _write(state: State, call: Arguments) -> Value:
+    state.callbacks(call.args, call.named, None)
+    for at in call.effect.at or (0,):
+        value = call.at(at)
+        if call.effect.word == "each":
+            flat = [value, *call.args[at + 1 :]]
+            every = [item for one in flat for item in (one if isinstance(one, list) else [one])]
+        else:
+            every = value if isinstance(value, list) and value else [value]
+        for item in every:
+            state.write(texts(item), removes=call.effect.verb == "remove")
+    return Thing("file") if call.effect.word == "file" else None
+
+
+def _open(state: State, call: Arguments) -> Value:
+    at, mode_at = call.effect.at
+    path = texts(call.at(at, "file", "path", "name"))
+    state.callbacks(call.args, {}, Thing("file"))
+    mode = call.at(mode_at)
+    for name in ("mode", "flags", "flag"):
+        mode = call.named.get(name, mode)
+    if call.effect.word == "urls" and any(_URL.match(text) for text in path):
+        state.network = True
+        return Thing("download")
+    if call.effect.word == "urls" and any(text.lstrip().startswith("|") for text in path):
+        for text in path:
+            state.script((text.lstrip()[1:],), call.named)
+        return None
+    if mode is None:
+        given = len(call.args) > mode_at
+        if given:
+            state.cannot_tell("a file is opened in a way that is not known")
+        return Thing("file")
+    if any(not is_known(text) for text in texts(mode)):
+        state.cannot_tell("a file is opened in a way that is not known")
+    if any(_WRITING.search(text) or text.isdigit() for text in texts(mode) if text != "0"):
+        state.write(path)
+    return Thing("file")
+
+
+def _shell(state: State, call: Arguments) -> Value:
+    state.callbacks(call.args, call.named, None)
+    for at in call.effect.at or (0,):
+        state.script(call.at(at), call.named)
+    return Thing("process")
+
+
+def _args(state: State, call: Arguments) -> Value:
+    """All arguments are the program and its arguments; one alone is shell text."""
+    parts = call.args[call.effect.at[0] :] if call.effect.at else call.args
+    # Ruby takes the environment first, and options last.
+    parts = [part for part in parts if not isinstance(part, dict)]
+    named = dict(call.named)
+    for part in call.args:
+        if isinstance(part, dict):
+            named |= part
+    if not parts:
+        state.cannot_tell("a command is run that is not known")
+    elif len(parts) == 1 and not isinstance(parts[0], list):
+        state.script(parts[0], named)
+    else:
+        state.argv(parts, named)
+    state.callbacks(call.args, {}, None)
+    return Thing("process")
+
+
+def _run(state: State, call: Arguments) -> Value:
+    """A list of arguments, or a text: what `subprocess` takes."""
+    given = call.at(0, "args", "cmd", "command")
+    if any(isinstance(call.named.get(key), Thing | Bound) for key in ("stdin", "stdout")) and state.socket:
+        state.terminal = True
+    if isinstance(given, list):
+        state.argv(given, call.named)
+    else:
+        state.script(given, call.named)
+    return Thing("process")
+
+
+def _exec(state: State, call: Arguments) -> Value:
+    """A program, then its arguments: a list (`argv`: with the program's name first), or the rest (`rest`)."""
+    at = call.effect.at[0]
+    program = call.at(at)
+    named = dict(call.named)
+    after = call.args[at + 1 :]
+    listed = [value for value in after if isinstance(value, list)]
+    options = [value for value in after if isinstance(value, dict)]
+    if options:
+        named |= options[0]
+    shell = named.get("shell")
+    words: list[Value]
+    if call.effect.word == "rest":
+        words = list(after[1:])
+    elif call.effect.word == "argv":
+        words = listed[0][1:] if listed else [None] if after else []
+    else:
+        words = listed[0] if listed else [None] if after and after[0] is None else []
+    if shell is not None and shell not in (("false",), ("False",)):
+        state.script(values.join([texts(value) for value in (program, *words)], " "), named)
+    else:
+        state.argv([program, *words], named)
+    state.callbacks(call.args, {}, None)
+    return Thing("process")
+
+
+def _eval(state: State, call: Arguments) -> Value:
+    value = call.first()
+    if isinstance(value, Function):
+        return state.apply(value, [])
+    if isinstance(value, Thing) and value.kind in TAINTED:
+        state.tainted(value)
+        return None
+    found: Value = None
+    for text in texts(value):
+        if not is_known(text) or state.depth >= DEEPEST:
+            state.cannot_tell("code is executed that is not known")
+            return None
+        state.depth += 1
+        found = state.body(state.reread(text))
+        state.depth -= 1
+    return found
+
+
+def _download(state: State, call: Arguments) -> Value:
+    state.network = True
+    if call.effect.word == "to":
+        state.write(texts(call.at(call.effect.at[0])))
+    state.callbacks(call.args, call.named, Thing("download"))
+    return Thing("download")
+
+
+def _network(state: State, call: Arguments) -> Value:
+    state.network = True
+    state.callbacks(call.args, call.named, None)
+    return None
+
+
+def _socket(state: State, call: Arguments) -> Value:
+    state.network = state.socket = True
+    state.callbacks(call.args, call.named, Thing("socket"))
+    return Thing("socket")
+
+
+def _terminal(state: State, call: Arguments) -> Value:
+    state.terminal = True
+    if call.effect.at:
+        return _run(state, call)
+    return None
+
+
+def _path_of(_state: State, call: Arguments) -> Value:
+    given = [call.receiver, *call.args] if call.effect.at else call.args
+    found = values.join_paths([texts(value) for value in given]) if given else (".",)
+    return Thing("path", found) if call.effect.verb == "path" else found
+
+
+def _same(_state: State, call: Arguments) -> Value:
+    return call.first()
+
+
+def _text(_state: State, call: Arguments) -> Value:
+    found = re.sub(r"\$(\w+)", lambda match: variable(match[1]), call.effect.word)
+    return Thing("path", (found,)) if call.effect.at else (found,)
+
+
+def _decode(_state: State, call: Arguments) -> Value:
+    value = call.first()
+    if isinstance(value, Thing) and value.kind in TAINTED:
+        return value
+    if call.effect.word == "chr" and isinstance(value, list):
+        return values.join([values.decode("chr", texts(item)) for item in value])
+    if call.effect.word == "chr" and len(call.args) > 1:
+        return values.join([values.decode("chr", texts(item)) for item in call.args])
+    found = values.decode(call.effect.word, texts(value))
+    return Thing("path", found) if isinstance(value, Thing) and value.kind == "path" else found
+
+
+def _list(_state: State, call: Arguments) -> Value:
+    """The names in a folder (`list`), or the paths that a pattern finds (`glob`)."""
+    if call.effect.verb == "list":
+        return [ANY]
+    given = [call.at(at) for at in call.effect.at]
+    found = values.join_paths([texts(value) for value in given])
+    return [Thing("path", found) if -1 in call.effect.at else found]
+
+
+def _module(state: State, call: Arguments) -> Value:
+    found = texts(call.first())
+    if found == ANY:
+        state.cannot_tell("a module is loaded that is not known")
+        return None
+    return state.import_(found[0].removeprefix("node:").replace("/", "."))
+
+
+def _member(state: State, call: Arguments) -> Value:
+    name = texts(call.at(1 if call.receiver is None else 0))
+    of = call.args[0] if call.receiver is None and call.args else call.receiver
+    return state.member_of(of, name[0]) if is_known(name[0]) else None
+
+
+def _folder(state: State, call: Arguments) -> Value:
+    inner = [value for value in call.args if isinstance(value, Function)]
+    outer = state.folder
+    state.folder = values.join_paths([outer, texts(call.first())])
+    if inner:
+        state.callbacks(inner, {}, None)
+        state.folder = outer
+    return None
+
+
+def _call_of(state: State, call: Arguments) -> Value:
+    """A function is given with its arguments (`Thread(target=f, args=…)`, `map(f, items)`)."""
+    function = call.named.get("target", call.args[0] if call.args else None)
+    given = call.named.get("args", call.args[1] if len(call.args) > 1 else None)
+    rest: list[list[Value]] = [[element] for element in state.elements(given)]
+    if "args" in call.named or (len(call.args) > 2):  # noqa: PLR2004
+        rest = [given if isinstance(given, list) else call.args[1:]]
+    if not isinstance(function, Function | Ref | Bound):
+        return None
+    return [state.call_value(function, row, {}) for row in rest]
+
+
+def _each(state: State, call: Arguments) -> Value:
+    """A method that calls a function with each element."""
+    found = state.callbacks(call.args, call.named, call.receiver)
+    return [found] if found is not None else call.receiver if isinstance(call.receiver, list) else None
+
+
+def _append(state: State, call: Arguments) -> Value:
+    if isinstance(call.receiver, list) and len(call.receiver) < values.MOST:
+        for value in call.args:
+            call.receiver.extend(value if isinstance(value, list) else [value])
+    state.callbacks(call.args, {}, None)
+    return call.receiver
+
+
+def _format(state: State, call: Arguments) -> Value:
+    """Fill a pattern with arguments (`fill`), join a list (`join`), or replace a part (`replace`)."""
+    if call.effect.word == "join":
+        glue, listed = (
+            (call.receiver, call.args[0] if call.args else None)
+            if call.effect.at
+            else (call.args[0] if call.args else ("",), call.receiver)
+        )
+        if not isinstance(listed, list) or len(texts(glue)) != 1:
+            return None
+        return values.join([texts(item) for item in listed], texts(glue)[0]) if listed else ("",)
+    if call.effect.word == "replace":
+        found = [texts(value) for value in (call.receiver, *call.args[:2])]
+        if len(found) != 3 or any(len(one) != 1 or not is_known(one[0]) for one in found):  # noqa: PLR2004
+            state.callbacks(call.args, call.named, None)
+            return call.receiver if isinstance(call.receiver, Thing) else None
+        return (found[0][0].replace(found[1][0], found[2][0])[: values.LONGEST],)
+    if call.effect.word == "split":
+        one = texts(call.receiver)
+        mark = texts(call.args[0])[0] if call.args else None
+        if len(one) != 1 or not is_known(one[0]) or mark == "":
+            return None
+        return [(piece,) for piece in one[0].split(mark)[: values.MOST]]
+    pattern, given = (
+        (call.receiver, call.args) if call.effect.at == (-1,) else (call.args[0] if call.args else None, call.args[1:])
+    )
+    flat = [item for value in given for item in (value if isinstance(value, list) else [value])]
+    if call.named and isinstance(pattern, tuple):
+        pattern = tuple(
+            [re.sub(r"\{([A-Za-z]\w*)\}", lambda m: texts(call.named.get(m[1]))[0], text) for text in pattern]
+        )
+    return values.fill(texts(pattern), [texts(value) for value in flat])
+
+
+def _environment(_state: State, call: Arguments) -> Value:
+    name = texts(call.first())[0]
+    return (variable(name),) if name.isidentifier() and is_known(name) else None
+
+
+def _input(state: State, call: Arguments) -> Value:
+    state.callbacks(call.args, call.named, Thing("stdin"))
+    return Thing("stdin")
+
+
+def _extract(state: State, call: Arguments) -> Value:
+    value = call.first()
+    state.write(texts(value) if value is not None else (".",) if not call.args else ANY)
+    return None
+
+
+CALLS: dict[str, Callable[[State, Arguments], Value]] = {
+    "read": _read, "unread": _unread, "idle": _idle, "write": _write, "remove": _write, "open": _open, "shell": _shell,
+    "args": _args, "run": _run, "exec": _exec, "eval": _eval, "download": _download, "network": _network,
+    "socket": _socket, "terminal": _terminal, "path": _path_of, "join": _path_of, "same": _same, "text": _text,
+    "decode": _decode, "list": _list, "glob": _list, "module": _module, "member": _member, "folder": _folder,
+    "call": _call_of, "each": _each, "append": _append, "format": _format, "environment": _environment,
+    "input": _input, "extract": _extract, "file": _file, "star": _star,
+}  # fmt: skip
