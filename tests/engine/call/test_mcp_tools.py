@@ -2,7 +2,8 @@
 
 import pytest
 
-from baton.engine.call.mcp_tools import command_of, is_mcp_tool, named_paths
+from baton.engine.call.input_texts import has_more_texts
+from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
 
 PATHS = [
     ({"path": "/a/b", "content": "hello"}, ["/a/b"]),
@@ -23,23 +24,28 @@ def test_paths(given, paths):
     assert sorted(named_paths(given)) == sorted(paths)
 
 
-def test_a_large_input_is_read_to_a_bound():
-    assert len(list(named_paths({"x": [f"/a/{n}" for n in range(10_000)]}))) == 400
+def test_a_large_input_is_read_to_a_bound_that_is_told():
+    given = {"x": [f"/a/{n}" for n in range(10_000)]}
+    assert 2_000 < len(list(named_paths(given))) < 5_000
+    assert has_more_texts(given)
+    assert not has_more_texts({"path": "a", "content": "x" * 1_000_000})
 
 
-COMMANDS = [
-    ({"command": "ls -la"}, "ls -la"),
-    ({"cmd": ["rm", "x y"]}, ["rm", "x y"]),
-    ({"command": "rm", "args": ["-rf", "a b"]}, "rm -rf 'a b'"),
-    ({"command": "rm", "args": "no list"}, "rm"),
-    ({"command": "", "script": "ls"}, "ls"),
-    ({"query": "ls"}, None),
-]
+def test_padding_hides_no_path_without_a_word():
+    padded = {"pad": ["x"] * 50_000, "path": "/etc/passwd"}
+    assert has_more_texts(padded)
+    assert "/etc/passwd" in set(named_paths({"pad": ["x"] * 1_500, "path": "/etc/passwd"}))
 
 
-@pytest.mark.parametrize(("given", "command"), COMMANDS)
-def test_commands(given, command):
-    assert command_of(given) == command
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "*** Begin Patch\n*** Update File: src/a.py\n*** End Patch",
+        "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n",
+    ],
+)
+def test_the_files_of_a_patch_are_paths(patch):
+    assert set(named_paths({"patch": patch})) == {"src/a.py"}
 
 
 def test_which_tools_are_meant():

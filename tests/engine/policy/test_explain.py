@@ -13,7 +13,7 @@ def test_explain_agrees_and_says_why(shipped, facts):
     nearest = "the nearest alternative is number 1 of 2: `shell.writes_to`: the line writes nothing"
     assert traces["orchestrator/shell-write"].why == nearest
     assert traces["options/pkill"].why == "the rule is off"
-    assert traces["orchestrator/direct-edit"].why == "`tools`: another tool"
+    assert traces["orchestrator/direct-edit"].why == "`tools`: another tool; `edits_files`: not an MCP tool"
     assert "fails `program`" in traces["guardrails/force-push"].why
 
 
@@ -35,7 +35,7 @@ EDIT = "{tools: Edit}"
         (f"[{PUSH}, {REMOVE}]", "Bash", "git push", "number 1 of 2: `shell`: no program has all of it; the nearest,"),
         (f"[{PUSH}, {REMOVE}]", "Bash", "rm a; git status", "number 1 of 2:"),
         (f"[{EDIT}, {PUSH}, {REMOVE}]", "Bash", "rm a", "number 3 of 3: `shell`: no program has all of it;"),
-        (f"[{EDIT}, {REMOVE}]", "Read", {}, "`tools`: another tool; `shell`: the tool carries no shell line"),
+        (f"[{EDIT}, {REMOVE}]", "Read", {}, "number 2 of 2: `shell.line`: no shell line"),
         (f"[{EDIT}, {EDIT}]", "Read", {}, "`tools`: another tool"),
         (
             '[{tools: Edit, paths: ["*.md"]}, {tools: Edit, paths: ["*.py"], input: {deep: true}}]',

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -12,6 +13,8 @@ MOST = 20
 
 PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 """Finds the files that a patch names."""
+_DIFFED = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?(?!/dev/null)([^\t\n]+)", re.MULTILINE)
+"""Finds the files that a unified diff names."""
 _LONGEST_CACHED = 2_000
 
 
@@ -27,6 +30,12 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
     return tuple(dict.fromkeys([_relative(path, call.cwd, root) for path in named if path and isinstance(path, str)]))[
         :MOST
     ]
+
+
+def patched(text: str) -> Iterator[str]:
+    """Yield the files that a patch names, Codex's kind or a unified diff."""
+    for found in (PATCHED if "*** " in text else _DIFFED).finditer(text):
+        yield found[1].strip()
 
 
 def _relative(path: str, cwd: str, root: str) -> str:

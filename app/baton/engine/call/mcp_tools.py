@@ -1,14 +1,14 @@
-"""What the input of an MCP tool names. Nobody knows its keys, so its texts tell: paths, and the command of a shell."""
+"""The paths in the input of an MCP tool. Nobody knows its keys, so its texts tell; `commands` finds what it runs."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-_COMMAND_KEYS = ("command", "cmd", "command_line", "commandLine", "shell_command", "script")
-_ARGUMENT_KEYS = ("args", "arguments", "argv")
-_MOST_TEXTS = 400
+from baton.engine.call.edited_paths import patched
+from baton.engine.call.input_texts import input_texts
+
 _LONGEST_PATH = 4_096
+_PATCH = "*** Begin Patch"
 _STARTS = ("/", "~", ".", "$")
 
 
@@ -17,40 +17,21 @@ def is_mcp_tool(name: str) -> bool:
     return "__" in name
 
 
-def command_of(tool_input: Mapping[str, Any]) -> str | list[str] | None:
-    """Return the command that a tool is to run: a line, a list of arguments, or both; None for another tool."""
-    for key in _COMMAND_KEYS:
-        command = tool_input.get(key)
-        if isinstance(command, str) and command:
-            for more in _ARGUMENT_KEYS:
-                arguments = tool_input.get(more)
-                if isinstance(arguments, list) and all(isinstance(one, str) for one in arguments):
-                    return f"{command} {shlex.join(arguments)}"
-            return command
-        if isinstance(command, list):
-            return command
-    return None
-
-
 def named_paths(tool_input: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every text of the input, keys of inner objects too, that can be a path. `file:` URLs are decoded."""
-    waiting: list[Any] = list(tool_input.values())
-    seen = 0
-    while waiting and seen < _MOST_TEXTS:
-        value = waiting.pop()
-        if isinstance(value, str):
-            seen += 1
-            if (path := _path(value)) is not None:
-                yield path
-        elif isinstance(value, dict):
-            waiting += value.keys()
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value[:_MOST_TEXTS]
+    """Yield every text of the input, keys of inner objects too, that can be a path. `file:` URLs are decoded.
+
+    Of a patch its files are yielded. No more texts are looked at than `input_texts` allows.
+    """
+    for text in input_texts(tool_input, keys=True):
+        if "\n" in text:
+            if _PATCH in text or "\n+++ " in text or text.startswith("--- "):
+                yield from patched(text)
+        elif (path := _path(text)) is not None:
+            yield path
 
 
 def _path(text: str) -> str | None:
-    if not text or len(text) > _LONGEST_PATH or "\n" in text:
+    if not text or len(text) > _LONGEST_PATH:
         return None
     if text.casefold().startswith("file:"):
         return unquote(urlsplit(text).path)

@@ -183,7 +183,7 @@ def _switches(parsed: PolicyFiles) -> dict[str, tuple[bool, bool]]:
 
 def _rules(parsed: PolicyFiles, known: dict[str, Rule]) -> tuple[Rule, ...]:
     config = parsed.config
-    ground = Vocabulary(config.lists, config.shell_tools, frozenset(config.agent_tools))
+    ground = Vocabulary(config.lists, frozenset(config.agent_tools))
     shared = parsed.above is not None and _same_ground(parsed.above.config, config)
     switches = _switches(parsed)
     out: list[Rule] = []

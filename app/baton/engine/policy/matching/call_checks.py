@@ -9,6 +9,8 @@ import msgspec
 
 from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
+from baton.engine.call.input_texts import input_texts
+from baton.engine.call.mcp_writers import edits_files
 from baton.engine.call.places import Place, Reach
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.lookups import plain
@@ -19,9 +21,10 @@ from baton.engine.text.urls import urls as urls_of
 
 Quantifier = Callable[[Iterable[bool]], bool]
 
-_MOST_TEXTS = 1_000
 _SHOWN = 80
 """Characters of a program that are shown."""
+_MOST_OBJECTS = 4_096
+"""Objects in one input in which a method and a path are looked for; beyond that the call has more texts than are read."""
 _METHODS = ("PUT", "POST", "PATCH", "DELETE")
 _TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
@@ -210,7 +213,7 @@ def urls(match: Match) -> Check:
     """Compile `urls`: a URL in any text of the input, whatever its key is called."""
 
     def holds(context: Context) -> bool:
-        for text in islice(_texts(context.call.tool_input), _MOST_TEXTS):
+        for text in _texts(context.call.tool_input):
             for url in urls_of(text):
                 if match(url):
                     context.found["command"] = url
@@ -224,7 +227,7 @@ def mentions(match: Match) -> Check:
     """Compile `mentions`: any text of the input, whatever its key is called."""
 
     def holds(context: Context) -> bool:
-        if any(map(match, islice(_texts(context.call.tool_input), _MOST_TEXTS))):
+        if any(map(match, _texts(context.call.tool_input))):
             return True
         # As the shell sees it, without quotes: `'BATON_''URL'`.
         return context.shell is not None and any(match(" ".join(program.argv)) for program in context.shell.programs)
@@ -232,20 +235,35 @@ def mentions(match: Match) -> Check:
     return Check("mentions", holds, lambda _c: "no text of the input mentions it")
 
 
-def _texts(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
+def unread() -> Check:
+    """Compile `unread_input`."""
+    return Check("unread_input", lambda c: c.is_unread, lambda _c: "all of the input was looked at")
+
+
+def edits() -> Check:
+    """Compile `edits_files`."""
+    return Check(
+        "edits_files",
+        lambda c: edits_files(c.call.tool_name, c.call.tool_input),
+        lambda _c: "the tool's name and input are not those of one that changes files",
+    )
+
+
+def _texts(tool_input: dict[str, Any]) -> Iterator[str]:
+    yield from input_texts(tool_input)
+    # A method in one field and a path in another are a request, too.
+    waiting: list[Any] = [tool_input]
+    for _ in range(_MOST_OBJECTS):
+        if not waiting:
+            return
         value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += value.values()
-            # A method in one field and a path in another are a request, too.
-            method = next((item for item in value.values() if item in _METHODS), None)
-            if method:
-                yield from (f"{method} {item}" for item in value.values() if isinstance(item, str) and item[:1] == "/")
-        elif isinstance(value, list):
-            waiting += value
+        if isinstance(value, list):
+            waiting += [one for one in value if isinstance(one, dict | list)]
+            continue
+        waiting += [one for one in value.values() if isinstance(one, dict | list)]
+        method = next((item for item in value.values() if item in _METHODS), None)
+        if method:
+            yield from (f"{method} {item}" for item in value.values() if isinstance(item, str) and item[:1] == "/")
 
 
 def paths(match: Match, quantifier: Quantifier) -> Check:

@@ -1,6 +1,6 @@
 """Compile the conditions of a rule into checks, cheapest first, that hold or say why they do not."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import msgspec
@@ -11,6 +11,7 @@ from baton.engine.policy.matching.call_checks import (
     agent,
     background,
     edited,
+    edits,
     history,
     input_value,
     lookup,
@@ -19,6 +20,7 @@ from baton.engine.policy.matching.call_checks import (
     paths,
     places,
     spawn_refused,
+    unread,
     urls,
 )
 from baton.engine.policy.matching.context import Context
@@ -98,10 +100,9 @@ class Miss(msgspec.Struct, frozen=True):
 
 
 class Vocabulary(msgspec.Struct, frozen=True):
-    """The names that conditions may use: the lists of config.yaml, and which tools carry a shell line or an agent."""
+    """The names that conditions may use: the lists of config.yaml, and which tools start an agent."""
 
     lists: Lists
-    shell_tools: Mapping[str, str]
     agent_tools: frozenset[str]
 
 
@@ -128,13 +129,13 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
     def applies(name: str) -> bool:
         return (
             (tool is None or tool(name))
-            and (not needs_shell or name in ground.shell_tools or is_mcp_tool(name))
             and (not needs_agent or name in ground.agent_tools)
+            and (not condition.edits_files or is_mcp_tool(name))
         )
 
     why = "`tools`: another tool"
     if tool is None:
-        why = "`shell`: the tool carries no shell line" if needs_shell else "`agent`: the tool starts no sub-agent"
+        why = "`agent`: the tool starts no sub-agent" if needs_agent else "`edits_files`: not an MCP tool"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
     reading_checks = tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL)
     return CompiledCondition(
@@ -189,6 +190,10 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield from (input_value(key, value, lists) for key, value in condition.input.items())
     if condition.mentions is not None:
         yield mentions(any_of(words(condition.mentions, lists)))
+    if condition.edits_files:
+        yield edits()
+    if condition.unread_input:
+        yield unread()
     if condition.urls is not None:
         yield urls(any_path(words(condition.urls, lists)))
     if condition.shell is not None:

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Protocol
 
+import msgspec
+
 from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
 from baton.engine.call.call import ToolCall
-from baton.engine.call.edited_paths import PATCHED
+from baton.engine.call.edited_paths import patched
+from baton.engine.call.input_texts import has_more_texts
 from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
 from baton.engine.call.places import Locator, Place, Reach, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
@@ -20,7 +23,9 @@ from baton.engine.text.globs import Match
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _MAY_WRITE = frozenset({"destructive", "unknown"})
 _SETTINGS = frozenset[Place](("hook_settings",))
-_MAX_PATHS = 100
+MOST_PATHS = 400
+"""Paths of a call that are judged; a call with more is asked about."""
+_FOLDER_KEYS = frozenset({"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"})
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
 _MAX_NAMES = 32
@@ -130,7 +135,8 @@ class Context:
     def __init__(self, policies: Policies, facts: Facts) -> None:
         self.policies = policies
         self.facts = facts
-        self.call = facts.call
+        call = facts.call
+        self.call = call if _FOLDER_KEYS.isdisjoint(call.tool_input) else _in_its_folder(call)
         self.blind: set[str] = set()
         self.errors: set[str] = set()
         self.spent = 0
@@ -179,8 +185,15 @@ class Context:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that the tool's input names, as written, at most a hundred."""
+        """The paths that the tool's input names, as written, at most `MOST_PATHS` and one."""
         return self.reading.paths
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the call's input has more paths, or more texts of a tool whose keys nobody knows, than are looked at."""
+        if len(self.paths) > MOST_PATHS:
+            return True
+        return is_mcp_tool(self.call.tool_name) and has_more_texts(self.call.tool_input)
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """Return the places of a path as written, and those that it has with the variables that the line itself sets."""
@@ -296,24 +309,37 @@ class Context:
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
-    """Return the paths that a tool's input names, as written, at most a hundred: in a patch, and under `path_keys`.
+    """Return the paths that a tool's input names, as written: in a patch, and under `path_keys`.
 
-    Which keys of an MCP tool hold paths is not known: every text that can be one counts.
+    Which keys of an MCP tool hold paths is not known: every text that can be one counts. Over `MOST_PATHS` one more is
+    returned, so that it is known that there are more.
     """
     tool_input = call.tool_input
     if is_mcp_tool(call.tool_name):
-        return tuple(islice(named_paths(tool_input), _MAX_PATHS))
+        return tuple(islice(dict.fromkeys(named_paths(tool_input)), MOST_PATHS + 1))
     patch = patch_tools.get(call.tool_name)
     # Most calls name no path; this is on the way of every one of them.
     if patch is None and path_keys.isdisjoint(tool_input):
         return ()
     paths: list[str] = []
-    if patch is not None and isinstance(text := tool_input.get(patch), str):
-        paths += (found.strip() for found in islice(PATCHED.findall(text), _MAX_PATHS))
+    if patch is not None:
+        # Clients differ in the key: `input`, `patch`.
+        texts = [tool_input[patch]] if patch in tool_input else list(tool_input.values())
+        paths += (found for text in texts if isinstance(text, str) for found in islice(patched(text), MOST_PATHS + 1))
     for key in path_keys.intersection(tool_input):
         value = tool_input[key]
         if isinstance(value, str):
             paths.append(value)
         elif isinstance(value, list):
-            paths += (item for item in value[:_MAX_PATHS] if isinstance(item, str))
-    return tuple([path for path in paths[:_MAX_PATHS] if path])
+            paths += (item for item in value[: MOST_PATHS + 1] if isinstance(item, str))
+    return tuple([path for path in paths if path][: MOST_PATHS + 1])
+
+
+def _in_its_folder(call: ToolCall) -> ToolCall:
+    """Return a call whose input names a folder to run in (`workdir`) as one that is made there."""
+    given = (call.tool_input[key] for key in _FOLDER_KEYS if key in call.tool_input)
+    folder = next((one for one in given if isinstance(one, str) and one), "")
+    if not folder:
+        return call
+    whole = resolve(folder, "", call.cwd).whole
+    return msgspec.structs.replace(call, cwd=whole, project_root=call.project_root or call.cwd)

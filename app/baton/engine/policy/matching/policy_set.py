@@ -7,7 +7,8 @@ from typing import Any
 
 from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
-from baton.engine.call.mcp_tools import command_of, is_mcp_tool
+from baton.engine.call.commands import command_of
+from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.call_reading import Reading
@@ -81,11 +82,10 @@ class PolicySet:
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names, from the cache where possible. `agent` is set for a call that starts a sub-agent."""
         key = self.config.shell_tools.get(call.tool_name)
-        if key is None and is_mcp_tool(call.tool_name):
-            given = command_of(call.tool_input)
-        else:
-            given = None if key is None else call.tool_input.get(key)
+        given = None if key is None else call.tool_input.get(key)
         line = given if isinstance(given, str) else _joined(given)
+        if line is None and call.tool_name not in self.config.patch_tools:
+            line = command_of(call.tool_name, call.tool_input, nested=is_mcp_tool(call.tool_name))
         paths = input_paths(self.config.patch_tools, self.path_keys, call)
         name, model = (agent.agent, agent.model) if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
@@ -101,7 +101,7 @@ class PolicySet:
     def history_name(self, call: ToolCall) -> str:
         """Return what a session's history keeps of a call: the tool's name, marked if its shell line looks something up."""
         name = call.tool_name
-        if name not in self.config.shell_tools and not is_mcp_tool(name):
+        if self.lookups.is_tool(name):
             return name
         line = Context(self, Facts(call=call)).lookup_line
         return f"{name}{LOOKUP_MARK}" if line else name

@@ -98,6 +98,8 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     input: dict[str, Any] | None = None
     urls: Words | None = None
     mentions: Words | None = None
+    edits_files: Literal[True] | None = None
+    unread_input: Literal[True] | None = None
     shell: ShellMatch | None = None
     lookup: Literal[True] | None = None
     history: HistoryMatch | None = None
