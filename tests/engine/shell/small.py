@@ -21,7 +21,7 @@ sed:
 git:
   is: unknown
   takes_value: [-C, -c]
-  overall: [{values: {-c: ["alias.*=!*"]}, is: unknown, runs: [{script: -c, strip: "alias.*=!"}]}]
+  holds: [{at: -c, find: "^alias.*=!(.*)"}]
   subcommands:
     push: {is: [vcs-write, network], when: [{flags: [-f, --force], is: [vcs-write, network, destructive]}]}
     log|show: vcs-read

@@ -168,9 +168,8 @@ def _arguments(found: Invocation) -> bool:
             else:
                 index = _option(found, text, index, takes)
                 if last and found.values and found.values[-1][0] in last:
-                    options = False
-                if entry is not None and entry.last_options and found.values:
-                    options = found.values[-1][0] not in entry.last_options or found.values[-1][1][:1] == "-"
+                    # `sh -c -e text`: more options may stand between `-c` and its text.
+                    options = found.values[-1][1][:1] == "-"
         elif entry is not None and text != "-" and not operands and (entry.subcommands or entry.sub_globs):
             below = None if words[index].dynamic else entry.subcommand(text)
             if below is None:
@@ -203,6 +202,11 @@ def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> 
         if equals:
             found.values.append((name, value))
             found.value_places.append(index)
+            # `-oProxyCommand=x`: a short option with a value that has a `=` of its own.
+            if text[1] != "-" and text[:2] in takes and name not in takes:
+                flags.add(text[:2])
+                found.values.append((text[:2], text[2:]))
+                found.value_places.append(index)
         elif name in takes:
             return _value(found, name, index)
         return index
@@ -228,7 +232,8 @@ def _value(found: Invocation, option: str, index: int) -> int:
     if index + 1 < len(found.words):
         found.values.append((option, found.words[index + 1].text))
         found.value_places.append(index + 1)
-        return index + 1
+        two = found.entry is not None and option in found.entry.takes_two
+        return index + 2 if two and index + 2 < len(found.words) else index + 1
     return index
 
 

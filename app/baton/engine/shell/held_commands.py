@@ -13,6 +13,7 @@ from baton.engine.shell.words import Word
 _MAX_WAITING = 50
 """Variables that wait for a program which uses them. Each is looked at for every program, so there is a limit."""
 _LONE_EXPANSION = re.compile(r"\$\{?\w+\}?\Z")
+_PERCENT = re.compile(r"%([ %])")
 _GIT_PARAMETERS = re.compile(r"(?<=')[ \t]+(?=')")
 
 
@@ -68,13 +69,13 @@ def in_arguments(tables: ShellTables, use: Invocation, variables: HeldVariables)
         for one in use.entry.holds:
             for text in _places(one, use):
                 for command in _found(one.find, text):
-                    yield from (_word(shell, use) for shell in _texts(command, (one.runs, command)))
+                    yield from (_word(shell, command, use) for shell in _texts(command, (one.runs, command)))
     keys = tables.held.keys.get(use.name)
     if keys is not None:
         for key, value in _settings(keys, use, variables):
             template = keys.find(key.strip())
             if template is not None:
-                yield from (_word(shell, use) for shell in _texts(value, template.find(value.strip())))
+                yield from (_word(shell, value, use) for shell in _texts(value, template.find(value.strip())))
 
 
 def _used(variable: HeldVariable, value: str) -> Iterator[str]:
@@ -127,6 +128,8 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
         yield command
     elif "{text}" in runs:
         yield runs.replace("{text}", command)
+    elif "{remote}" in runs:
+        yield runs.replace("{remote}", _PERCENT.sub(r"\\\1", command))
     elif "{quoted}" in runs:
         yield runs.replace("{quoted}", shlex.quote(command))
     else:
@@ -137,11 +140,9 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
         yield runs.replace("{words}", shlex.join(words))
 
 
-def _word(shell: str, use: Invocation) -> Word:
+def _word(shell: str, command: str, use: Invocation) -> Word:
     """Return the text as a word that keeps the substitutions of the argument that it stands in."""
-    source = next(
-        (word for word in use.words if word.spans and (word.text == shell or word.text.endswith(shell))), None
-    )
+    source = next((word for word in use.words if word.spans and word.text.endswith(command)), None)
     if source is not None and source.text == shell:
         return source
     word = Word(shell)

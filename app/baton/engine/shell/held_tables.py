@@ -18,7 +18,7 @@ FILE = "held_commands.yaml"
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 _OPTIONS.dot_nl = True
-_SLOT = re.compile(r"\{(text|quoted|words)\}")
+_SLOT = re.compile(r"\{(text|quoted|words|remote)\}")
 
 
 class HeldText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +27,7 @@ class HeldText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `at` is an option, whose value it is, or `operands`, or `flags` (options as they are written). `find` is a regular
     expression whose first group is the command, for each match; without it the whole text is. `runs` is the shell text
     that runs it, in which `{text}` stands for the command, `{quoted}` for it as one word, `{words}` for it split into
-    words. With `joined` the option takes a value only after `=`.
+    words, `{remote}` for the command of a git remote (`ext::`), where `%` escapes. With `joined` the option takes a value only after `=`.
     """
 
     at: str
@@ -185,7 +185,11 @@ def fault(held: HeldText) -> str:
 
 
 def _slot_fault(text: str) -> str:
-    return "" if _SLOT.search(text) else f"`{text}` needs `{{text}}`, `{{quoted}}` or `{{words}}`: the held command"
+    return (
+        ""
+        if _SLOT.search(text)
+        else f"`{text}` needs `{{text}}`, `{{quoted}}`, `{{words}}` or `{{remote}}`: the held command"
+    )
 
 
 def _parted(named: dict[str, T]) -> tuple[dict[str, T], tuple[tuple[re.Pattern[str], T], ...]]:

@@ -22,6 +22,8 @@ _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last",
 _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
 """Options in which a program that no table knows may take a script."""
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
+_WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
+"""The time at the beginning of a line of a crontab."""
 _MOVES = frozenset(["cd", "pushd", "popd"])
 _EXITS = re.compile(r"-[a-z]*e[a-z]*\Z|errexit\Z")
 
@@ -224,6 +226,8 @@ class Programs(ABC):
             scripts.append(source.script)
         elif runs.stdin in LANGUAGES and source.script is not None and has_literal_text(source.script):
             pass  # read by `code`
+        elif runs.stdin == "crontab" and source.script is not None:
+            scripts.append([Word(_WHEN.sub("", word.text)) for word in source.script])
         elif runs.stdin:
             hidden = hidden or runs.stdin == "script"
             self.sinks.append((index, source))

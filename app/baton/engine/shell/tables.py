@@ -51,10 +51,10 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     module: str | None = None
     file: bool | None = None
     assignments: bool | Literal["expanded"] = False
-    strip: str = ""
     language: str = ""
     ends: bool = False
     until: tuple[str, ...] = (";", "+")
+    program: str = ""
 
 
 class RawClause(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"}):
@@ -78,7 +78,7 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     is_: str | list[str] = "unknown"
     aka: list[str] = []
     takes_value: list[str] = []
-    last_options: list[str] = []
+    takes_two: list[str] = []
     abbreviates: bool = False
     holds: list[str | HeldText] = []
     overall: list[RawClause] = []
@@ -134,7 +134,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     """One program or subcommand. `name` is the program's; it means nothing for a subcommand.
 
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
-    it can run anything at all. Behind the value of one of `last_options` stand no options (`sh -c text`). `holds` say where else its arguments hold commands. `long_options` are those that the
+    it can run anything at all. `takes_two` are options with two values. `holds` say where else its arguments hold commands. `long_options` are those that the
     table knows, where the program accepts them abbreviated.
     """
 
@@ -149,7 +149,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     own_operands: int = _MANY
     last: frozenset[str] = frozenset()
     may_run: bool = False
-    last_options: frozenset[str] = frozenset()
+    takes_two: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
     long_options: frozenset[str] = frozenset()
 
@@ -292,7 +292,7 @@ class _Reader:
             self.problems.append(error.problem)
             return Entry(name)
         holds = self.held((*at, "holds"), raw.holds)
-        takes_value = above.takes_value | frozenset(raw.takes_value)
+        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two)
         takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
         holds = above.holds + holds
         abbreviates = raw.abbreviates or above.abbreviates
@@ -326,14 +326,20 @@ class _Reader:
             sub_globs=tuple(globs),
             clauses=clauses,
             may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
-            last_options=frozenset(raw.last_options),
+            takes_two=frozenset(raw.takes_two),
             holds=holds,
             long_options=_long_options(takes_value, clauses) if abbreviates else frozenset(),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
             own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
             last=frozenset(
-                [option for way in raw.runs if way.ends for option in (*(way.code or ()), way.module or "")]
+                [
+                    option
+                    for way in raw.runs
+                    if way.ends
+                    for option in (*(way.code or ()), way.module, way.script)
+                    if option
+                ]
             ),
         )
 
@@ -401,7 +407,7 @@ class _Reader:
                     text = f"unknown place of code `{place}`" + did_you_mean(place, [*_CODES, "-c"])
                     self.report((*at, index, "code"), text)
             language = way.stdin if isinstance(way.stdin, str) else way.language
-            if (language or way.code) and language not in LANGUAGES:
+            if (language or way.code) and language not in (*LANGUAGES, "crontab"):
                 text = f"unknown language `{language}`" + did_you_mean(language, list(LANGUAGES))
                 self.report((*at, index), text)
         return tuple(ways)

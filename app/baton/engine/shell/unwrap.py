@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from baton.engine.shell.classify import Invocation
-from baton.engine.shell.tables import Way, glob
+from baton.engine.shell.tables import Way
 from baton.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -18,7 +18,8 @@ class RunTargets(msgspec.Struct, frozen=True):
     """What a program runs: commands (words and assignments), scripts (words to be joined), a script file, or its input.
 
     `stdin` says how it takes its standard input: "script" (as shell text), a language (as code), "other" (as a script in
-    a language that is not read), "" (as data). `code` are the words of a text in `language`, one for each `-e`.
+    a language that is not read), "crontab" (as a table whose lines end in shell text), "" (as data). `code` are the words
+    of a text in `language`, one for each `-e`.
     """
 
     commands: tuple[tuple[list[Word], tuple[str, ...]], ...] = ()
@@ -46,27 +47,53 @@ def find(use: Invocation) -> RunTargets:
 def _command(way: Way, use: Invocation) -> RunTargets | None:
     operands = use.operands
     skip = way.command or 0
+    if way.program:
+        return _arguments_of(way, use, use.words[operands[skip - 1] + 1 :] if len(operands) >= skip else [])
     if len(operands) <= skip:
         return None
-    at = operands[skip]
-    assigns: list[str] = []
-    if way.assignments:
-        while at < len(use.words) and _ASSIGNMENT.match(use.words[at].text):
-            assigns.append(use.words[at].text)
-            at += 1
-        # `env A=1 -- cmd`
-        while at < len(use.words) and assigns and use.words[at].text == "--":
-            at += 1
+    at, assigns = _assignments(way, use, operands[skip])
     if at >= len(use.words):
         return None
-    commands = [(use.words[at:], tuple(assigns))]
+    if _is_text(use.words[at:]):
+        return RunTargets(scripts=(use.words[at:],))
+    commands = [(use.words[at:], assigns)]
     # `env $vars cmd`: the expansion may be assignments or empty, so what follows may be the command instead.
     if way.assignments == "expanded" and _expansion(use.words[at]):
         while at < len(use.words) and (_expansion(use.words[at]) or _ASSIGNMENT.match(use.words[at].text)):
             at += 1
         if at < len(use.words):
-            commands.append((use.words[at:], tuple(assigns)))
+            commands.append((use.words[at:], assigns))
     return RunTargets(commands=tuple(commands))
+
+
+def _assignments(way: Way, use: Invocation, at: int) -> tuple[int, tuple[str, ...]]:
+    """Return where the command begins behind the assignments, and these."""
+    words = use.words
+    if not way.assignments:
+        return at, ()
+    if way.assignments == "expanded" and words[at].text == "-":  # `env - cmd` is `env -i cmd`
+        at += 1
+    first = at
+    while at < len(words) and _ASSIGNMENT.match(words[at].text):
+        at += 1
+    assigns = tuple([word.text for word in words[first:at]])
+    # `env A=1 -- cmd`
+    while at < len(words) and assigns and words[at].text == "--":
+        at += 1
+    return at, assigns
+
+
+def _is_text(words: list[Word]) -> bool:
+    """Return whether one word is a whole command line, as some wrappers take it: `watchexec 'npm test'`."""
+    return len(words) == 1 and not words[0].dynamic and " " in words[0].text.strip()
+
+
+def _arguments_of(way: Way, use: Invocation, arguments: list[Word]) -> RunTargets | None:
+    """Return the command whose program stands elsewhere: in an option, or always the same one."""
+    program = way.program
+    if program[:1] == "-":
+        program = next((value for option, value in use.values if option == program), "")
+    return RunTargets(commands=(([Word(program), *arguments], ()),)) if program else None
 
 
 def _expansion(word: Word) -> bool:
@@ -80,7 +107,10 @@ def _after(way: Way, use: Invocation) -> RunTargets | None:
     )
     for index in range(1, min(first, len(use.words) - 1)):
         if use.words[index].text == way.after:
-            return RunTargets(commands=((use.words[index + 1 :], ()),))
+            words = use.words[index + 1 :]
+            if way.program:
+                return _arguments_of(way, use, words)
+            return RunTargets(scripts=(words,)) if _is_text(words) else RunTargets(commands=((words, ()),))
     return None
 
 
@@ -91,12 +121,6 @@ def _reaches(way: Way, use: Invocation) -> bool:
 def _script(way: Way, use: Invocation) -> RunTargets | None:
     operands, words = use.operands, use.words
     place = way.script or ""
-    # The value has a prefix to cut off: `git -c alias.x='!rm -rf y' x` runs what follows the `!`.
-    if way.strip:
-        cut = re.compile(glob(way.strip).pattern.removesuffix(r"\Z").replace(".*", ".*?"))
-        found = [cut.match(value) for option, value in use.values if option == place]
-        scripts = tuple([Word(match.string[match.end() :])] for match in found if match)
-        return RunTargets(scripts=scripts) if scripts else None
     if place.startswith("-"):
         word = _option_script(place, use)
         return RunTargets(scripts=([word],)) if word else None
@@ -132,7 +156,7 @@ def _option_script(option: str, use: Invocation) -> Word | None:
 
 def _stdin(way: Way, use: Invocation) -> RunTargets:
     del use
-    return RunTargets(stdin=way.stdin if isinstance(way.stdin, str) else "script")
+    return RunTargets(stdin="script" if way.stdin is True else str(way.stdin))
 
 
 def _code(way: Way, use: Invocation) -> RunTargets | None:
