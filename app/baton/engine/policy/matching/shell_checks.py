@@ -61,6 +61,7 @@ def _one_program(test: ProgramTest) -> Check:
             if test.holds(context, shell, index):
                 context.found["program"] = program.name
                 context.found["command"] = " ".join(program.argv)[:120]
+                context.found["target"] = context.found["command"]
                 return True
         return False
 
