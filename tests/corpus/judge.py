@@ -21,13 +21,14 @@ HARMFUL = frozenset({"file-write", "test-or-build", "destructive"})
 class Label:
     """A command, every set of categories that a careful reader could give it, and every set of written paths.
 
-    `writes` is empty where the paths are not judged.
+    `writes` is empty where the paths are not judged. `guarded` marks one that a guardrail is to stop, with the mode off too.
     """
 
     where: str
     command: str
     categories: tuple[frozenset[str], ...]
     writes: tuple[frozenset[str], ...]
+    guarded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ def labels() -> Iterator[Label]:
     """Read `commands/*.tsv`, where `⏎` stands for a newline and `|` stands between equally good answers."""
     for path in sorted((HERE / "commands").glob("*.tsv")):
         for number, line in enumerate(path.read_text().splitlines()[1:], 2):
-            command, categories, writes, *_note = line.split("\t")
+            command, categories, writes, *notes = line.split("\t")
             yield Label(
                 where=f"{path.stem}:{number}",
                 command=command.replace("⏎", "\n"),
@@ -79,6 +80,7 @@ def labels() -> Iterator[Label]:
                 writes=()
                 if writes == "?"
                 else tuple(frozenset(words.split()) - {"-"} for words in writes.split(" | ")),
+                guarded="guarded" in notes,
             )
 
 
@@ -99,5 +101,5 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def argvs(shell: Shell) -> list[list[str]]:
-    """Give what the API shows of a reading: each program's arguments."""
+    """Return what the API shows of a reading: each program's arguments."""
     return [list(program.argv) for program in shell.programs]

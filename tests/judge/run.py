@@ -81,11 +81,12 @@ def of_labels(policies: PolicySet, found: Iterable[Label]) -> Iterator[Outcome]:
         if reading.dangerous:
             how = "missed"
         categories = label.categories[0]
-        entry = msgspec.structs.replace(of_line(label.command), want=("allow",))
-        if not categories & {"destructive", "unknown"}:
+        want = ("deny", "ask") if label.guarded else ("allow",)
+        entry = msgspec.structs.replace(of_line(label.command), want=want)
+        if label.guarded or not categories & {"destructive", "unknown"}:
             off, told = outcome(policies, entry)
-            how, said = ("nagged", told) if off == "nagged" else (how, said)
-        if how == "right" and categories <= HARMLESS:
+            how, said = (off, told) if off != "right" else (how, said)
+        if how == "right" and categories <= HARMLESS and not label.guarded:
             strict, told = outcome(policies, msgspec.structs.replace(entry, mode="strict"))
             how, said = ("refused", told) if strict == "nagged" else (how, said)
         row = f"commands, {', '.join(sorted(categories))}"
