@@ -97,7 +97,7 @@ def hits(policies, tool):
             {"config.yaml": "rules: {}\nnever_block: [Edit]"},
             "config.yaml:2: only the organisation may set `never_block`",
         ),
-        ({"config.yaml": "shell_tools: {}"}, ": `aliases`, `lists`, `overrides`, `rosters`, `rules`"),
+        ({"config.yaml": "shell_tools: {}"}, ": `aliases`, `lists`, `overrides`, `places`, `rosters`, `rules`"),
         ({"config.yaml": "lists: {known: [y]}"}, "a wider tier sets the list `known`"),
         ({"shell/x.yaml": "x: read-only"}, "shell/x.yaml:1: only the organisation may change shell tables"),
         ({"config.yaml": "overrides: {org/codr: {model: haiku}}"}, "unknown row `org/codr`; did you mean `org/coder`?"),

@@ -104,6 +104,11 @@ def edits_files(tool: str, tool_input: Mapping[str, Any]) -> bool:
     return has_content if elsewhere or not changes else True
 
 
+def only_looks(tool: str) -> bool:
+    """Return whether the name of an MCP tool says that it changes no files."""
+    return _verbs(tool)[2]
+
+
 @lru_cache(maxsize=1_024)
 def _verbs(tool: str) -> tuple[bool, bool, bool]:
     """Return whether the name says that the tool changes something, something else than files, and that it only looks."""

@@ -1,17 +1,22 @@
 """Tells where a path lies (in the project, in scratch, at the root …) from its text alone; no disk is read."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Literal
 
 import msgspec
 
+from baton.engine.call.path_groups import PathGroups
 from baton.engine.call.protected import Protected
+from baton.engine.shell.model import Reach
 
-Place = Literal["work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings", "startup_files"]
-Reach = Literal["file", "into", "below", "tree"]
-"""How far a write reaches: the file itself, something in that folder, something anywhere below it, or all of it."""
+Place = str
+"""The name of a place: one of `BUILT_IN`, or of a group of paths that config.yaml defines."""
+BUILT_IN: tuple[Place, ...] = (
+    "work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings", "startup_files",
+)  # fmt: skip
+GROUNDS = frozenset[Place](("work", "scratch", "outside", "root", "home", "device"))
+"""The built-in places that follow from where a path lies, not from a list of protected ones."""
 
 _EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{(?:[.*,?]|\[[^\]/]*\])+\}\*?)*"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
@@ -37,6 +42,7 @@ _DESCRIPTOR = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/fd|dev/fd)/[^/]+/")
 _MACOS_DATA = "/System/Volumes/Data/"
 _NOWHERE: frozenset[Place] = frozenset()
 _ANYWHERE: frozenset[Place] = frozenset(("work", "baton_home", "hook_settings", "startup_files"))
+"""The places of a path that is too long to be read."""
 _TOO_LONG = 65_536
 _NOT_CACHED = 2_000
 
@@ -54,11 +60,16 @@ class AbsolutePath(msgspec.Struct, frozen=True):
 
 
 class Locator:
-    """Finds the places of a path. Built once for a policy set, with the globs of the protected places."""
+    """Finds the places of a path. Built once for a policy set, with the globs of the protected places and of groups."""
 
     def __init__(
-        self, baton_home: Iterable[str], hook_settings: Iterable[str], startup_files: Iterable[str] = ()
+        self,
+        baton_home: Iterable[str],
+        hook_settings: Iterable[str],
+        startup_files: Iterable[str] = (),
+        groups: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
+        self._groups = PathGroups(groups or {})
         self._globs: dict[Place, Protected] = {
             "baton_home": Protected(baton_home),
             "hook_settings": Protected(hook_settings),
@@ -76,7 +87,7 @@ class Locator:
         """
         size = len(target) + len(cwd) + len(root)
         if size > _TOO_LONG:
-            return _ANYWHERE
+            return _ANYWHERE | self._groups.names
         if size > _NOT_CACHED:
             return self._places(target, base, cwd, root, reach, installed)
         return self._cached(target, base, cwd, root, reach, installed)
@@ -100,6 +111,21 @@ class Locator:
             found.update(
                 place for place, one in protected if one.reached(path.whole, path.known, reach, is_open=path.open)
             )
+            if path.known:
+                found.update(self._groups.holding(path.whole, reach, normal(root) or normal(cwd)))
+        return frozenset(found)
+
+    def possible_groups(
+        self, target: str, base: str | None, cwd: str, root: str, reach: Reach, mentioned: str
+    ) -> frozenset[Place]:
+        """Return the groups that a path of unknown beginning may lie in, as `PathGroups.possibly_holding`."""
+        if len(target) > _NOT_CACHED:
+            return frozenset(self._groups.names)
+        found: set[Place] = set()
+        for text in _spellings(target) if "{" in target else (target,):
+            path = resolve(text, base, cwd)
+            if not path.known:
+                found.update(self._groups.possibly_holding(path.whole, reach, normal(root) or normal(cwd), mentioned))
         return frozenset(found)
 
     def _build(self, installed: str, root: str) -> tuple[tuple[Place, Protected], ...]:
@@ -198,7 +224,7 @@ def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
         return AbsolutePath(whole, whole)
     # Of `src/$x/y` only `src/` is certain, and not even that where the unknown part is followed by `..`.
     known = text[: text.rfind("/", 0, opening.start()) + 1]
-    climbs = "/.." in text[len(known) :]
+    climbs = "/../" in f"/{text[len(known) :]}/"
     return AbsolutePath(whole, "" if climbs else normal(known), open=True)
 
 

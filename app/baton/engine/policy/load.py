@@ -1,10 +1,14 @@
 """Build a policy set from its files: parse, compile, test, lint. A set is accepted whole or not at all."""
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from baton.engine.agents.rosters import MODELS
+from baton.engine.call.path_groups import LONGEST_GLOB, MOST_GLOBS, MOST_GROUPS, wrong_glob
+from baton.engine.call.places import BUILT_IN
 from baton.engine.policy.lint import denied_suggestions
 from baton.engine.policy.locks import check_tier, uploaded_set
 from baton.engine.policy.matching.conditions import Vocabulary, compile_all
@@ -34,6 +38,10 @@ __all__ = [
     "texts",
     "unlocked",
 ]
+
+
+_PLACE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_PLACE_KEYS = frozenset({"places", "writes_to", "reads", "arguments_in"})
 
 
 def load(layers: Sequence[Layer], unlocks: Sequence[Unlock] = ()) -> PolicySet:
@@ -145,11 +153,52 @@ def _check_config(parsed: PolicyFiles) -> None:
     for name in config.rosters:
         if name not in parsed.rosters:
             parsed.report(parsed.config_file, ("rosters",), unknown("roster", name, list(parsed.rosters)))
+    _check_places(parsed)
     lists = parsed.config.lists
     try:
         words(config.never_block, lists)
     except UnknownListError as error:
         parsed.report(parsed.config_file, ("never_block",), unknown("list", str(error), list(lists)))
+
+
+def _check_places(parsed: PolicyFiles) -> None:
+    """Report places of the layer that cannot be used, and unknown places in its lists."""
+    at = ("places",)
+    if len(parsed.config.places) > MOST_GROUPS:
+        parsed.report(parsed.config_file, at, f"{len(parsed.config.places)} places; at most {MOST_GROUPS} are allowed")
+    for name, globs in parsed.own.places.items():
+        if not _PLACE_NAME.fullmatch(name):
+            text = f"`{name}` is not a name of a place: lower-case letters, digits and `_`, a letter first, 40 at most"
+            parsed.report(parsed.config_file, (*at, name), text)
+        elif name in BUILT_IN:
+            parsed.report(parsed.config_file, (*at, name), f"the place `{name}` is built in; choose another name")
+        if all(glob.startswith("!") for glob in globs):
+            parsed.report(parsed.config_file, (*at, name), f"the place `{name}` needs at least one glob without `!`")
+        if len(globs) > MOST_GLOBS:
+            parsed.report(parsed.config_file, (*at, name), f"{len(globs)} globs; at most {MOST_GLOBS} are allowed")
+        for index, glob in enumerate(globs):
+            if wrong := wrong_glob(glob):
+                parsed.report(parsed.config_file, (*at, name, index), f"`{glob[:LONGEST_GLOB]}` {wrong}")
+    for name, items in parsed.own.lists.items():
+        _check_place_names(
+            parsed, parsed.config_file, [item for item in items if not isinstance(item, str)], ("lists", name)
+        )
+
+
+def _check_place_names(parsed: PolicyFiles, source: str, conditions: Any, at: tuple[str, ...]) -> None:
+    """Report places that do not exist in conditions at this path of keys."""
+    known = [*BUILT_IN, *parsed.config.places]
+    waiting = [msgspec.to_builtins(conditions)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += [inner for key, inner in value.items() if key != "input"]
+            for key in _PLACE_KEYS.intersection(value):
+                for name in [value[key]] if isinstance(value[key], str) else value[key]:
+                    if name not in known:
+                        parsed.report(source, at, unknown("place", name, known))
 
 
 def _check_lock(parsed: PolicyFiles, at: int, pattern: str) -> None:
@@ -197,6 +246,7 @@ def _rules(parsed: PolicyFiles, known: dict[str, Rule]) -> tuple[Rule, ...]:
             out.append(old if same else msgspec.structs.replace(old, enabled=enabled, shadow=shadow))
             continue
         _check_rule(parsed, source, rule)
+        _check_place_names(parsed, source, [rule.match, rule.unless, [s.if_ for s in _suggests(rule)]], ("match",))
         try:
             out.append(_compile(rule, ground, source, enabled=enabled, shadow=shadow))
         except UnknownListError as error:

@@ -13,7 +13,7 @@ from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Config, Decision, RuleFile
 from baton.engine.text.yaml_lines import Problem
 
-NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists"})
+NARROW_KEYS = frozenset({"rules", "rosters", "aliases", "overrides", "lists", "places"})
 """The keys of config.yaml that are allowed below the organisation."""
 _STRENGTH: tuple[Decision, ...] = get_args(Decision)
 _ONLY = "below it the rule may only get a stronger `decision`, more `modes` or `shadow: false`"
@@ -65,6 +65,11 @@ def _check_keys(parsed: PolicyFiles) -> None:
         if name in wider:
             text = f"a wider tier sets the list `{name}`; a {layer.tier} may only add lists of other names"
             parsed.report(parsed.config_file, ("lists", name), text)
+    wider_places = parsed.above.config.places if parsed.above else {}
+    for name in parsed.own.places:
+        if name in wider_places:
+            text = f"a wider tier sets the place `{name}`; a {layer.tier} may only add places of other names"
+            parsed.report(parsed.config_file, ("places", name), text)
 
 
 def _check_vocabulary(parsed: PolicyFiles, above: Config, guards: list[Rule]) -> None:
@@ -89,6 +94,7 @@ def _check_vocabulary(parsed: PolicyFiles, above: Config, guards: list[Rule]) ->
     if parsed.config.patch_tools != above.patch_tools:
         text = f"locked rules such as `{guards[0].id}` rely on `patch_tools`; {_UNLOCK}"
         parsed.report(parsed.config_file, ("patch_tools",), text)
+    _check_places(parsed, above, guards[0])
     moded = next((rule for rule in guards if rule.modes), None)
     if moded is not None and not set(parsed.config.never_block) <= set(above.never_block):
         text = f"`never_block` would take tools out of the locked rule `{moded.id}`; {_UNLOCK}"
@@ -98,6 +104,20 @@ def _check_vocabulary(parsed: PolicyFiles, above: Config, guards: list[Rule]) ->
         text = f"`lookups: tool` would loosen the locked rule `{looking.id}`; {_UNLOCK}"
         parsed.report(parsed.config_file, ("lookups",), text)
     _check_lists(parsed, above, guards)
+
+
+def _check_places(parsed: PolicyFiles, above: Config, guard: Rule) -> None:
+    """Report places of a wider layer from which something is taken."""
+    for name, globs in parsed.own.places.items():
+        before = above.places.get(name)
+        if before is not None and not _widens(before, globs):
+            text = f"locked rules such as `{guard.id}` rely on the place `{name}`; an upload may only add globs to it"
+            parsed.report(parsed.config_file, ("places", name), f"{text}; {_UNLOCK}")
+
+
+def _widens(before: list[str], after: list[str]) -> bool:
+    """Return whether a place has all globs that it had, and no new exceptions (`!…`)."""
+    return set(before) <= set(after) and not any(glob.startswith("!") for glob in set(after) - set(before))
 
 
 def _check_lists(parsed: PolicyFiles, above: Config, guards: list[Rule]) -> None:

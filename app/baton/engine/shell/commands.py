@@ -115,7 +115,7 @@ class Commands(Programs):
         first = len(self.programs)
         called = "" if argv[0].dynamic else argv[0].text
         use = self.emit(argv, tuple([word.text for word in assigns]), place, function=called in text.functions)
-        if found.targets or inner.targets:
+        if found.targets or inner.targets or found.sources or inner.sources:
             self.note_writes(found, place, first)
             self.note_writes(inner, place, first)
         if place.function and place.certain and called:

@@ -19,6 +19,10 @@ Category = Literal[
 Input = Literal["", "pipe", "file", "text", "arguments"]
 
 
+Reach = Literal["file", "into", "below", "tree"]
+"""How far a write reaches: the file itself, something in that folder, something anywhere below it, or all of it."""
+
+
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """One program that the line would run, at whatever nesting level.
 
@@ -29,7 +33,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     in front of the program or given to `env`. `input` tells what it reads as standard input, or as arguments where
     `xargs` starts it; "" is the session's own. `wraps` is True if it runs another program, which is next in the list.
     `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script. `guess` is True for
-    what follows a program that no table knows, which may be a wrapper (`tool rm -rf /`); guesses end the list.
+    what follows a program that no table knows, which may be a wrapper (`tool rm -rf /`); guesses end the list. `folder`
+    is the one that it runs in, as `base` of a `Write`.
     """
 
     argv: tuple[str, ...]
@@ -43,10 +48,14 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     wraps: bool = False
     depth: int = 0
     guess: bool = False
+    folder: str | None = ""
 
 
 SOMEWHERE = "…"
 """The target of a write whose path comes from standard input (`xargs rm`) and is in no word of the line."""
+
+
+Lands = Literal["link", "tree", "file"]
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +65,19 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     session's own folder, a path after a literal `cd`, None if it is not known. After a `cd` that may have failed there
     is one write for each folder. `by` is the index of the program in `Shell.programs`, or -1 for a redirection without
     a program.
+
+    `reach` is None where it follows from the program: a tree for one that is destructive, otherwise a file. The target of a
+    copy may be a folder, in which its `sources` land by their names, each as a `file`, a `tree`, or a `link` to it;
+    with `replaces` it is the copy itself.
     """
 
     target: str
     base: str | None = ""
     by: int = -1
+    reach: Reach | None = None
+    lands: Lands | None = None
+    sources: tuple[str, ...] = ()
+    replaces: bool = False
 
 
 class Shell(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +86,10 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     `programs` are outermost first: a wrapper, then what it runs; a program, then what its substitutions run.
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
     (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). A program whose code executes what it downloads, or gives a
-    connection a shell, feeds itself. `exports` are `NAME=value` words that stand alone or follow
-    `export`. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line that was read
-    whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are those of the
-    programs that are no guesses.
+    connection a shell, feeds itself. `exports` are `NAME=value` words that stand alone or follow `export`. `reads` are the
+    files of `< file`, as writes. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line
+    that was read whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are
+    those of the programs that are no guesses.
     """
 
     programs: tuple[Program, ...] = ()
@@ -80,6 +97,7 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     categories: tuple[Category, ...] = ()
     feeds: tuple[tuple[int, int], ...] = ()
     exports: tuple[str, ...] = ()
+    reads: tuple[Write, ...] = ()
     fork_bomb: bool = False
     unparsed: str = ""
 

@@ -4,10 +4,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import msgspec
 from tree_sitter import Node
 
 from baton.engine.code.model import LANGUAGES, Code
-from baton.engine.shell import classify, fork_bombs, held_commands, interpreters, misreadings, unwrap
+from baton.engine.shell import classify, fork_bombs, held_commands, interpreters, misreadings, targets, unwrap
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Input, Program, Write
 from baton.engine.shell.redirects import Redirects
@@ -16,11 +17,11 @@ from baton.engine.shell.tables import ShellTables
 from baton.engine.shell.words import SUBSTITUTION, Span, Word
 
 _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
-_REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
-_FROM_FILE = frozenset(["-a", "--arg-file"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
 """Options in which a program that no table knows may take a script."""
+_MOST_FOUND = 100
+"""Targets that the writes of a search's commands are spelt out to."""
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the beginning of a line of a crontab."""
@@ -41,6 +42,7 @@ class Programs(ABC):
         self.parse = parse
         self.programs: list[Program | None] = []
         self.writes: list[Write] = []
+        self.reads: list[Write] = []
         self.exports: list[str] = []
         self.variables = held_commands.HeldVariables(tables.held)
         self.sinks: list[tuple[int, StdinSource]] = []
@@ -107,14 +109,15 @@ class Programs(ABC):
             wraps=wraps or function,
             depth=place.depth,
             guess=self.guessing,
+            folder=place.folder.base,
         )
         if use.entry is None and use.name and len(argv) > 1 and not function:
             self.maybe_wrap(argv, place)
         if use.writes:
-            paths = classify.targets(use)
+            found = targets.written(use)
             if appended and not _OPERANDS.isdisjoint(use.writes):
-                paths += appended
-            self.note_paths(paths, place, index)
+                found += [Write(target=path, reach=targets.reach_of(use)) for path in appended]
+            self.note(found, place, index)
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
@@ -255,9 +258,12 @@ class Programs(ABC):
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
         if piped:
-            appended = _appends(use, place)
+            appended = targets.appended(use, place.input)
+        first = len(self.writes)
         for argv, assigns in runs.commands:
             self.emit(argv, assigns, here, piped=piped, appended=appended)
+        if use.entry is not None and use.entry.names:
+            self.found_by(use, first)
         for script in scripts:
             self.script(script, index, here)
 
@@ -278,7 +284,7 @@ class Programs(ABC):
     def inside_code(self, code: Code, index: int, place: Position) -> None:
         """Note what code writes, and list what it runs."""
         paths = [path for path in interpreters.paths(code) if not classify.harmless(path)]
-        self.note_paths(paths, place, index)
+        self.note([Write(target=path) for path in paths], place, index)
         for run in code.runs:
             here = place.below(deeper=1, subshell=True)
             here.input = None
@@ -288,6 +294,20 @@ class Programs(ABC):
                 self.emit([interpreters.word(text) for text in run.words], (), here)
             else:
                 self.script([Word(interpreters.word(run.script).text)], index, here)
+
+    def found_by(self, use: classify.Invocation, first: int) -> None:
+        """Put what a search finds in the place of `{}` in the writes since there were `first` of them."""
+        here = self.writes[first:]
+        asking = sum("{}" in write.target for write in here)
+        if use.entry is None or not asking:
+            return
+        found = targets.found_below([use.words[at].text for at in use.operands] or ["."], use, use.entry)
+        if asking * len(found) > _MOST_FOUND:
+            found = [SOMEWHERE]
+        self.writes[first:] = []
+        for write in here:
+            texts = [write.target.replace("{}", one) for one in found] if "{}" in write.target else [write.target]
+            self.writes += [msgspec.structs.replace(write, target=text) for text in texts]
 
     def printed(self, use: classify.Invocation, place: Position) -> list[Word] | None:
         """Return what a command prints, if the text stands in the line: `echo`, `printf`, or a `cat` of known input."""
@@ -339,18 +359,18 @@ class Programs(ABC):
             # A write of a guess belongs to it even where no program makes it, so that it is left out with the guess.
             by = len(self.programs) - 1 if self.guessing and by < 0 else by
             self.redirects_to_file = self.redirects_to_file or not self.guessing
-            self.note_paths(found.targets, place, by)
+            self.note([Write(target=target, reach="file") for target in found.targets], place, by)
+        self.reads += [Write(target=source, base=place.folder.base, by=by) for source in found.sources]
 
-    def note_paths(self, paths: list[str], place: Position, by: int) -> None:
-        """Note paths that a program writes, from each folder that it may run in."""
+    def note(self, writes: list[Write], place: Position, by: int) -> None:
+        """Note what a program writes, from each folder that it may run in."""
         folder = place.folder
-        for path in paths:
-            if path == SOMEWHERE:
-                self.writes.append(Write(target=path, base=None, by=by))
-            elif folder.others:
-                self.writes += [Write(target=path, base=base, by=by) for base in folder.bases(path)]
+        for write in writes:
+            if write.target == SOMEWHERE:
+                bases: tuple[str | None, ...] = (None,)
             else:
-                self.writes.append(Write(target=path, base=folder.base, by=by))
+                bases = folder.bases(write.target) if folder.others else (folder.base,)
+            self.writes += [msgspec.structs.replace(write, base=base, by=by) for base in bases]
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:
@@ -368,16 +388,6 @@ def _input(source: StdinSource | None) -> Input:
     if source.spans or source.parent is not None:
         return "pipe"
     return "file" if source.script is None else "text"
-
-
-def _appends(use: classify.Invocation, place: Position) -> tuple[str, ...]:
-    """Return the arguments that `xargs` adds, if its input stands in the line; otherwise `SOMEWHERE`."""
-    if not use.flags.isdisjoint(_REPLACES):
-        return ()
-    fed = place.input.script if place.input is not None and use.flags.isdisjoint(_FROM_FILE) else None
-    if fed is None or any(word.dynamic for word in fed):
-        return (SOMEWHERE,)
-    return tuple([path for word in fed for path in word.text.split() if "%" not in path])  # `%` is of a printf format
 
 
 def _newlines(word: Word) -> Word:

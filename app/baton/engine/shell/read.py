@@ -158,6 +158,7 @@ def _shell(walk: Walk) -> Shell:
         categories=tuple(sorted(found, key=_ORDER.__getitem__)) if len(found) > 1 else tuple(found),
         feeds=_feeds(walk) if walk.sinks or walk.run_downloads else (),
         exports=tuple(walk.exports),
+        reads=tuple(walk.reads),
         fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
     )
 

@@ -31,12 +31,13 @@ class Redirects:
     True if standard output does not go on to the next command of the pipeline.
     """
 
-    __slots__ = ("input", "output", "subs", "targets", "ticks", "words")
+    __slots__ = ("input", "output", "sources", "subs", "targets", "ticks", "words")
 
     def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
         self.subs: list[Node] = []
         self.ticks: list[str] = []
+        self.sources: list[str] = []
         self.targets: list[str] = []
         self.words: list[Node] = []
         self.output = False
@@ -105,6 +106,8 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         return
     if operator == "<" and fd in (b"", b"0"):
         found.input = StdinSource(spans)
+    if operator == "<" and not word.subs:
+        found.sources.append(word.text)
     if operator not in _WRITING:
         return
     # `>&2` copies a descriptor; `>& file` writes a file.

@@ -14,7 +14,7 @@ import msgspec
 from baton.engine.code import model as code_model
 from baton.engine.shell import held_tables, secret_tables
 from baton.engine.shell.held_tables import HeldCommands, HeldText
-from baton.engine.shell.model import Category
+from baton.engine.shell.model import Category, Lands, Reach
 from baton.engine.shell.secret_tables import SecretEntry
 from baton.engine.text.yaml_lines import (
     Lines,
@@ -86,6 +86,11 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     when: list[RawClause] = []
     writes: list[str] = []
     runs: list[Way] = []
+    reach: dict[Reach, list[str]] = {}
+    lands: dict[Lands, list[str]] = {}
+    replaces_target: list[str] = []
+    moves: bool = False
+    names: dict[str, Literal["glob", "regex"]] = {}
     note: str = ""
 
 
@@ -133,6 +138,10 @@ class Clause(msgspec.Struct, frozen=True, eq=False):
 class Entry(msgspec.Struct, frozen=True, eq=False):
     """One program or subcommand. `name` is the program's; it means nothing for a subcommand.
 
+    How far its writes reach, `reach`, may depend on flags; the first that holds decides. `lands`: what is copied lands in its
+    target by name, so long as no flag of `replaces_target` is given. It `moves` what it copies. `names` are options that
+    select what a search finds by its name.
+
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
     it can run anything at all. `takes_two` are options with two values. `holds` say where else its arguments hold commands. `long_options` are those that the
     table knows, where the program accepts them abbreviated.
@@ -148,6 +157,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     runs: tuple[Way, ...] = ()
     own_operands: int = _MANY
     last: frozenset[str] = frozenset()
+    reach: Mapping[Reach, list[str]] = {}
+    lands: Mapping[Lands, list[str]] = {}
+    replaces_target: frozenset[str] = frozenset()
+    moves: bool = False
+    names: Mapping[str, str] = {}
     may_run: bool = False
     takes_two: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
@@ -254,6 +268,7 @@ class _Defaults(msgspec.Struct, frozen=True):
     clauses: tuple[Clause, ...] = ()
     holds: tuple[HeldText, ...] = ()
     abbreviates: bool = False
+    reach: Mapping[Reach, list[str]] = {}
 
 
 class _Reader:
@@ -308,7 +323,9 @@ class _Reader:
         globs: list[tuple[re.Pattern[str], Entry]] = []
         for key, below in raw.subcommands.items():
             place = (*at, "subcommands", key)
-            entry = self.entry(place, below, name, _Defaults(takes_value, overall, holds, abbreviates))
+            entry = self.entry(
+                place, below, name, _Defaults(takes_value, overall, holds, abbreviates, raw.reach or above.reach)
+            )
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
                 if _is_glob(word):
@@ -331,6 +348,11 @@ class _Reader:
             long_options=_long_options(takes_value, clauses) if abbreviates else frozenset(),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
+            reach=raw.reach or above.reach,
+            lands=raw.lands,
+            replaces_target=frozenset(raw.replaces_target),
+            moves=raw.moves,
+            names=raw.names,
             own_operands=min((0 if way.file else way.command or 0 for way in raw.runs if _ends(way)), default=_MANY),
             last=frozenset(
                 [

@@ -1,6 +1,5 @@
 """Compile what a condition asks of the call itself; `shell_checks` compiles what it asks of a shell line."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -11,7 +10,7 @@ from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
 from baton.engine.call.input_texts import input_texts
 from baton.engine.call.mcp_writers import edits_files
-from baton.engine.call.places import Place, Reach
+from baton.engine.call.places import Place
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.lookups import plain
 from baton.engine.policy.matching.program_checks import Lists, words
@@ -26,7 +25,6 @@ _SHOWN = 80
 _MOST_OBJECTS = 4_096
 """Objects in one input in which a method and a path are looked for; beyond that the call has more texts than are read."""
 _METHODS = ("PUT", "POST", "PATCH", "DELETE")
-_TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _BACKGROUND_KEYS = ("run_in_background", "is_background")
 
 
@@ -281,11 +279,7 @@ def places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
     def holds(context: Context) -> bool:
         if not context.paths:
             return "work" in wanted
-        # Such a tool takes a whole folder, and what lies in it.
-        reach: Reach = "tree" if _TAKES_FOLDERS.search(context.call.tool_name) else "file"
-        return _of_paths(
-            context, context.paths, lambda p: not wanted.isdisjoint(context.places(p, reach=reach)), quantifier
-        )
+        return _of_paths(context, context.paths, lambda p: not wanted.isdisjoint(context.path_places(p)), quantifier)
 
     def why(context: Context) -> str:
         if not context.paths:
@@ -293,6 +287,31 @@ def places(wanted: frozenset[Place], quantifier: Quantifier) -> Check:
         return f"{quoted(context.paths)} lies elsewhere"
 
     return Check("places", holds, why)
+
+
+def touches(
+    key: str,
+    wanted: frozenset[Place],
+    of: Callable[[Context], Iterator[tuple[str, frozenset[Place]]]],
+    quantifier: Quantifier,
+) -> Check:
+    """Compile `writes_to` and `reads`: what a call of any tool writes, or names, lies in one of the places."""
+
+    def holds(context: Context) -> bool:
+        if quantifier is all:
+            found = [not wanted.isdisjoint(places) for _, places in of(context)]
+            return bool(found) and all(found)
+        for target, places in of(context):
+            if not wanted.isdisjoint(places):
+                context.found["target"] = context.found["path"] = target
+                return True
+        return False
+
+    def why(context: Context) -> str:
+        targets = [target for target, _ in of(context)]
+        return f"{quoted(targets)} lies elsewhere" if targets else "the call names no path"
+
+    return Check(key, holds, why)
 
 
 def _of_paths(context: Context, paths: tuple[str, ...], test: Match, quantifier: Quantifier) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.policy.matching.call_checks import (
     Check,
+    Quantifier,
     agent,
     background,
     edited,
@@ -20,6 +21,7 @@ from baton.engine.policy.matching.call_checks import (
     paths,
     places,
     spawn_refused,
+    touches,
     unread,
     urls,
 )
@@ -30,7 +32,7 @@ from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.shell.model import Category
 from baton.engine.text.globs import Match, any_of, any_path
 
-_BY_READING = frozenset({"shell", "paths", "places", "agent", "lookup"})
+_BY_READING = frozenset({"shell", "paths", "places", "writes_to", "reads", "agent", "lookup"})
 """Keys of a condition whose answer follows from the call's reading and folders; the answers of others differ between calls."""
 
 
@@ -198,10 +200,18 @@ def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bo
         yield urls(any_path(words(condition.urls, lists)))
     if condition.shell is not None:
         yield from shell(condition.shell, lists)
+    yield from _place_checks(condition, lists, all if every_path else any)
+
+
+def _place_checks(condition: Condition, lists: Lists, quantifier: Quantifier) -> Iterator[Check]:
     if condition.paths is not None:
-        yield paths(any_path(words(condition.paths, lists)), all if every_path else any)
+        yield paths(any_path(words(condition.paths, lists)), quantifier)
     if condition.places is not None:
-        yield places(place_set(condition.places), all if every_path else any)
+        yield places(place_set(condition.places), quantifier)
+    if condition.writes_to is not None:
+        yield touches("writes_to", place_set(condition.writes_to), Context.written_places, quantifier)
+    if condition.reads is not None:
+        yield touches("reads", place_set(condition.reads), Context.read_places, quantifier)
 
 
 def _session_checks(condition: Condition, *, missing: bool) -> Iterator[Check]:

@@ -1,30 +1,30 @@
 """What the rules ask of one call, worked out once and only when a rule asks."""
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
 
 from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
 from baton.engine.call.call import ToolCall
-from baton.engine.call.edited_paths import patched
 from baton.engine.call.input_texts import has_more_texts
-from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
-from baton.engine.call.places import Locator, Place, Reach, normal, resolve, server_numbers, within
+from baton.engine.call.mcp_tools import is_mcp_tool
+from baton.engine.call.places import GROUNDS, Locator, Place, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
-from baton.engine.policy.matching.write_reach import PROTECTED, landings, reach_of
+from baton.engine.policy.matching.input_paths import MOST_PATHS
+from baton.engine.policy.matching.write_reach import landings, reach_of
 from baton.engine.policy.rules.model import Config
-from baton.engine.shell.model import Program, Shell, Write
+from baton.engine.shell.model import Program, Reach, Shell, Write
 from baton.engine.text.globs import Match
 
 # Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _MAY_WRITE = frozenset({"destructive", "unknown"})
-_SETTINGS = frozenset[Place](("hook_settings",))
-MOST_PATHS = 400
-"""Paths of a call that are judged; a call with more is asked about."""
+_PRINTS = frozenset({"echo", "printf"})
+_TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
+_SHOWN = 120
+"""Characters of a command that are shown."""
 _FOLDER_KEYS = frozenset({"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"})
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
@@ -95,6 +95,10 @@ class Policies(Protocol):
         """What counts as a look-up."""
         ...
 
+    def only_looks(self, tool: str) -> bool:
+        """Return whether a tool is known to look things up, and to change nothing."""
+        ...
+
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names."""
         ...
@@ -120,6 +124,7 @@ class Context:
         "_match",
         "_meant",
         "_reading",
+        "_text",
         "_values",
         "_writes",
         "blind",
@@ -149,6 +154,7 @@ class Context:
         self._values: dict[str, str] | None = None
         self._meant: dict[str, str] = {}
         self._filled = 0
+        self._text: str | None = None
         self._writes: tuple[Write, ...] | None = None
 
     @property
@@ -204,6 +210,11 @@ class Context:
                 found |= self.policies.locator.places(
                     meant, base, self.call.cwd, self.root, reach, self.facts.installed
                 )
+        # The beginning of a path is not known only where it has an expansion or its folder is not known.
+        if (base is None or "$" in target or "`" in target) and self.policies.config.places:
+            found |= self.policies.locator.possible_groups(
+                target, base, self.call.cwd, self.root, reach, self._mentioned
+            )
         return found
 
     @property
@@ -218,6 +229,18 @@ class Context:
     def is_lookup(self) -> bool:
         """Whether the call looks something up, by a tool of the client or by a shell line."""
         return self.policies.lookups.is_tool(self.call.tool_name) or self.lookup_line != ""
+
+    @property
+    def _mentioned(self) -> str:
+        """The text of the call's line with its folder, in lower case, also as the shell sees it without quotes."""
+        if self._text is None:
+            shell = self.shell
+            words = [word for program in shell.programs for word in program.argv] if shell else []
+            line = self.call.tool_input.get(self.policies.config.shell_tools.get(self.call.tool_name, ""), "")
+            self._text = "\n".join(
+                (str(line), " ".join(words), *(shell.exports if shell else ()), self.call.cwd)
+            ).casefold()
+        return self._text
 
     @property
     def root(self) -> str:
@@ -245,11 +268,42 @@ class Context:
         shell = self.shell
         if shell is None or not 0 <= write.by < len(shell.programs):
             return self.places(write.target, write.base)
-        program = shell.programs[write.by]
-        found = self.places(write.target, write.base, reach_of(program, write.target))
-        for path, reach in landings(program, write.target):
-            found |= self.places(path, write.base, reach) & PROTECTED
+        found = self.places(write.target, write.base, reach_of(shell.programs[write.by], write))
+        for path, reach in landings(write):
+            found |= self.places(path, write.base, reach) - GROUNDS
         return found
+
+    def written_places(self) -> Iterator[tuple[str, frozenset[Place]]]:
+        """Yield what the call writes, changes or removes, with its places, by whatever tool.
+
+        A program that no table knows, or that removes things, may write whatever it is given. So may a tool that is not
+        known to look things up only.
+        """
+        for write in self.writes:
+            yield write.target, self.write_places(write)
+        shell = self.shell
+        for program in shell.programs if shell else ():
+            if _MAY_WRITE.intersection(program.categories) and not program.wraps:
+                yield " ".join(program.argv)[:_SHOWN], self.argument_places(program)
+        if not self.policies.only_looks(self.call.tool_name):
+            for path in self.paths:
+                yield path, self.path_places(path)
+
+    def read_places(self) -> Iterator[tuple[str, frozenset[Place]]]:
+        """Yield what the call names, to read or to write it, with its places: paths, and arguments of programs."""
+        for path in self.paths:
+            yield path, self.path_places(path)
+        shell = self.shell
+        for program in shell.programs if shell else ():
+            if program.name not in _PRINTS:
+                yield " ".join(program.argv)[:_SHOWN], self.argument_places(program)
+        for one in (*self.writes, *(shell.reads if shell else ())):
+            yield one.target, self.write_places(one)
+
+    def path_places(self, path: str) -> frozenset[Place]:
+        """Return the places of a path that the tool's input names."""
+        # A tool that removes or moves takes a whole folder, and what lies in it.
+        return self.places(path, reach="tree" if _TAKES_FOLDERS.search(self.call.tool_name) else "file")
 
     def argument_places(self, program: Program) -> frozenset[Place]:
         """Return the places of a program's arguments and of values in `key=value`; filters (`--exclude x`) are left out."""
@@ -259,15 +313,17 @@ class Context:
         found: set[Place] = set()
         before = ""
         # What a program does to a folder that it is given, only the tables know: these may write in it.
-        reach: Reach = "into" if program.name == "git" or _MAY_WRITE.intersection(program.categories) else "file"
+        reach: Reach = "file"
+        if _MAY_WRITE.intersection(program.categories):
+            reach = "below" if "vcs-write" in program.categories else "into"
         for word in program.argv[1:]:
             key, _, value = word.partition("=")
             if not word.startswith("-") and not _FILTER.fullmatch(before):
-                found |= self.places(word)
+                found |= self.places(word, program.folder)
                 if reach != "file":
-                    found |= self.places(word, reach=reach) & _SETTINGS
+                    found |= self.places(word, program.folder, reach) - GROUNDS
             if value and not _FILTER.fullmatch(key):
-                found |= self.places(value)
+                found |= self.places(value, program.folder)
             before = word
         self._arguments[program] = frozenset(found)
         return self._arguments[program]
@@ -306,33 +362,6 @@ class Context:
             if within(whole, folder):
                 return whole[len(folder.rstrip("/")) + 1 :]
         return whole
-
-
-def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
-    """Return the paths that a tool's input names, as written: in a patch, and under `path_keys`.
-
-    Which keys of an MCP tool hold paths is not known: every text that can be one counts. Over `MOST_PATHS` one more is
-    returned, so that it is known that there are more.
-    """
-    tool_input = call.tool_input
-    if is_mcp_tool(call.tool_name):
-        return tuple(islice(dict.fromkeys(named_paths(tool_input)), MOST_PATHS + 1))
-    patch = patch_tools.get(call.tool_name)
-    # Most calls name no path; this is on the way of every one of them.
-    if patch is None and path_keys.isdisjoint(tool_input):
-        return ()
-    paths: list[str] = []
-    if patch is not None:
-        # Clients differ in the key: `input`, `patch`.
-        texts = [tool_input[patch]] if patch in tool_input else list(tool_input.values())
-        paths += (found for text in texts if isinstance(text, str) for found in islice(patched(text), MOST_PATHS + 1))
-    for key in path_keys.intersection(tool_input):
-        value = tool_input[key]
-        if isinstance(value, str):
-            paths.append(value)
-        elif isinstance(value, list):
-            paths += (item for item in value[: MOST_PATHS + 1] if isinstance(item, str))
-    return tuple([path for path in paths if path][: MOST_PATHS + 1])
 
 
 def _in_its_folder(call: ToolCall) -> ToolCall:

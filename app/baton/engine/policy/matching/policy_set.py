@@ -9,11 +9,13 @@ from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
 from baton.engine.call.commands import command_of
 from baton.engine.call.mcp_tools import is_mcp_tool
+from baton.engine.call.mcp_writers import only_looks
 from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.call_reading import Reading
 from baton.engine.policy.matching.candidates import Candidates
-from baton.engine.policy.matching.context import Context, input_paths
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.matching.input_paths import input_paths
 from baton.engine.policy.matching.lookups import LOOKUP_MARK, Lookups
 from baton.engine.policy.matching.rule import Rule, candidate
 from baton.engine.policy.rules.files import PolicyFiles
@@ -68,7 +70,7 @@ class PolicySet:
         self.shells = shells
         self.tables = shells.tables
         self.shell_revision = shell_revision
-        self.locator = Locator(config.baton_home, config.hook_settings, config.startup_files)
+        self.locator = Locator(config.baton_home, config.hook_settings, config.startup_files, config.places)
         self.lookups = Lookups(config)
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
@@ -78,6 +80,10 @@ class PolicySet:
         self._candidates: dict[tuple[str, Level, bool], Candidates] = {}
         self._reading = _remembered(shells)
         self._latest_long: tuple[tuple[str | None, bool, tuple[str, ...], str | None, str], Reading] | None = None
+
+    def only_looks(self, tool: str) -> bool:
+        """Return whether a tool looks things up and changes no files, by the list of such tools or by its name."""
+        return self.lookups.is_tool(tool) or (is_mcp_tool(tool) and only_looks(tool))
 
     def reading(self, call: ToolCall, agent: AgentCall | None) -> Reading:
         """Return what a call names, from the cache where possible. `agent` is set for a call that starts a sub-agent."""

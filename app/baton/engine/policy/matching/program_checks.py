@@ -190,6 +190,6 @@ def _writes(places: frozenset[Place]) -> Test:
     return test
 
 
-def place_set(value: Place | list[Place]) -> frozenset[Place]:
+def place_set(value: str | list[str]) -> frozenset[Place]:
     """Return one place or a list of places as a set."""
     return frozenset([value] if isinstance(value, str) else value)

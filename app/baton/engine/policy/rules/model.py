@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from baton.engine.call.places import Place
 from baton.engine.shell.model import Category, Input
 
 Words = str | list[str]
@@ -43,8 +42,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     arguments: Words | None = None
     urls: Words | None = None
     category: Category | list[Category] | None = None
-    writes_to: Place | list[Place] | None = None
-    arguments_in: Place | list[Place] | None = None
+    writes_to: Words | None = None
+    arguments_in: Words | None = None
     assigns: Words | None = None
     matching: Words | None = None
     names_server: Literal[True] | None = None
@@ -94,7 +93,9 @@ class Condition(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
     tools: Words | None = None
     paths: Words | None = None
-    places: Place | list[Place] | None = None
+    places: Words | None = None
+    writes_to: Words | None = None
+    reads: Words | None = None
     input: dict[str, Any] | None = None
     urls: Words | None = None
     mentions: Words | None = None
@@ -225,4 +226,5 @@ class Config(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     hook_settings: list[str] = msgspec.field(default_factory=list)
     baton_home: list[str] = msgspec.field(default_factory=list)
     startup_files: list[str] = msgspec.field(default_factory=list)
+    places: dict[str, list[str]] = msgspec.field(default_factory=dict)
     lists: dict[str, list[str | ProgramMatch]] = msgspec.field(default_factory=dict)
