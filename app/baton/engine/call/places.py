@@ -97,7 +97,7 @@ class Locator:
     ) -> frozenset[Place]:
         found: set[Place] = set()
         protected = self._protected(installed, normal(root))
-        for text in _spellings(target) if "{" in target else (target,):
+        for text in spellings(target) if "{" in target else (target,):
             path = resolve(text, base, cwd)
             if path.whole.startswith("/dev/") and not path.whole.startswith("/dev/shm/"):  # noqa: S108
                 if not _HARMLESS.fullmatch(path.whole):
@@ -122,7 +122,7 @@ class Locator:
         if len(target) > _NOT_CACHED:
             return frozenset(self._groups.names)
         found: set[Place] = set()
-        for text in _spellings(target) if "{" in target else (target,):
+        for text in spellings(target) if "{" in target else (target,):
             path = resolve(text, base, cwd)
             if not path.known:
                 found.update(self._groups.possibly_holding(path.whole, reach, normal(root) or normal(cwd), mentioned))
@@ -158,7 +158,7 @@ def server_numbers(installed: str) -> frozenset[str]:
     return frozenset(rest for kind, _, rest in lines if kind == "process")
 
 
-def _spellings(text: str) -> list[str]:
+def spellings(text: str) -> list[str]:
     """Spell `a{b,c}` out as a shell does: `ab`, `ac`."""
     texts, done = [text], False
     while not done:

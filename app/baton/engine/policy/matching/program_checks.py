@@ -7,6 +7,7 @@ from itertools import chain
 import re2
 
 from baton.engine.call.places import Place
+from baton.engine.policy.matching import branch_overwrites
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.rules.model import ProgramMatch, Programs
 from baton.engine.shell.model import Program, Shell
@@ -138,6 +139,12 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
     if match.assigns is not None:
         assign = any_of(words(match.assigns, lists))
         yield "assigns", lambda _c, s, i: any(map(assign, s.programs[i].assigns))
+    if match.overwrites_branch is not None:
+        overwrites = branch_overwrites.test(words(match.overwrites_branch, lists), named=True)
+        yield "overwrites_branch", lambda _c, s, i: overwrites(s.programs[i])
+    if match.may_overwrite_branch is not None:
+        may = branch_overwrites.test(words(match.may_overwrite_branch, lists), named=False)
+        yield "may_overwrite_branch", lambda _c, s, i: may(s.programs[i])
     if match.writes_to is not None:
         yield "writes_to", _writes(place_set(match.writes_to))
     if match.matching is not None:

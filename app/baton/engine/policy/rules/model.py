@@ -24,6 +24,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     `input` is what the program reads as standard input: "" for the session's own, `pipe`, `file` (`< x`), `text` (a
     here-document), or `arguments` for one that `xargs` starts.
     `arguments_in` are places in which the path of an argument lies; `urls` match a URL in any argument, decoded.
+    `overwrites_branch` are globs of branches of which the program overwrites or deletes one on a remote;
+    `may_overwrite_branch` those of which it may, where the branch cannot be told.
     `matching` are texts of which an operand, read as a regular expression, matches one; `names_server` holds if an
     argument has the id of one of this server's processes, or its port.
     """
@@ -45,6 +47,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     writes_to: Words | None = None
     arguments_in: Words | None = None
     assigns: Words | None = None
+    overwrites_branch: Words | None = None
+    may_overwrite_branch: Words | None = None
     matching: Words | None = None
     names_server: Literal[True] | None = None
 
