@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from baton.engine.code.windows import cmd_as_shell, powershell_as_shell
+
 _LINES = frozenset(
     {"command", "cmd", "commands", "cmds", "command_line", "commandline", "shell_command", "shell", "bash"}
 )
@@ -28,10 +30,11 @@ _ELSEWHERE = frozenset(
     | {"sql", "query", "database", "db", "postgres", "mysql", "sqlite", "bigquery", "figma", "blender", "sheets"}
 )
 """Words in the names of tools whose scripts run in a browser, a database or another program, not on this machine."""
+_POWERSHELL = frozenset({"powershell", "pwsh"})
 _NO_COMMAND = frozenset({"Skill", "SlashCommand", "skill", "ExitPlanMode"})
 """Tools whose `command` is the name of something else."""
 _EDITOR_WORDS = frozenset({"view", "create", "str_replace", "insert", "undo_edit", "read", "write", "delete", "rename"})
-_WORD = re.compile(r"[A-Z]?[a-z]+\d?|[A-Z]+(?![a-z])")
+_WORD = re.compile(r"[Pp]ower[Ss]hell|[A-Z]?[a-z]+\d?|[A-Z]+(?![a-z])")
 _LONGEST = 70_000
 """Characters of commands that are put together. A shell line of that length is more than is read, so it is asked about."""
 _MOST_OBJECTS = 4_096
@@ -62,6 +65,14 @@ def command_of(tool: str, tool_input: Mapping[str, Any], *, nested: bool = False
             if length > _LONGEST:
                 return "\n".join(found)
     return "\n".join(found) if found else None
+
+
+def in_shell(tool: str, line: str) -> str:
+    """Return a tool's line as one of the shell: a PowerShell or a cmd tool speaks its own language."""
+    words = frozenset(name_words(tool))
+    if not _POWERSHELL.isdisjoint(words) or tool in _POWERSHELL:
+        return powershell_as_shell(line)
+    return cmd_as_shell(line) if tool.lower() in ("cmd", "cmd.exe", "batch") else line
 
 
 def _holders(tool_input: Mapping[str, Any], *, nested: bool) -> Iterator[Mapping[str, Any]]:

@@ -4,7 +4,23 @@ import re
 
 import msgspec
 
-LANGUAGES = ("awk", "javascript", "lua", "perl", "php", "python", "r", "ruby", "sed", "tcl", "applescript")
+LANGUAGES = (
+    "awk",
+    "javascript",
+    "lua",
+    "perl",
+    "php",
+    "python",
+    "r",
+    "ruby",
+    "sed",
+    "tcl",
+    "applescript",
+    "powershell",
+    "powershell-arguments",
+    "cmd",
+    "cmd-arguments",
+)
 
 _MARK = "\ua66e"  # a letter to every grammar, in a string as in a name; no code is written with it
 UNKNOWN = f"{_MARK}UNKNOWN{_MARK}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from baton.engine.code import python, python_names
+from baton.engine.code import python, python_names, windows
 from baton.engine.code.effects import Table
 from baton.engine.code.evaluate import Evaluator
 from baton.engine.code.model import Code
@@ -15,11 +15,20 @@ _LANGUAGES: dict[str, tuple[Table, Callable[[str], Sequence[Node]]]] = {
     "python": (python_names.TABLE, python.read),
 }
 
+_WINDOWS: dict[str, Callable[[str], Code]] = {
+    "powershell": windows.read_powershell,
+    "powershell-arguments": windows.read_powershell_arguments,
+    "cmd": windows.read_cmd,
+    "cmd-arguments": windows.read_cmd_arguments,
+}
+
 
 def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
+    if language in _WINDOWS:
+        return _WINDOWS[language](text)
     if language not in _LANGUAGES:
         return Code(unread=f"{language} is not read")
     table, parse = _LANGUAGES[language]

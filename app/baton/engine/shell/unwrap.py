@@ -160,13 +160,15 @@ def _stdin(way: Way, use: Invocation) -> RunTargets:
 
 
 def _code(way: Way, use: Invocation) -> RunTargets | None:
-    """Find code: the values of options, all of which make one text, or an operand."""
+    """Find code: the values of options, all of which make one text, an operand, or all arguments, one a line."""
     found: list[Word] = []
     for place in way.code or ():
         if place == "first":
             found += [use.words[at] for at in use.operands[:1]]
         elif place == "operands":
             found += [use.words[at] for at in use.operands]
+        elif place == "arguments":
+            found += use.words[1:]
     for (option, value), at in zip(use.values, use.value_places, strict=True):
         if option in (way.code or ()):
             found.append(_end_of(use.words[at], value))

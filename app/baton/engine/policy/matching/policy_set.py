@@ -7,7 +7,7 @@ from typing import Any
 
 from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
-from baton.engine.call.commands import command_of
+from baton.engine.call.commands import command_of, in_shell
 from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.mcp_writers import only_looks
 from baton.engine.call.places import Locator
@@ -92,6 +92,8 @@ class PolicySet:
         line = given if isinstance(given, str) else _joined(given)
         if line is None and call.tool_name not in self.config.patch_tools:
             line = command_of(call.tool_name, call.tool_input, nested=is_mcp_tool(call.tool_name))
+        if line is not None and call.tool_name != "Bash":
+            line = in_shell(call.tool_name, line)
         paths = input_paths(self.config.patch_tools, self.path_keys, call)
         name, model = (agent.agent, agent.model) if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
