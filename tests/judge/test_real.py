@@ -8,7 +8,7 @@ import pytest
 
 from baton.engine.shell.read import read
 from tests.judge.corpus import READS, Real, judged, of_line, real, shipped
-from tests.judge.run import RATES, outcome
+from tests.judge.run import RATES
 
 LINES = real()
 LABELS = {

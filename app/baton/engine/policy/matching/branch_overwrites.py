@@ -17,6 +17,8 @@ _REFS = re.compile(
     r"(?:.*/)?git/refs?/heads/(?P<ref>[^?#]+)|(?:.*/)?repository/branches/(?P<branch>[^?#/]+)", re.DOTALL
 )
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\(.*\)|\$\w+|\$.|`[^`]*`", re.DOTALL)
+_NO_PLUS = re.compile(r"\$(?:\w|\{[^}+]*\}|\(git (?:branch|describe|rev-parse|symbolic-ref)\b[^+;&|`$]*\))")
+"""An expansion that scripts push every day (`git push origin "$TAG"`), and that shows no `+`."""
 _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
 
@@ -89,8 +91,8 @@ def _pushed(program: Program) -> Iterator[str]:
 def _overwritten_by(spec: str, *, forced: bool, deletes: bool) -> str:
     """Return the branch that a refspec overwrites or deletes, "" for none."""
     text = _EXPANSION.sub("\0*\0", spec)
-    # Of `$x` not even a leading `+` is known.
-    forced = forced or text.startswith(("+", "\0"))
+    # Of `$(…)` not even a leading `+` is known.
+    forced = forced or text.startswith("+") or (text.startswith("\0") and not _NO_PLUS.match(spec))
     source, colon, target = text.removeprefix("+").partition(":")
     if not (forced or deletes or (colon and not source and target)):
         return ""
