@@ -32,6 +32,7 @@ IMPURE = {
 LARGE = {
     # file: why it is one idea in more than 400 lines
     "app/baton/engine/code/windows.py": "one reader for PowerShell and cmd, which differ in little: words, statements, programs",
+    "app/baton/engine/shell/programs.py": "one list of programs, and all that is noted of each while it grows",
     "app/baton/engine/shell/tables.py": "the format of a shell table, what it becomes, and the checks between the two",
 }
 

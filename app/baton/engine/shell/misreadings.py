@@ -85,6 +85,7 @@ _MAKE_NAME = re.compile(rb"(?<=[ \t])(?=\$[\^<](?:[\s;)]|\Z))")
 _BANG = re.compile(rb"(?:\A|[\s;&|(){}])(!)[ \t]+\Z")
 _DESCRIPTOR = re.compile(rb"(?<![^\s;&|()<>])[0-9]+\Z")
 _LOOSE_DIGITS = re.compile(rb"((?:[ \t]|\\\n)+)[0-9]+\Z")
+_COPIED = re.compile(rb"([<>])&[0-9]+-?(?=[ \t\n;&|)<>]|\Z)")
 _BACKTICKS = re.compile(rb"`([^`\\#]*)`")
 _BARE_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 _VARIABLE = re.compile(rb"[0-9]|[A-Za-z_]\w*")
@@ -282,6 +283,10 @@ def redirection(src: bytes, end: int, start: int) -> None:
     if end == start and src[end - 1 : end].isdigit():
         found = _LOOSE_DIGITS.search(src, max(0, end - 200), end)
         if found:
+            # `>& f 0>&1`: a descriptor that becomes a copy of another, which nothing here depends on; of `0<&5` the input does.
+            copy = _COPIED.match(src, end)
+            if copy:
+                raise MendError(src, found.start(1), copy.end() if copy[1] == b">" else end, b" ")
             if b"\n" not in found[1]:
                 raise UnreadableError("a file descriptor that the parser took for a word")
             raise MendError(src, found.start(1), found.end(1), b" ")

@@ -16,7 +16,7 @@ Category = Literal[
     "unknown",
 ]
 
-Input = Literal["", "pipe", "file", "text", "arguments"]
+Input = Literal["", "pipe", "file", "text", "arguments", "connection"]
 
 
 Reach = Literal["file", "into", "below", "tree"]

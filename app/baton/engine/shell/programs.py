@@ -8,7 +8,16 @@ import msgspec
 from tree_sitter import Node
 
 from baton.engine.code.model import LANGUAGES, Code
-from baton.engine.shell import classify, fork_bombs, held_commands, interpreters, misreadings, targets, unwrap
+from baton.engine.shell import (
+    classify,
+    fork_bombs,
+    held_commands,
+    interpreters,
+    misreadings,
+    targets,
+    unwrap,
+    written_files,
+)
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Input, Program, Write
 from baton.engine.shell.redirects import Redirects
@@ -26,6 +35,13 @@ _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the beginning of a line of a crontab."""
 _MOVES = frozenset(["cd", "pushd", "popd"])
+_PRINTERS = frozenset(["cat", "head", "tail", "bat", "tac"])
+_RUN_LATER = re.compile(
+    r"^/etc/(?:cron|anacron|init|profile|rc\.|systemd|sudoers|ld\.so|update-motd|xdg/autostart)|^/var/spool/cron"
+    r"|\.git/hooks/|/\.config/(?:systemd|autostart|fish)/|/Launch(?:Agents|Daemons)/|/\.ssh/(?:authorized_keys|rc)"
+    r"|/\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zshenv|zprofile|zlogin)$"
+)
+"""Files that others run or trust without being asked: what is written there counts as run."""
 _EXITS = re.compile(r"-[a-z]*e[a-z]*\Z|errexit\Z")
 
 
@@ -59,6 +75,9 @@ class Programs(ABC):
         self.stand_ins = 0
         self.codes = 0
         self.run_downloads: list[int] = []
+        self.written = written_files.WrittenFiles()
+        self.printed_files: dict[int, StdinSource] = {}
+        self.interpreting: set[int] = set()
 
     @abstractmethod
     def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
@@ -118,6 +137,7 @@ class Programs(ABC):
             if appended and not _OPERANDS.isdisjoint(use.writes):
                 found += [Write(target=path, reach=targets.reach_of(use)) for path in appended]
             self.note(found, place, index)
+        self.uses_written(use, index, place)
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
@@ -186,6 +206,27 @@ class Programs(ABC):
             and not (entry.clauses or entry.subcommands or entry.runs or entry.writes)
         )
 
+    def runs_file(self, index: int, path: str, place: Position) -> None:
+        """Note that a program runs a file: if the line has written it, its writers feed the program."""
+        source = self.written.source(path, place.folder.base)
+        if source is not None:
+            self.sinks.append((index, source))
+
+    def uses_written(self, use: classify.Invocation, index: int, place: Position) -> None:
+        """Note a program that is a file which the line has written, or that prints one (`cat x | sh`)."""
+        if any(way.stdin for way in use.runs):
+            self.interpreting.add(index)
+        if not self.written.sources:
+            return
+        path = use.words[0].text
+        if "/" in path:
+            self.runs_file(index, path, place)
+        if use.name in _PRINTERS:
+            for at in use.operands:
+                source = self.written.source(use.words[at].text, place.folder.base)
+                if source is not None:
+                    self.printed_files[index] = source
+
     def held(self, use: classify.Invocation, index: int, place: Position, *, passes_on: bool) -> None:
         """Walk the commands that options, variables and configuration keys of a program hold.
 
@@ -219,6 +260,7 @@ class Programs(ABC):
         scripts += [known for script in unseen if (known := place.text.meant(script))]
         if runs.file is not None:
             unseen.append([runs.file])
+            self.runs_file(index, runs.file.text, place)
         for script in unseen:
             self.feed_words(index, script)
         hidden = bool(unseen)
@@ -360,11 +402,18 @@ class Programs(ABC):
             by = len(self.programs) - 1 if self.guessing and by < 0 else by
             self.redirects_to_file = self.redirects_to_file or not self.guessing
             self.note([Write(target=target, reach="file") for target in found.targets], place, by)
+        for path in found.sources if by in self.interpreting else ():
+            self.runs_file(by, path, place)
         self.reads += [Write(target=source, base=place.folder.base, by=by) for source in found.sources]
 
     def note(self, writes: list[Write], place: Position, by: int) -> None:
         """Note what a program writes, from each folder that it may run in."""
         folder = place.folder
+        program = self.programs[by] if by >= 0 else None
+        if program is not None:
+            self.written.note([write.target for write in writes], folder.base, by, program, place.input)
+            if place.input is not None and any(_RUN_LATER.search(write.target) for write in writes):
+                self.sinks.append((by, place.input))
         for write in writes:
             if write.target == SOMEWHERE:
                 bases: tuple[str | None, ...] = (None,)
@@ -385,6 +434,8 @@ def _input(source: StdinSource | None) -> Input:
     """Return what standard input is: programs that feed it, a text in the line, or a file."""
     if source is None:
         return ""
+    if source.connection:
+        return "connection"
     if source.spans or source.parent is not None:
         return "pipe"
     return "file" if source.script is None else "text"

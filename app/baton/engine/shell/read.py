@@ -191,6 +191,8 @@ def _feeds(walk: Walk) -> tuple[tuple[int, int], ...]:
         for index in source.programs(misreadings.MAX_FEEDS):
             if index != sink:
                 pairs[index, sink] = None
+            if index in walk.printed_files:
+                pairs |= {(writer, sink): None for writer in walk.printed_files[index].programs(misreadings.MAX_FEEDS)}
         if len(pairs) > misreadings.MAX_FEEDS:
             raise UnreadableError(f"over {misreadings.MAX_FEEDS} pipes into scripts")
     return tuple(pairs)

@@ -103,7 +103,13 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection, no file
         walk.network = True
         found.output = True
+        if fd in (b"", b"0", b"1"):
+            found.input = _connection()
         return
+    if (
+        operator == "<&" and walk.network and fd in (b"", b"0")
+    ):  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
+        found.input = _connection()
     if operator == "<" and fd in (b"", b"0"):
         found.input = StdinSource(spans)
     if operator == "<" and not word.subs:
@@ -117,6 +123,12 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         found.output = True
     if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
         found.targets.append(word.text)
+
+
+def _connection() -> StdinSource:
+    source = StdinSource([])
+    source.connection = True
+    return source
 
 
 def _heredoc(heredoc: blocks.Heredoc, place: Position, found: Redirects) -> None:

@@ -24,9 +24,10 @@ class StdinSource:
     """Where standard input comes from: the programs in `spans`, and those that feed them (`parent`).
 
     `script` is its text if that stands in the line (`echo 'rm x' | sh`, a heredoc), None if it is not known.
+    `connection` is True for a connection to another machine that the shell opens (`< /dev/tcp/host/port`).
     """
 
-    __slots__ = ("parent", "script", "spans")
+    __slots__ = ("connection", "parent", "script", "spans")
 
     def __init__(
         self, spans: list[Span], parent: "StdinSource | None" = None, script: list[Word] | None = None
@@ -34,6 +35,7 @@ class StdinSource:
         self.spans = spans
         self.parent = parent
         self.script = script
+        self.connection = False
 
     def programs(self, cap: int) -> list[int]:
         """Return the programs that feed it; at most one more than `cap`, so that the caller sees it was exceeded."""
