@@ -188,3 +188,11 @@ def test_an_unknown_command_and_an_unknown_level_are_refused(baton):
     found = baton("mode", "enable", "--level", "harsh")
     assert found.returncode == 2
     assert "guidance" in found.stderr
+
+
+def test_sessions_with_changed_hook_files_are_no_missing_part(answering_status, baton):
+    url, changes = answering_status
+    changes["degraded"] = {"installation": 3}
+    said = baton("status", BATON_URL=url).stdout
+    assert "  decided without: nothing was missing\n" in said
+    assert "3 sessions started with hook files that differ from what was installed" in said

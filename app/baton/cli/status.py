@@ -33,7 +33,13 @@ def status(as_json: AsJson = False) -> None:
     decisions = answer.get("decisions")  # absent while SQL cannot be read
     _counts("decisions", decisions, _UNKNOWN if decisions is None else "none yet")
     _counts("records", answer["records"], "none")
-    _counts("decided without", answer["degraded"], "nothing was missing")
+    degraded = dict(answer["degraded"])
+    changed = degraded.pop("installation", 0)
+    _counts("decided without", degraded, "nothing was missing")
+    if changed:
+        print(
+            f"  ! {changed} sessions started with hook files that differ from what was installed: `baton hooks status`"
+        )
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
     for who, count in sorted(answer["refused"].items()):
         print(plain(f"  ! {count} hook calls with a refused token: {who}"))

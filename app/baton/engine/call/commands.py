@@ -31,7 +31,7 @@ _ELSEWHERE = frozenset(
 )
 """Words in the names of tools whose scripts run in a browser, a database or another program, not on this machine."""
 _POWERSHELL = frozenset({"powershell", "pwsh"})
-_NO_COMMAND = frozenset({"Skill", "SlashCommand", "skill", "ExitPlanMode"})
+_NO_COMMAND = frozenset({"Skill", "SlashCommand", "skill", "Workflow"})
 """Tools whose `command` is the name of something else."""
 _EDITOR_WORDS = frozenset({"view", "create", "str_replace", "insert", "undo_edit", "read", "write", "delete", "rename"})
 _WORD = re.compile(r"[Pp]ower[Ss]hell|[A-Z]?[a-z]+\d?|[A-Z]+(?![a-z])")
@@ -96,7 +96,7 @@ def _lines(tool: str, holder: Mapping[str, Any]) -> Iterator[str]:
     for key, value in holder.items():
         name = key.lower()
         if name in _LINES or name in ("argv", "exec"):
-            line = _line(value)
+            line = _line(value, lines=name in ("commands", "cmds"))
             if line and line not in _EDITOR_WORDS:
                 yield f"{line} {_arguments(holder)}".rstrip() if name in ("command", "cmd") else line
         elif name in _SCRIPTS and isinstance(value, str) and value:
@@ -105,7 +105,7 @@ def _lines(tool: str, holder: Mapping[str, Any]) -> Iterator[str]:
                 yield script
 
 
-def _line(value: object) -> str:
+def _line(value: object, *, lines: bool) -> str:
     """Return a command's value as a line: text, a list of arguments, or a list of lines."""
     if isinstance(value, str):
         return value
@@ -115,7 +115,7 @@ def _line(value: object) -> str:
     if len(texts) < len(value):
         return ""
     # `["rm -rf /"]` and `["npm i", "npm test"]` are lines; `["rm", "-rf", "/a b"]` are arguments.
-    return "\n".join(texts) if any(map(str.isspace, texts[0])) else shlex.join(texts)
+    return "\n".join(texts) if lines or any(map(str.isspace, texts[0])) else shlex.join(texts)
 
 
 def _arguments(holder: Mapping[str, Any]) -> str:
