@@ -107,7 +107,7 @@ def test_a_home_itself(target):
 
 
 @pytest.mark.parametrize(
-    "target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt", "a/", "$HOMEWORK"]
+    "target", ["/tmp", "~/x", "/home/ann/x", "$HOME/x/*", "/etc/hosts", "/usr/local", "/opt/x", "a/", "$HOMEWORK"]
 )
 def test_neither_root_nor_home(target):
     assert not {"root", "home"} & places(target)

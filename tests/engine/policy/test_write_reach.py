@@ -79,7 +79,7 @@ def test_what_is_copied_lands_by_its_name(line, target, found):
 @pytest.mark.parametrize(
     ("tool", "path", "effect"),
     [
-        ("mcp__fs__delete", "/home/ann/.config", "ask"),
+        ("mcp__fs__delete", "/home/ann/.config", "deny"),
         ("mcp__fs__rename_folder", "/home/ann/.claude", "ask"),
         ("mcp__fs__write", "/home/ann/.config", "abstain"),
         ("mcp__fs__write", "/home/ann/.config/baton/config", "ask"),

@@ -148,7 +148,11 @@ class _Anchored:
         for glob in entries:
             if glob.group in done or not (everywhere or glob.of_project):
                 continue
-            if meets(near if glob.floats else far, glob.names):
+            if glob.of_project:
+                fits = meets(near if glob.floats else far, glob.names)
+            else:
+                fits = _is_meant(names, far, glob.names)
+            if fits:
                 done.add(glob.group)
                 yield glob.group
 
@@ -188,6 +192,20 @@ def meets(path: Names, glob: Names) -> bool:
             return False
         here = _skip(following, glob)
     return size in here
+
+
+def _is_meant(names: Names, far: Names, glob: Names) -> bool:
+    """Return whether a path fits an absolute glob, and does so not only since a search could find anything anywhere.
+
+    `find ~ -name '*.pyc'` could find something in `~/.gnupg/**`, too. It counts where it starts there, or where the name
+    that it looks for is one of the group.
+    """
+    if _ANY not in names:
+        return meets(far, glob)
+    starts_there = glob[-1:] == (_ANY,) and meets(names[: names.index(_ANY)], glob)
+    while glob[-1:] == (_ANY,):
+        glob = glob[:-1]
+    return starts_there or (names[-1] != _ANY and meets(far, glob))
 
 
 def _skip(here: set[int], glob: Names) -> set[int]:

@@ -13,16 +13,19 @@ from baton.engine.shell.model import Reach
 Place = str
 """The name of a place: one of `BUILT_IN`, or of a group of paths that config.yaml defines."""
 BUILT_IN: tuple[Place, ...] = (
-    "work", "scratch", "outside", "root", "home", "device", "baton_home", "hook_settings", "startup_files",
+    "work", "scratch", "outside", "root", "root_if_unset", "home", "device", "baton_home", "hook_settings", "startup_files",
 )  # fmt: skip
-GROUNDS = frozenset[Place](("work", "scratch", "outside", "root", "home", "device"))
+GROUNDS = frozenset[Place](("work", "scratch", "outside", "root", "root_if_unset", "home", "device"))
 """The built-in places that follow from where a path lies, not from a list of protected ones."""
 
 _EVERYTHING = r"(?:/[.?]?\*+|/\.?\[[^\]/]*\]\*|/\{(?:[.*,?]|\[[^\]/]*\])+\}\*?)*"
 _HOMES = r"(?:/\w+)?/(?:home|Users)/[^/]+|/root|/c/Users/[^/]+"
 _HOME = re.compile(rf"(?:{_HOMES})(?=/|\Z)")
 _HOME_ITSELF = re.compile(rf"(?:~[^/]*|{_HOMES}|/home|/Users|/c/Users){_EVERYTHING}")
-_SYSTEM = "bin|boot|etc|lib(?:32|64)?|proc|sbin|sys|usr|var|System|Library|Applications|c/Windows"
+_SYSTEM = (
+    "bin|boot|dev|etc|lib(?:32|64)?|mnt|media|opt|private|proc|run|sbin|srv|sys|usr|var"
+    "|System|Library|Applications|Volumes|[c-z](?:/Windows)?"
+)
 _ROOT_ITSELF = re.compile(rf"/|{_EVERYTHING}|/(?:{_SYSTEM}){_EVERYTHING}")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/var/folders", "/run/user")  # noqa: S108
 _HARMLESS = re.compile(
@@ -32,13 +35,19 @@ _HARMLESS = re.compile(
 _VALUE = r"(?:%/|:?[-=?][^}$]*)?"
 _VARIABLE = re.compile(rf"\$(?:\{{(HOME|PWD|TMPDIR|TEMP|TMP){_VALUE}\}}|(HOME|PWD|TMPDIR|TEMP|TMP)(?!\w)|\((pwd)\))")
 _OPEN = re.compile(r"[$`*?\[{]")
-_DRIVE = re.compile(r"([A-Za-z]):[\\/]")
+_DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?:[\\/]|\Z)|[\\/]{2}[^\\/]+[\\/]([A-Za-z])\$(?:[\\/]|\Z)")
+"""The start of a path on Windows: `C:\\`, `\\\\?\\C:\\`, or `\\\\host\\C$\\`."""
+_MOUNTED_DRIVE = re.compile(r"/(?:mnt|cygdrive)(?=/[A-Za-z](?:/|\Z))")
+"""Where a Windows drive is in WSL and Cygwin; in Git Bash it is `/c`."""
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _MOST_SPELLINGS = 64
 """Paths that `a{b,c}` is spelt out to; what braces are left then count as globs."""
 _PROCESS_ROOT = re.compile(r"(?:/proc/[^/]+(?:/task/[^/]+)?/root(?=/|\Z))+")
 _PROCESS_FOLDER = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/cwd(?=/|\Z)")
-_DESCRIPTOR = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/fd|dev/fd)/[^/]+/")
+_DESCRIPTORS = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/fd|dev/fd)/\.\.(?=/|\Z)")
+"""Out of the folder of descriptors, which is one of the process: `/dev/fd/../cwd` is `/proc/self/cwd`."""
+_DESCRIPTOR = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/fd/[^/]+|dev/fd/[^/]+|dev/std(?:in|out|err))/")
+_IDLE = re.compile(r"/(?:\.?/)+")
 _MACOS_DATA = "/System/Volumes/Data/"
 _NOWHERE: frozenset[Place] = frozenset()
 _ANYWHERE: frozenset[Place] = frozenset(("work", "baton_home", "hook_settings", "startup_files"))
@@ -180,7 +189,9 @@ def normal(path: str) -> str:
     """Return an absolute path without `.`, `..`, `//` and the aliases of Windows and macOS; other paths unchanged."""
     drive = _DRIVE.match(path)
     if drive:
-        path = f"/{drive.group(1).lower()}/" + path[3:].replace("\\", "/")
+        # Windows drops dots and spaces at the end of a name.
+        names = [name.rstrip(". ") or name for name in path[drive.end() :].replace("\\", "/").split("/")]
+        path = f"/{(drive[1] or drive[2]).lower()}/" + "/".join(names)
     if not path.startswith(("/", "~")):
         return path
     parts: list[str] = []
@@ -191,6 +202,8 @@ def normal(path: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     text = "/".join(parts)
+    if text.startswith(("mnt/", "cygdrive/")):
+        text = _MOUNTED_DRIVE.sub("", "/" + text)[1:]
     if not text.startswith("~") or path.startswith("/"):
         text = "/" + text
     if text.startswith(_MACOS_DATA):
@@ -217,7 +230,9 @@ def resolve(target: str, base: str | None, cwd: str) -> AbsolutePath:
             folder = f"{cwd}/{folder}" if cwd else ""
         if base is None or not folder or text.startswith(("$", "`")):
             return AbsolutePath(text, "", open=True)
-        text = f"{folder}/{text}"
+        text = _through_processes(f"{folder}/{text}")
+        if not _absolute(text):
+            text = f"{cwd}/{text}"
     opening = _OPEN.search(text)
     whole = normal(text)
     if not opening:
@@ -261,9 +276,9 @@ def _expand(text: str, home: str) -> str:
 
 def _through_processes(text: str) -> str:
     """Return a path that leads through a process (`/proc/self/root/etc`) as the one behind it."""
-    if not text.startswith(("/proc/", "/dev/fd/", "//")):
+    if not text.startswith(("/proc/", "/dev/fd/", "/dev/std", "//", "/./")):
         return text
-    text = re.sub("/+", "/", text)
+    text = _DESCRIPTORS.sub("/proc/self", _IDLE.sub("/", text), 1)
     text = _PROCESS_ROOT.sub("", text, 1) or "/" if _PROCESS_ROOT.match(text) else text
     if folder := _PROCESS_FOLDER.match(text):
         return "." + text[folder.end() :]

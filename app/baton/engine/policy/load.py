@@ -41,7 +41,7 @@ __all__ = [
 
 
 _PLACE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_PLACE_KEYS = frozenset({"places", "writes_to", "reads", "arguments_in"})
+_PLACE_KEYS = frozenset({"places", "writes_to", "reads", "writes_all_of", "arguments_in"})
 
 
 def load(layers: Sequence[Layer], unlocks: Sequence[Unlock] = ()) -> PolicySet:

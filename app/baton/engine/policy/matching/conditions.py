@@ -27,7 +27,7 @@ from baton.engine.policy.matching.call_checks import (
 )
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.program_checks import Lists, place_set, words
-from baton.engine.policy.matching.shell_checks import HAS_SHELL, shell
+from baton.engine.policy.matching.shell_checks import HAS_SHELL, is_about_writes, shell
 from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.shell.model import Category
 from baton.engine.text.globs import Match, any_of, any_path
@@ -163,7 +163,7 @@ def _categories(match: ShellMatch | None) -> frozenset[Category] | None:
 
 
 def _program(match: ShellMatch | None, lists: Lists) -> Match | None:
-    if match is None or (match.program is None and match.program_none is None):
+    if match is None or (match.program is None and match.program_none is None) or is_about_writes(match):
         return None
     if match.program is not None:
         return any_of(words(match.program, lists))
@@ -180,7 +180,7 @@ def _fact(match: ShellMatch | None) -> LineFact | None:
         "exports": match.exports is not None,
         "feeds": match.feeds is not None,
         "assigns": match.assigns is not None,
-        "writes": match.writes_to is not None,
+        "writes": match.writes_to is not None or match.writes_all_of is not None,
     }
     return next((fact for fact, is_asked in asked.items() if is_asked), None)
 

@@ -4,15 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-import msgspec
-
 from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
 from baton.engine.call.call import ToolCall
 from baton.engine.call.input_texts import has_more_texts
 from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.places import GROUNDS, Locator, Place, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
-from baton.engine.policy.matching.input_paths import MOST_PATHS
+from baton.engine.policy.matching.input_paths import FOLDER_KEYS, MOST_PATHS, in_its_folder
+from baton.engine.policy.matching.unset_variables import behind_unset
 from baton.engine.policy.matching.write_reach import landings, reach_of
 from baton.engine.policy.rules.model import Config
 from baton.engine.shell.model import Program, Reach, Shell, Write
@@ -21,11 +20,12 @@ from baton.engine.text.globs import Match
 # Options of `find`, `rsync`, `tar` and the like whose value selects files instead of naming one.
 _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:exclude|include|ignore)[\w-]*)")
 _MAY_WRITE = frozenset({"destructive", "unknown"})
+_NOWHERE = frozenset[Place]()
+_SYSTEM = frozenset[Place](("root", "system_folders"))
 _PRINTS = frozenset({"echo", "printf"})
 _TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _SHOWN = 120
 """Characters of a command that are shown."""
-_FOLDER_KEYS = frozenset({"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"})
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
 _MAX_NAMES_IN_NAMES = 3
 _MAX_NAMES = 32
@@ -141,7 +141,7 @@ class Context:
         self.policies = policies
         self.facts = facts
         call = facts.call
-        self.call = call if _FOLDER_KEYS.isdisjoint(call.tool_input) else _in_its_folder(call)
+        self.call = call if FOLDER_KEYS.isdisjoint(call.tool_input) else in_its_folder(call)
         self.blind: set[str] = set()
         self.errors: set[str] = set()
         self.spent = 0
@@ -236,9 +236,8 @@ class Context:
         if self._text is None:
             shell = self.shell
             words = [word for program in shell.programs for word in program.argv] if shell else []
-            line = self.call.tool_input.get(self.policies.config.shell_tools.get(self.call.tool_name, ""), "")
             self._text = "\n".join(
-                (str(line), " ".join(words), *(shell.exports if shell else ()), self.call.cwd)
+                (self._line, " ".join(words), *(shell.exports if shell else ()), self.call.cwd)
             ).casefold()
         return self._text
 
@@ -272,6 +271,25 @@ class Context:
         for path, reach in landings(write):
             found |= self.places(path, write.base, reach) - GROUNDS
         return found
+
+    def whole_places(self, write: Write) -> frozenset[Place]:
+        """Return the places of a write that takes in all that a folder holds; none for any other."""
+        shell = self.shell
+        program = shell.programs[write.by] if shell is not None and 0 <= write.by < len(shell.programs) else None
+        if reach_of(program, write) != "tree":
+            return _NOWHERE
+        found = self.places(write.target, write.base, "tree")
+        rest = behind_unset(write.target, self._line)
+        if not rest:
+            return found
+        # An empty variable leaves what follows it: `"$X"/*` is `/*`.
+        would_be = self.places(rest, "", "tree")
+        return found if _SYSTEM.isdisjoint(would_be) else found | {"root_if_unset"}
+
+    @property
+    def _line(self) -> str:
+        """The call's shell line as written; "" for a tool without one."""
+        return str(self.call.tool_input.get(self.policies.config.shell_tools.get(self.call.tool_name, ""), ""))
 
     def written_places(self) -> Iterator[tuple[str, frozenset[Place]]]:
         """Yield what the call writes, changes or removes, with its places, by whatever tool.
@@ -362,13 +380,3 @@ class Context:
             if within(whole, folder):
                 return whole[len(folder.rstrip("/")) + 1 :]
         return whole
-
-
-def _in_its_folder(call: ToolCall) -> ToolCall:
-    """Return a call whose input names a folder to run in (`workdir`) as one that is made there."""
-    given = (call.tool_input[key] for key in _FOLDER_KEYS if key in call.tool_input)
-    folder = next((one for one in given if isinstance(one, str) and one), "")
-    if not folder:
-        return call
-    whole = resolve(folder, "", call.cwd).whole
-    return msgspec.structs.replace(call, cwd=whole, project_root=call.project_root or call.cwd)

@@ -1,14 +1,18 @@
-"""Find the paths that the input of a tool names."""
+"""Find the paths that the input of a tool names, and the folder that it is to run in."""
 
 from collections.abc import Mapping
 from itertools import islice
 
+import msgspec
+
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import patched
 from baton.engine.call.mcp_tools import is_mcp_tool, named_paths
+from baton.engine.call.places import resolve
 
 MOST_PATHS = 400
 """Paths of a call that are judged; a call with more is asked about."""
+FOLDER_KEYS = frozenset({"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"})
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
@@ -36,3 +40,13 @@ def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call:
         elif isinstance(value, list):
             paths += (item for item in value[: MOST_PATHS + 1] if isinstance(item, str))
     return tuple([path for path in paths if path][: MOST_PATHS + 1])
+
+
+def in_its_folder(call: ToolCall) -> ToolCall:
+    """Return a call whose input names a folder to run in (`workdir`) as one that is made there."""
+    given = (call.tool_input[key] for key in FOLDER_KEYS if key in call.tool_input)
+    folder = next((one for one in given if isinstance(one, str) and one), "")
+    if not folder:
+        return call
+    whole = resolve(folder, "", call.cwd).whole
+    return msgspec.structs.replace(call, cwd=whole, project_root=call.project_root or call.cwd)

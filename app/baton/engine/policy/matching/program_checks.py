@@ -147,6 +147,8 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
         yield "may_overwrite_branch", lambda _c, s, i: may(s.programs[i])
     if match.writes_to is not None:
         yield "writes_to", _writes(place_set(match.writes_to))
+    if match.writes_all_of is not None:
+        yield "writes_all_of", _writes(place_set(match.writes_all_of), whole=True)
     if match.matching is not None:
         texts = tuple(words(match.matching, lists))
         yield "matching", lambda _c, s, i: any(finds(operand, texts) for operand in s.programs[i].operands)
@@ -186,10 +188,13 @@ def _starts(program: Program, start: tuple[Callable[[str], bool], ...]) -> bool:
     return first and all(test(word) for test, word in zip(start[1:], argv[1:], strict=False))
 
 
-def _writes(places: frozenset[Place]) -> Test:
+def _writes(places: frozenset[Place], *, whole: bool = False) -> Test:
     def test(context: Context, _shell: Shell, index: int) -> bool:
         for write in context.writes:
-            if write.by == index and not places.isdisjoint(context.write_places(write)):
+            if write.by != index:
+                continue
+            found = context.whole_places(write) if whole else context.write_places(write)
+            if not places.isdisjoint(found):
                 context.found["target"] = write.target
                 return True
         return False

@@ -8,7 +8,7 @@ from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.program_checks import Lists, ProgramTest, any_holds, place_set, program_tests, words
 from baton.engine.policy.rules.model import Feeds, ProgramMatch, ShellMatch
 from baton.engine.shell.model import Shell
-from baton.engine.text.globs import any_of
+from baton.engine.text.globs import Match, any_of
 
 HAS_SHELL = "shell.line"
 """The key of the check whether there is a line at all."""
@@ -30,8 +30,9 @@ def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
         yield _only(program_tests(match.only, lists))
     one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
     # `writes_to` alone is about the line: a redirection (`> file`) writes without belonging to a program.
-    if set(one) == {"writes_to"}:
-        yield _any_write(place_set(one["writes_to"]))
+    if is_about_writes(match):
+        barred = any_of(words(match.program_none or [], lists))
+        yield _any_write(place_set(one["writes_to"]), barred)
     elif one:
         yield _one_program(ProgramTest(ProgramMatch(**one), lists))
     if match.beside is not None:
@@ -79,12 +80,20 @@ def _one_program(test: ProgramTest) -> Check:
     return Check("shell", holds, why, progress)
 
 
-def _any_write(places: frozenset[Place]) -> Check:
+def is_about_writes(match: ShellMatch) -> bool:
+    """Return whether a condition is about any write of the line, also one that belongs to no program."""
+    keys = {name for name in ProgramMatch.__struct_fields__ if getattr(match, name) is not None}
+    return "writes_to" in keys and keys <= {"writes_to", "program_none"}
+
+
+def _any_write(places: frozenset[Place], barred: Match) -> Check:
     def holds(context: Context) -> bool:
         shell = context.shell
         if shell is None:
             return False
         for write in context.writes:
+            if write.by >= 0 and barred(shell.programs[write.by].name):
+                continue
             if not places.isdisjoint(context.write_places(write)):
                 context.found["target"] = write.target
                 return True

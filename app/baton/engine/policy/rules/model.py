@@ -23,6 +23,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     `args` are the first words of the command; `arguments` match any argument, or the value in `--key=value`;
     `input` is what the program reads as standard input: "" for the session's own, `pipe`, `file` (`< x`), `text` (a
     here-document), `connection` (`< /dev/tcp/host/port`), or `arguments` for one that `xargs` starts.
+    `writes_all_of` are places of which a write takes in all that a folder holds, as `rm -r`, `mv` and `chmod -R` do.
     `arguments_in` are places in which the path of an argument lies; `urls` match a URL in any argument, decoded.
     `overwrites_branch` are globs of branches of which the program overwrites or deletes one on a remote;
     `may_overwrite_branch` those of which it may, where the branch cannot be told.
@@ -45,6 +46,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     urls: Words | None = None
     category: Category | list[Category] | None = None
     writes_to: Words | None = None
+    writes_all_of: Words | None = None
     arguments_in: Words | None = None
     assigns: Words | None = None
     overwrites_branch: Words | None = None
