@@ -77,6 +77,8 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
         elif known:
             _decide(found, found.entry)
             _by_file_name(found, tables)
+            if found.writes and "file-write" in found.categories:
+                _without_idle_writes(found)
         else:
             found.runs = found.entry.runs
     return found
@@ -123,8 +125,20 @@ def _by_file_name(found: Invocation, tables: ShellTables) -> None:
         found.categories, found.tests_by_name = _TEST, True
 
 
+def _without_idle_writes(found: Invocation) -> None:
+    """A writer whose only target is its output or /dev/null writes no file: `curl -o -`, `sort -o /dev/stdout`."""
+    paths = _named_targets(found)
+    if paths and all(map(harmless, paths)):
+        found.categories = tuple([one for one in found.categories if one != "file-write"]) or _READ_ONLY
+        found.writes = ()
+
+
 def targets(found: Invocation) -> list[str]:
     """Return the paths that the program writes, as its entry says."""
+    return [path for path in _named_targets(found) if not harmless(path)]
+
+
+def _named_targets(found: Invocation) -> list[str]:
     paths: list[str] = []
     words = found.words
     operands = [words[index].text for index in found.operands]
@@ -142,12 +156,13 @@ def targets(found: Invocation) -> list[str]:
             paths += [text[len(place) :] for text in operands if text.startswith(place)]
         else:
             paths += [value for option, value in found.values if option == place]
-    return [path for path in paths if not harmless(path)]
+    return paths
 
 
 def harmless(path: str) -> bool:
     """Return whether writing to a path changes no file."""
-    return path in _HARMLESS or (path.rpartition("/")[0] == "/dev/fd")
+    # `png:-` is ImageMagick's standard output.
+    return path in _HARMLESS or path.rpartition("/")[0] == "/dev/fd" or path.endswith(":-")
 
 
 def _arguments(found: Invocation) -> bool:
