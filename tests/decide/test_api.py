@@ -320,3 +320,28 @@ def test_a_rewritten_input_with_half_a_surrogate_pair_is_answered(http, session)
     answers = [http.post("/pre-tool-use", content=body).json() for _ in range(2)]
     assert answers[0]["modifiedInput"]["model"] == "haiku"
     assert answers[0]["decision_id"] == answers[1]["decision_id"]
+
+
+def subagent(http, session, kind="Explore"):
+    body = {"hook_event_name": "SubagentStart", "cwd": "/w", "agent_id": "a1", "agent_type": kind} | session
+    return http.post("/hooks/claude-code", json=body)
+
+
+def test_an_agent_that_no_call_started_is_told_of_once_and_counted(http, session):
+    before = http.get("/status").json()["degraded"].get("agent_model", 0)
+    first, second = subagent(http, session), subagent(http, session)
+    assert "`Explore` started without a call" in first.json()["systemMessage"]
+    assert "`haiku`" in first.json()["systemMessage"]
+    assert "systemMessage" not in second.json()
+    assert "agent_model" in second.headers["baton-degraded"]
+    assert until(lambda: http.get("/status").json()["degraded"].get("agent_model", 0) >= before + 2)
+
+
+def test_an_agent_that_a_call_started_is_expected(http, session):
+    ask(http, session, {"tool_name": "Task", "tool_input": EXPLORE | {"subagent_type": "Explore"}})
+    assert "baton-degraded" not in subagent(http, session).headers
+    assert "agent_model" in subagent(http, session).headers["baton-degraded"]
+
+
+def test_an_agent_that_no_roster_knows_may_run_on_any_model(http, session):
+    assert "baton-degraded" not in subagent(http, session, "my-own-agent").headers

@@ -35,7 +35,12 @@ def status(as_json: AsJson = False) -> None:
     _counts("records", answer["records"], "none")
     degraded = dict(answer["degraded"])
     changed = degraded.pop("installation", 0)
+    unannounced = degraded.pop("agent_model", 0)
     _counts("decided without", degraded, "nothing was missing")
+    if unannounced:
+        print(
+            f"  ! {unannounced} agents started unseen, as by a workflow, on their caller's model instead of their roster's"
+        )
     if changed:
         print(
             f"  ! {changed} sessions started with hook files that differ from what was installed: `baton hooks status`"

@@ -49,6 +49,9 @@ class Hooks:
                 return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
             case "UserPromptSubmit":
                 return await self._prompted(caller, event)
+            case "SubagentStart":
+                notice, degraded = await self._sessions.subagent_started(caller, event)
+                return HookOutcome(answer=HookAnswer(system_message=notice), degraded=degraded)
             case "SubagentStop":
                 return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
             case _:

@@ -210,8 +210,17 @@ class PreToolUse:
             if packed is not None and case.prior is not None:
                 answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
         self._counters.decided(decision)
+        self._announce(case, decision.verdict)
         record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case))
         self._recorder.put(record, answer)
+
+    def _announce(self, case: Case, verdict: Verdict) -> None:
+        """Note an agent that the call starts: one that starts without this was started behind Baton's back."""
+        call = case.call
+        if call.tool_name in case.in_force.policies.agent_tools and verdict.effect != "deny" and call.session_id:
+            agent = (verdict.updated_input or call.tool_input).get("subagent_type")
+            if isinstance(agent, str) and agent:
+                self._sessions.announced(case.caller.principal, call.session_id, agent)
 
     async def _policies_for(self, caller: Caller, project: str) -> InForce:
         # `find` answers from memory; only the first call of a combination of layers waits for `prepare`.

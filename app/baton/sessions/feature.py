@@ -52,6 +52,7 @@ async def build(
         users=users,
         projects=projects,
         installations=Installations(kernel.redis, counters),
+        counters=counters,
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()

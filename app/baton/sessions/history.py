@@ -136,6 +136,23 @@ class History:
         key = b"baton:background:" + session_tag(principal, session_id)
         await self._redis.pipeline([(b"SADD", key, digest(task)), (b"EXPIRE", key, self._ttl_s)])
 
+    def announced(self, principal: Principal, session_id: str, agent_type: str) -> None:
+        """Note that a call starts an agent of this type, so that its start is expected; nobody waits for it."""
+        key = b"baton:announced:" + session_tag(principal, session_id)
+        self._redis.send(b"HINCRBY", key, digest(agent_type), 1)
+        self._redis.send(b"EXPIRE", key, self._ttl_s)
+
+    async def unannounced(self, principal: Principal, session_id: str, agent_type: str) -> int:
+        """Return 0 for an agent whose start a call announced, otherwise how many of its type have started so."""
+        key, field = b"baton:announced:" + session_tag(principal, session_id), digest(agent_type)
+        if await self._redis.call(b"HINCRBY", key, field, -1) >= 0:
+            return 0
+        missed = b"unannounced " + field
+        _, count, _ = await self._redis.pipeline(
+            [(b"HINCRBY", key, field, 1), (b"HINCRBY", key, missed, 1), (b"EXPIRE", key, self._ttl_s)]
+        )
+        return int(count)
+
     async def ended(self, principal: Principal, session_id: str, task: str) -> None:
         """Note that a background task of the session ended."""
         await self._redis.call(b"SREM", b"baton:background:" + session_tag(principal, session_id), digest(task))
@@ -208,7 +225,7 @@ class History:
         edits = await self._redis.call(b"SMEMBERS", edited)
         await self._redis.pipeline(
             [
-                (b"DEL", edited, b"baton:background:" + session),
+                (b"DEL", edited, b"baton:background:" + session, b"baton:announced:" + session),
                 *((b"HDEL", key, session) for key in edits),
             ],
         )

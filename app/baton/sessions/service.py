@@ -20,6 +20,7 @@ from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.pipeline.building import event_record
+from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
@@ -59,7 +60,9 @@ class Sessions:
         users: Users,
         projects: SessionProjects,
         installations: Installations,
+        counters: Counters,
     ) -> None:
+        self._counters = counters
         self._modes = modes
         self._history = history
         self._recorder = recorder
@@ -143,6 +146,46 @@ class Sessions:
         if not kept:
             event = msgspec.structs.replace(event, prompt="")
         self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
+
+    def announced(self, principal: Principal, session_id: str, agent_type: str) -> None:
+        """Note that a call starts an agent of this type."""
+        self._history.announced(principal, session_id, agent_type)
+
+    async def subagent_started(self, caller: Caller, event: HookEvent) -> tuple[str, tuple[str, ...]]:
+        """Count and record an agent that no call announced, if the rosters give its type a model.
+
+        A workflow starts such agents: no rule saw them, and they run on the model of their caller. Only Claude Code has
+        agent types in both events.
+
+        Returns:
+            The notice to the person, once for each type in a session, and what was unavailable.
+        """
+        if caller.disabled or event.client != "claude-code" or not event.agent_type or not event.session_id:
+            return "", ()
+        principal = caller.principal
+        try:
+            call = await self.placed(principal, as_call(caller, event))
+            in_force = self._policies.find(principal, call.project) or await self._policies.prepare(
+                principal, call.project
+            )
+            found = in_force.policies.rosters.resolve(event.agent_type)
+            if found is None or found.model is None:
+                return "", ()
+            count = await self._history.unannounced(principal, event.session_id, event.agent_type)
+        except RedisUnavailable:
+            return "", ("history",)
+        if not count:
+            return "", ()
+        self._counters.agent_unannounced()
+        mode = self._modes.effective(principal, call.project, event.session_id)
+        self._recorder.put(event_record(caller, event, call.project, mode, in_force.policies.revision))
+        if count > 1:
+            return "", ("agent_model",)
+        notice = (
+            f"The agent `{event.agent_type}` started without a call that Baton saw, as from a workflow: it runs on this"
+            f" session's model, where its roster gives it `{found.model}`."
+        )
+        return notice, ("agent_model",)
 
     async def subagent_stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Note that a background agent has ended. Return what was unavailable."""

@@ -62,6 +62,7 @@ class World:
             users=self.users,
             projects=SessionProjects(redis, ttl_s=60),
             installations=Installations(redis, Counters()),
+            counters=Counters(),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
         self.decides = PreToolUse(

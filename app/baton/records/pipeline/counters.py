@@ -61,6 +61,10 @@ class Counters:
         """Count a session whose hooks are not those that were installed, or those of the session before."""
         self.degraded["installation"] += 1
 
+    def agent_unannounced(self) -> None:
+        """Count an agent that started on its caller's model though its roster gives it another one."""
+        self.degraded["agent_model"] += 1
+
     def failed(self, client: str, answer: str, code: str) -> None:
         """Count a hook call that was answered with its client's failure answer instead of a decision."""
         self.failures[f"{client} {answer} {code}"] += 1
