@@ -13,6 +13,7 @@ from baton.engine.shell import (
     fork_bombs,
     held_commands,
     interpreters,
+    links,
     misreadings,
     targets,
     unwrap,
@@ -59,6 +60,7 @@ class Programs(ABC):
         self.programs: list[Program | None] = []
         self.writes: list[Write] = []
         self.reads: list[Write] = []
+        self.links = links.Links()
         self.exports: list[str] = []
         self.variables = held_commands.HeldVariables(tables.held)
         self.sinks: list[tuple[int, StdinSource]] = []
@@ -419,7 +421,16 @@ class Programs(ABC):
                 bases: tuple[str | None, ...] = (None,)
             else:
                 bases = folder.bases(write.target) if folder.others else (folder.base,)
-            self.writes += [msgspec.structs.replace(write, base=base, by=by) for base in bases]
+            self.note_from([msgspec.structs.replace(write, base=base, by=by) for base in bases])
+
+    def note_from(self, writes: list[Write]) -> None:
+        """Note writes whose folders are known, and what they change through links that the line has made."""
+        for write in writes:
+            self.writes.append(write)
+            real = self.links.followed(write)
+            if real is not None:
+                self.writes.append(msgspec.structs.replace(write, target=real))
+            self.links.note(write)
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

@@ -100,7 +100,7 @@ class Folder:
             return
         target = operands[0]
         self.sure = target.text in _ALWAYS_THERE
-        if target.dynamic or target.globs or target.text in {"-", ""} or target.text[:1] == "+":
+        if target.dynamic or target.text in {"-", ""} or target.text[:1] == "+":
             self.base, self.others = None, ()
         elif target.text[:1] in {"/", "~"}:
             self.base, self.others = target.text, ()
