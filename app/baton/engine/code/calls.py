@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 
 from baton.engine.code import values
+from baton.engine.code.effects import Effect
 from baton.engine.code.model import is_known, variable
-from baton.engine.code.state import DEEPEST, Arguments, State
+from baton.engine.code.state import ALL_ARGUMENTS, DEEPEST, Arguments, State
 from baton.engine.code.tree import Function
 from baton.engine.code.values import ANY, TAINTED, Bound, Ref, Thing, Value, texts
 
@@ -68,6 +69,7 @@ def _open(state: State, call: Arguments) -> Value:
         for text in path:
             state.script((text.lstrip()[1:],), call.named)
         return None
+    path = tuple([text for text in path if not text.startswith("php://")])
     if mode is None:
         given = len(call.args) > mode_at
         if given:
@@ -80,10 +82,55 @@ def _open(state: State, call: Arguments) -> Value:
     return Thing("file")
 
 
+_TWO = re.compile(r"\s*(\+?[<>]{1,2}|\|)?\s*(.*?)\s*(\|?)\s*\Z", re.DOTALL)
+
+
+def _open_three(state: State, call: Arguments) -> Value:
+    """Perl's `open` with a mode: a file, or a command with its arguments."""
+    mode = texts(call.at(0))[0]
+    if "|" in mode:
+        return _args(state, Arguments(call.effect, call.args[1:], call.named))
+    if "&" in mode:  # a copy of a descriptor: a shell on a connection has one
+        state.terminal = True
+    elif ">" in mode or not is_known(mode):
+        state.write(texts(call.at(1)))
+    return Thing("file")
+
+
+def _open_two(state: State, call: Arguments) -> Value:
+    """Perl's `open` with one text for the mode and the path, or the command."""
+    for text in texts(call.at(0)):
+        found = _TWO.match(text)
+        mode, path, pipe = (found[1] or "", found[2], found[3]) if found else ("", text, "")
+        if mode == "|" or pipe:
+            state.script((path,), {})
+        elif path.startswith("&"):
+            state.terminal = True
+        elif ">" in mode:
+            state.write((path,))
+        elif not is_known(text[:1]):
+            state.cannot_tell("a file is opened in a way that is not known")
+    return Thing("file")
+
+
+def _shift(state: State, call: Arguments) -> Value:
+    """Perl's `shift`: the first of a list, or of the function's arguments."""
+    found = call.args[0] if call.args else state.scope.get(ALL_ARGUMENTS)
+    return found.pop(0) if isinstance(found, list) and found else None
+
+
+def _items(_state: State, call: Arguments) -> Value:
+    return [item for value in call.args for item in (value if isinstance(value, list) else [value])]
+
+
 def _shell(state: State, call: Arguments) -> Value:
     state.callbacks(call.args, call.named, None)
+    named = dict(call.named)
+    for part in call.args:
+        if isinstance(part, dict):
+            named |= part
     for at in call.effect.at or (0,):
-        state.script(call.at(at), call.named)
+        state.script(call.at(at), named)
     return Thing("process")
 
 
@@ -109,6 +156,8 @@ def _args(state: State, call: Arguments) -> Value:
 def _run(state: State, call: Arguments) -> Value:
     """A list of arguments, or a text: what `subprocess` takes."""
     given = call.at(0, "args", "cmd", "command")
+    if isinstance(given, dict):
+        given = given.get("cmd")
     if any(isinstance(call.named.get(key), Thing | Bound) for key in ("stdin", "stdout")) and state.socket:
         state.terminal = True
     if isinstance(given, list):
@@ -135,7 +184,8 @@ def _exec(state: State, call: Arguments) -> Value:
     elif call.effect.word == "argv":
         words = listed[0][1:] if listed else [None] if after else []
     else:
-        words = listed[0] if listed else [None] if after and after[0] is None else []
+        given = named.get("args")
+        words = listed[0] if listed else given if isinstance(given, list) else [None] if None in after[:1] else []
     if shell is not None and shell not in (("false",), ("False",)):
         state.script(values.join([texts(value) for value in (program, *words)], " "), named)
     else:
@@ -208,6 +258,9 @@ def _decode(_state: State, call: Arguments) -> Value:
     value = call.first()
     if isinstance(value, Thing) and value.kind in TAINTED:
         return value
+    if call.effect.word == "buffer":
+        how = texts(call.args[1])[0] if len(call.args) > 1 else ""
+        return values.decode(how, texts(value)) if how in {"base64", "hex"} else value
     if call.effect.word == "chr" and isinstance(value, list):
         return values.join([values.decode("chr", texts(item)) for item in value])
     if call.effect.word == "chr" and len(call.args) > 1:
@@ -239,6 +292,16 @@ def _member(state: State, call: Arguments) -> Value:
     return state.member_of(of, name[0]) if is_known(name[0]) else None
 
 
+def _send(state: State, call: Arguments) -> Value:
+    """A method whose name is a value: `Kernel.send(:system, "ls")`, `call_user_func("system", "ls")`."""
+    name = texts(call.args[0])[0] if call.args else ""
+    if not call.args or not is_known(name):
+        return _unread(state, call)
+    of = call.args[0] if isinstance(call.args[0], Function) else call.receiver
+    function = of if isinstance(of, Function) else Ref(name) if of is None else state.member_of(of, name)
+    return state.call_value(function, call.args[1:], call.named)
+
+
 def _folder(state: State, call: Arguments) -> Value:
     inner = [value for value in call.args if isinstance(value, Function)]
     outer = state.folder
@@ -256,6 +319,8 @@ def _call_of(state: State, call: Arguments) -> Value:
     rest: list[list[Value]] = [[element] for element in state.elements(given)]
     if "args" in call.named or (len(call.args) > 2):  # noqa: PLR2004
         rest = [given if isinstance(given, list) else call.args[1:]]
+    if isinstance(function, tuple) and len(function) == 1 and is_known(function[0]):
+        function = Ref(function[0])  # PHP names functions by texts
     if not isinstance(function, Function | Ref | Bound):
         return None
     return [state.call_value(function, row, {}) for row in rest]
@@ -286,6 +351,12 @@ def _format(state: State, call: Arguments) -> Value:
         if not isinstance(listed, list) or len(texts(glue)) != 1:
             return None
         return values.join([texts(item) for item in listed], texts(glue)[0]) if listed else ("",)
+    if call.effect.word == "list":
+        rest = [item for value in call.args[1:] for item in (value if isinstance(value, list) else [value])]
+        return _format(state, Arguments(Effect("format", (), "join"), call.args[:1], {}, rest))
+    if call.effect.word in {"implode", "explode"} and len(call.args) == 2:  # noqa: PLR2004
+        word = "join" if call.effect.word == "implode" else "split"
+        return _format(state, Arguments(Effect("format", (), word), call.args[:1], {}, call.args[1]))
     if call.effect.word == "replace":
         found = [texts(value) for value in (call.receiver, *call.args[:2])]
         if len(found) != 3 or any(len(one) != 1 or not is_known(one[0]) for one in found):  # noqa: PLR2004
@@ -331,5 +402,5 @@ CALLS: dict[str, Callable[[State, Arguments], Value]] = {
     "socket": _socket, "terminal": _terminal, "path": _path_of, "join": _path_of, "same": _same, "text": _text,
     "decode": _decode, "list": _list, "glob": _list, "module": _module, "member": _member, "folder": _folder,
     "call": _call_of, "each": _each, "append": _append, "format": _format, "environment": _environment,
-    "input": _input, "extract": _extract, "file": _file, "star": _star,
+    "input": _input, "extract": _extract, "file": _file, "star": _star, "send": _send, "three": _open_three, "two": _open_two, "shift": _shift, "items": _items,
 }  # fmt: skip

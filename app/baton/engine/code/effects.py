@@ -24,13 +24,15 @@ class Table(msgspec.Struct, frozen=True, eq=False):
     """All that is known of a language's names.
 
     `names` are functions (`os.system`) and methods (`.unlink` of anything, `path.unlink` of a path). `families` are
-    modules of which everything else only reads. `modules` may be imported without doing anything of their own.
+    modules of which everything else only reads. `modules` may be imported without doing anything of their own;
+    `aliases` are other names of modules.
     """
 
     names: dict[str, Effect]
     families: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
     constants: dict[str, str] = {}
+    aliases: dict[str, str] = {}
 
     def find(self, path: str) -> Effect | None:
         """Return what a dotted name does; None if nothing is known."""
@@ -48,6 +50,7 @@ def table(
     families: str = "",
     modules: str = "",
     constants: Mapping[str, str] | None = None,
+    aliases: Mapping[str, str] | None = None,
 ) -> Table:
     """Build a table from `{"verb positions word": "names that do so"}`."""
     names: dict[str, Effect] = {}
@@ -61,5 +64,5 @@ def table(
                 raise ValueError(f"`{name}` is listed twice, as {names[name].verb} and {verb}")
             names[name] = effect
     return Table(
-        names, frozenset(families.split()), frozenset((families + " " + modules).split()), dict(constants or {})
+        names, frozenset(families.split()), frozenset((families + " " + modules).split()), dict(constants or {}), dict(aliases or {})
     )

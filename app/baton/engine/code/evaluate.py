@@ -7,7 +7,7 @@ from baton.engine.code import tree, values
 from baton.engine.code.calls import CALLS
 from baton.engine.code.effects import READ
 from baton.engine.code.model import UNKNOWN, is_known
-from baton.engine.code.state import DEEPEST, Arguments, OverBudgetError, State
+from baton.engine.code.state import ALL_ARGUMENTS, DEEPEST, Arguments, OverBudgetError, State
 from baton.engine.code.tree import Function, Node
 from baton.engine.code.values import TAINTED, Bound, Ref, Thing, Value, texts
 
@@ -91,7 +91,10 @@ class Evaluator(State):
                 return of
             path = f"{of.path}.{name}"
             constant = self.table.constants.get(path)
-            return (constant,) if constant is not None else Ref(path)
+            if constant is not None:
+                return (constant,)
+            effect = self.table.find(f"{of.path}[]") if self.table.find(path) is None else None
+            return CALLS[effect.verb](self, Arguments(effect, [(name,)], {})) if effect else Ref(path)
         if isinstance(of, dict):
             return of.get(name)
         if isinstance(of, Thing) and of.kind == "path" and name in {"parent", "dirname"}:
@@ -145,13 +148,14 @@ class Evaluator(State):
         return None
 
     def _use(self, node: tree.Use) -> Value:
-        self.import_(node.path)
+        found = self.import_(node.path)
         if node.name:
-            self.scope[node.name] = Ref(node.path)
+            self.scope[node.name] = found
         return None
 
     def import_(self, path: str) -> Ref:
         """Note an import: a module that is not known may be the project's own, and do anything."""
+        path = self.table.aliases.get(path, path)
         first = path.partition(".")[0]
         if first not in self.table.modules and self.table.find(path) is None:
             self.cannot_tell(f"`{path}` is imported")
@@ -192,7 +196,9 @@ class Evaluator(State):
         """Call by the table."""
         effect = self.table.find(path)
         if effect is None and "." in path[1:]:
-            effect = self.table.find("." + path.rpartition(".")[2])
+            of, _, name = path.rpartition(".")
+            effect = self.table.find("." + name)
+            receiver = receiver if receiver is not None or not of else Ref(of)
         if effect is None and isinstance(receiver, Thing) and receiver.kind in _QUIET:
             effect = READ
         if effect is None:
@@ -210,6 +216,8 @@ class Evaluator(State):
         outer = {name: self.scope.get(name) for name in function.params}
         for at, name in enumerate(function.params):
             self.scope[name] = args[at] if at < len(args) else None
+        if function.params == (ALL_ARGUMENTS,):
+            self.scope[ALL_ARGUMENTS] = list(args)
         self.depth += 1
         returned, self.returned = self.returned, []
         last = self.body(function.body)

@@ -2,7 +2,22 @@
 
 from collections.abc import Callable, Sequence
 
-from baton.engine.code import python, python_names, windows
+from baton.engine.code import (
+    awk,
+    javascript,
+    javascript_names,
+    literal_calls,
+    perl,
+    perl_names,
+    php,
+    php_names,
+    python,
+    python_names,
+    ruby,
+    ruby_names,
+    sed,
+    windows,
+)
 from baton.engine.code.effects import Table
 from baton.engine.code.evaluate import Evaluator
 from baton.engine.code.model import Code
@@ -12,10 +27,17 @@ MAX_LENGTH = 65_536
 """Characters of a text that is read."""
 
 _LANGUAGES: dict[str, tuple[Table, Callable[[str], Sequence[Node]]]] = {
+    "javascript": (javascript_names.TABLE, javascript.read),
+    "perl": (perl_names.TABLE, perl.read),
+    "php": (php_names.TABLE, php.read),
     "python": (python_names.TABLE, python.read),
+    "ruby": (ruby_names.TABLE, ruby.read),
 }
 
-_WINDOWS: dict[str, Callable[[str], Code]] = {
+_SCANNED: dict[str, Callable[[str], Code]] = {
+    "awk": awk.read,
+    "sed": sed.read,
+    **literal_calls.READERS,
     "powershell": windows.read_powershell,
     "powershell-arguments": windows.read_powershell_arguments,
     "cmd": windows.read_cmd,
@@ -27,8 +49,8 @@ def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
-    if language in _WINDOWS:
-        return _WINDOWS[language](text)
+    if language in _SCANNED:
+        return _SCANNED[language](text)
     if language not in _LANGUAGES:
         return Code(unread=f"{language} is not read")
     table, parse = _LANGUAGES[language]

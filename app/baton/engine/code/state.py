@@ -14,6 +14,8 @@ from baton.engine.code.values import ANY, TAINTED, Ref, Texts, Thing, Value, tex
 
 MAX_FOUND = 256
 """Commands, and paths, that one text may name."""
+ALL_ARGUMENTS = "@_"
+"""Perl's list of a function's arguments, which has no other parameters."""
 DEEPEST = 6
 """Calls of the text's own functions within each other that are followed, and texts that are executed by texts."""
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "cmd", "cmd.exe", "powershell", "pwsh"])
@@ -98,7 +100,7 @@ class State(ABC):
             return value
         if isinstance(value, dict):
             return [(key,) for key in value]
-        return [value if isinstance(value, Thing) and value.kind in TAINTED else None]
+        return [value if isinstance(value, Ref) or (isinstance(value, Thing) and value.kind in TAINTED) else None]
 
     def write(self, paths: Texts, *, removes: bool = False) -> None:
         """Note paths that are written."""

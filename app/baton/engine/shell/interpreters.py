@@ -3,6 +3,7 @@
 from baton.engine.code import model
 from baton.engine.code.model import UNKNOWN, Code
 from baton.engine.code.read import read as read_code
+from baton.engine.shell import classify
 from baton.engine.shell.model import SOMEWHERE, Category
 from baton.engine.shell.scripts import ScriptText, StdinSource, has_literal_text
 from baton.engine.shell.unwrap import RunTargets
@@ -36,7 +37,7 @@ def paths(code: Code) -> list[str]:
 def categories(own: tuple[Category, ...], code: Code) -> tuple[Category, ...]:
     """Return the categories of a program that runs code, with those that its options give it (`perl -i`)."""
     found: list[Category] = [category for category in own if category not in {"unknown", "read-only"}]
-    if any(not write.removes and write.path != "/dev/null" for write in code.writes):
+    if any(not write.removes and not classify.harmless(write.path) for write in code.writes):
         found.append("file-write")
     if any(write.removes for write in code.writes):
         found.append("destructive")

@@ -11,6 +11,7 @@ from baton.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _BUNDLE = re.compile(r"-[A-Za-z]*\Z")
+_OPERANDS = {"first": slice(0, 1), "second": slice(1, 2)}
 _STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
 
 
@@ -163,14 +164,17 @@ def _code(way: Way, use: Invocation) -> RunTargets | None:
     """Find code: the values of options, all of which make one text, an operand, or all arguments, one a line."""
     found: list[Word] = []
     for place in way.code or ():
-        if place == "first":
-            found += [use.words[at] for at in use.operands[:1]]
-        elif place == "operands":
-            found += [use.words[at] for at in use.operands]
+        if place in _OPERANDS:
+            found += [use.words[at] for at in use.operands[_OPERANDS[place]]]
         elif place == "arguments":
             found += use.words[1:]
     for (option, value), at in zip(use.values, use.value_places, strict=True):
-        if option in (way.code or ()):
+        if option not in (way.code or ()):
+            continue
+        # `node -p -e code`: what follows the first option is the second, and the code comes after it.
+        if value in (way.code or ()) and at + 1 < len(use.words):
+            found.append(use.words[at + 1])
+        else:
             found.append(_end_of(use.words[at], value))
     return RunTargets(code=tuple(found), language=way.language) if found else None
 

@@ -1,0 +1,135 @@
+"""Read a script of sed: the files that `w` writes and the commands that `e` runs."""
+
+import re
+
+from baton.engine.code.model import Code, FileWrite, Run
+
+MAX_COMMANDS = 2_000
+"""Commands of a script that are read."""
+_SKIP = re.compile(r"(?:[\s;}]|#[^\n]*)*")
+_ADDRESS = re.compile(r"(?:\d+(?:~\d+)?|\$|[+~]\d+)")
+_FLAGS = re.compile(r"[gpiImMe0-9]*")
+_LINE = re.compile(r"[^\n]*")
+_LABEL = re.compile(r"[^\n;}]*")
+_TEXT = re.compile(r"(?:[^\n\\]|\\.)*", re.DOTALL)
+_PLAIN = frozenset("dDgGhHnNpPxzF={}lLqQ")
+_NUMBER = re.compile(r"[ \t]*\d*")
+
+
+class _Unreadable(Exception):
+    """The script is not valid, or has something that this reader does not know."""
+
+
+class _Script:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.writes: list[FileWrite] = []
+        self.runs: list[Run] = []
+        self.unread = ""
+
+    def take(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        return found[0]
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def delimited(self, mark: str) -> str:
+        """Return the text up to a mark; a backslash takes the mark's meaning, and so does a bracket."""
+        start = self.at
+        while self.at < len(self.text):
+            here = self.text[self.at]
+            if here == "\\":
+                self.at += 2
+                continue
+            if here == mark:
+                self.at += 1
+                return self.text[start : self.at - 1]
+            self.at += 1
+        raise _Unreadable
+
+    def address(self) -> bool:
+        if self.peek() in {"/", "\\"}:
+            if self.peek() == "\\":
+                self.at += 1
+            mark = self.peek()
+            self.at += 1
+            self.delimited(mark)
+            self.take(re.compile(r"[IM]*"))
+            return True
+        return bool(self.take(_ADDRESS))
+
+    def file(self) -> str:
+        return self.take(_LINE).strip()
+
+    def command(self) -> None:
+        if self.address():
+            self.take(re.compile(r"[ \t]*"))
+            if self.peek() == ",":
+                self.at += 1
+                self.take(re.compile(r"[ \t]*"))
+                if not self.address():
+                    raise _Unreadable
+        self.take(re.compile(r"[ \t!]*"))
+        name = self.peek()
+        self.at += 1
+        if name in {"s", "y"}:
+            self.substitute(name)
+        elif name in {"w", "W"}:
+            self.writes.append(FileWrite(self.file()))
+        elif name in {"r", "R"}:
+            self.file()
+        elif name == "e":
+            self.executed(self.file())
+        elif name in {"a", "i", "c"}:
+            self.take(_TEXT)
+        elif name in {":", "b", "t", "T", "v"}:
+            self.take(_LABEL)
+        elif name in _PLAIN:
+            self.take(_NUMBER)
+        elif name:
+            raise _Unreadable
+
+    def substitute(self, name: str) -> None:
+        mark = self.peek()
+        self.at += 1
+        if not mark or mark in "\\\n":
+            raise _Unreadable
+        self.delimited(mark)
+        replacement = self.delimited(mark)
+        if name == "y":
+            return
+        flags = self.take(_FLAGS)
+        if self.peek() in {"w", "W"}:
+            self.at += 1
+            self.writes.append(FileWrite(self.file()))
+        if "e" in flags:
+            self.executed("" if re.search(r"&|\\\d", replacement) else replacement)
+
+    def executed(self, command: str) -> None:
+        """Note a command; without one, what is read from the file is run."""
+        if command:
+            self.runs.append(Run(script=command))
+        else:
+            self.unread = "what is read is run"
+
+
+def read(text: str) -> Code:
+    """Read what a script does."""
+    script = _Script(text)
+    try:
+        script.take(_SKIP)
+        for _ in range(MAX_COMMANDS):
+            if script.at >= len(text):
+                break
+            script.command()
+            script.take(_SKIP)
+        else:
+            script.unread = "too many commands"
+    except _Unreadable:
+        script.unread = "not valid sed"
+    return Code(writes=tuple(script.writes), runs=tuple(script.runs), unread=script.unread)
