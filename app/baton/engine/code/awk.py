@@ -86,7 +86,11 @@ class _Program:
         """Read `print | command` or `command | getline`."""
         if self.sign(at + 1) == "getline":
             first = at
-            while first > start and self.tokens[first - 1][0] in {"text", "word", "number"} and self.sign(first - 1) not in {"while", "if"}:
+            while (
+                first > start
+                and self.tokens[first - 1][0] in {"text", "word", "number"}
+                and self.sign(first - 1) not in {"while", "if"}
+            ):
                 first -= 1
             self.run(self.text(first, at))
         else:
@@ -128,7 +132,7 @@ class _Program:
     def write(self, path: str) -> None:
         if path.startswith(_CONNECTION):
             self.network = True
-        elif path != "/dev/stderr" and path != "/dev/stdout":
+        elif path not in {"/dev/stderr", "/dev/stdout"}:
             self.writes[FileWrite(path or UNKNOWN)] = None
 
     def run(self, command: str) -> None:

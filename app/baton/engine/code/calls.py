@@ -1,6 +1,7 @@
 """What calls do, by the verb that a language's table has for them."""
 
 import re
+import shlex
 from collections.abc import Callable
 
 from baton.engine.code import values
@@ -160,8 +161,11 @@ def _run(state: State, call: Arguments) -> Value:
         given = given.get("cmd")
     if any(isinstance(call.named.get(key), Thing | Bound) for key in ("stdin", "stdout")) and state.socket:
         state.terminal = True
+    fed = call.named.get("input")
     if isinstance(given, list):
         state.argv(given, call.named)
+    elif fed is not None and is_known(texts(fed)[0]):
+        state.script(values.join([(f"printf %s {shlex.quote(texts(fed)[0])} | ",), texts(given)]), call.named)
     else:
         state.script(given, call.named)
     return Thing("process")

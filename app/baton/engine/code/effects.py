@@ -64,5 +64,9 @@ def table(
                 raise ValueError(f"`{name}` is listed twice, as {names[name].verb} and {verb}")
             names[name] = effect
     return Table(
-        names, frozenset(families.split()), frozenset((families + " " + modules).split()), dict(constants or {}), dict(aliases or {})
+        names,
+        frozenset(families.split()),
+        frozenset((families + " " + modules).split()),
+        dict(constants or {}),
+        dict(aliases or {}),
     )

@@ -128,7 +128,9 @@ class _JavaScript(Reader):
             key = child.child_by_field_name("key") or child
             name = child.child_by_field_name("value") or child
             member = tree.Member(tree.Name("<pattern>"), self.text(key))
-            parts.append(self.assign(name, member) if name.type == "object_pattern" else tree.Assign((self.text(name),), member))
+            parts.append(
+                self.assign(name, member) if name.type == "object_pattern" else tree.Assign((self.text(name),), member)
+            )
         return tree.Group(parts)
 
     def on_import_statement(self, node: Node) -> tree.Node:
@@ -180,7 +182,9 @@ class _JavaScript(Reader):
         name = node.child_by_field_name("name")
         called = self.text(name) if node.type != "method_definition" else ""
         first = [tree.Assign(("",), self.field(item, "right")) for item in names if item.type == "assignment_pattern"]
-        made = tree.Function(called, tuple([self.text(item).partition("=")[0].strip() for item in names]), parts, not block)
+        made = tree.Function(
+            called, tuple([self.text(item).partition("=")[0].strip() for item in names]), parts, not block
+        )
         return tree.Group([*first, made]) if first else made
 
     on_function_expression = on_arrow_function = on_generator_function_declaration = on_function_declaration

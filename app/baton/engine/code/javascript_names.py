@@ -3,7 +3,7 @@
 from baton.engine.code.effects import table
 
 
-def _fs(verb: str, names: str) -> str:
+def _fs(names: str) -> str:
     """Return the names of `fs`: as they are, with `Sync`, and of `fs.promises`."""
     return " ".join(f"fs.{name} fs.{name}Sync fs.promises.{name}" for name in names.split())
 
@@ -31,22 +31,31 @@ _EFFECTS = {
         Deno.readTextFile Deno.readTextFileSync Deno.readFile Deno.readFileSync Deno.readDir Deno.readDirSync Deno.stat Deno.statSync
         Deno.cwd Deno.exit Deno.lstat Deno.env.toObject Bun.file Bun.version Bun.which Bun.hash Bun.inspect Bun.sleep Bun.resolveSync Bun.stdin.text
         typescript.transpile typescript.createSourceFile yaml.parse yaml.stringify js-yaml.load js-yaml.dump semver.satisfies semver.valid semver.gt semver.lt
-        """ + _fs("read", """readFile readdir stat lstat existsSync exists access realpath readlink opendir watch createReadStream fstat read close
-        watchFile statfs openAsBlob""") + " fs.existsSync fs.createReadStream",
+        """
+    + _fs(
+        """readFile readdir stat lstat existsSync exists access realpath readlink opendir watch createReadStream fstat read close
+        watchFile statfs openAsBlob""",
+    )
+    + " fs.existsSync fs.createReadStream",
     "same 0": "await String Object.freeze Array.from Array.of path.resolve path.normalize path.relative url.fileURLToPath",
     "same -1": ".valueOf .toWellFormed .toString",
     "module 0": "require import process.mainModule.require module.require process.getBuiltinModule",
     "unread a file is executed": "Deno.dlopen process.dlopen process.binding",
     "input": "process.stdin.read process.stdin.toArray",
-    "open 0 1": _fs("open", "open"),
-    "write 0": _fs("write", """writeFile appendFile mkdir mkdtemp truncate chmod chown lchown lchmod utimes lutimes ensureDir ensureFile outputFile
-        outputJson writeJson writeJSON emptyDir createFile createFileSync""")
-    + " mkdirp mkdirp.sync make-dir write-file-atomic write-file-atomic.sync Bun.write " + _deno("writeTextFile writeFile mkdir truncate chmod create"),
+    "open 0 1": _fs("open"),
+    "write 0": _fs(
+        """writeFile appendFile mkdir mkdtemp truncate chmod chown lchown lchmod utimes lutimes ensureDir ensureFile outputFile
+        outputJson writeJson writeJSON emptyDir createFile createFileSync""",
+    )
+    + " mkdirp mkdirp.sync make-dir write-file-atomic write-file-atomic.sync Bun.write "
+    + _deno("writeTextFile writeFile mkdir truncate chmod create"),
     "write 0 file": "fs.createWriteStream fs.WriteStream",
-    "write 1": _fs("write", "copyFile cp copy link symlink") + " " + _deno("copyFile link symlink"),
-    "write 0 1": _fs("write", "rename move") + " " + _deno("rename"),
-    "remove 0": _fs("remove", "rm rmdir unlink remove") + " rimraf rimraf.sync rimraf.rimraf rimraf.rimrafSync rimraf.native del del.sync del.deleteAsync del.deleteSync trash "
-    + _deno("remove") + " shelljs.rm",
+    "write 1": _fs("copyFile cp copy link symlink") + " " + _deno("copyFile link symlink"),
+    "write 0 1": _fs("rename move") + " " + _deno("rename"),
+    "remove 0": _fs("rm rmdir unlink remove")
+    + " rimraf rimraf.sync rimraf.rimraf rimraf.rimrafSync rimraf.native del del.sync del.deleteAsync del.deleteSync trash "
+    + _deno("remove")
+    + " shelljs.rm",
     "write 0 shell": "shelljs.mkdir shelljs.touch",
     "write 1 shell": "shelljs.cp shelljs.mv shelljs.ln",
     "folder 0": "process.chdir Deno.chdir shelljs.cd",

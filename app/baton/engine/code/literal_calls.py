@@ -20,7 +20,10 @@ _RUNS = {
 }
 _WRITES = {
     "lua": re.compile(r"\bio\.open\s*" + _TEXT + r"\s*,\s*[\"'](?:[wa]|r\+)"),
-    "r": re.compile(r"\b(?:writeLines|write\.csv|write\.table|saveRDS|sink|file\.create|dir\.create|cat)\s*\((?:[^()]*?,\s*)?(?:file\s*=\s*|con\s*=\s*)?" + _TEXT[3:]),
+    "r": re.compile(
+        r"\b(?:writeLines|write\.csv|write\.table|saveRDS|sink|file\.create|dir\.create|cat)\s*\((?:[^()]*?,\s*)?(?:file\s*=\s*|con\s*=\s*)?"
+        + _TEXT[3:]
+    ),
     "tcl": re.compile(r"\b(?:file\s+(?:mkdir|rename|copy)(?:\s+-force)?|open)" + _WORDS),
 }
 _REMOVES = {
@@ -45,7 +48,9 @@ def read(language: str, text: str) -> Code:
     writes = [FileWrite(path) for path in _found(_WRITES, language, text)]
     writes += [FileWrite(path, removes=True) for path in _found(_REMOVES, language, text)]
     if language == "tcl":
-        writes = [FileWrite(word, write.removes) for write in writes for word in write.path.split() if word[:1] not in "$-"]
+        writes = [
+            FileWrite(word, write.removes) for write in writes for word in write.path.split() if word[:1] not in "$-"
+        ]
     return Code(
         writes=tuple(dict.fromkeys(writes)),
         runs=tuple(dict.fromkeys([Run(script=command) for command in _found(_RUNS, language, text)])),

@@ -4,15 +4,15 @@ import re
 from collections.abc import Sequence
 
 import tree_sitter_perl
-from tree_sitter import Language, Node
+from tree_sitter import Node
 
 from baton.engine.code import tree
 from baton.engine.code.model import UNKNOWN
-from baton.engine.code.syntax import Reader, read_with, unescape
+from baton.engine.code.syntax import Reader, grammar, read_with, unescape
 
 _HERE = re.compile(r"<<[~\"'`\w \\]")
 _WORD = re.compile(r"-?\w+")
-_LANGUAGE = Language(tree_sitter_perl.language())
+_LANGUAGE = grammar(tree_sitter_perl.language())
 
 
 def read(text: str) -> Sequence[tree.Node]:
@@ -105,7 +105,10 @@ class _Perl(Reader):
         return tree.Group([tree.Effect("open-two", args[1:]), *args[:1]]) if args[1:] else tree.NOTHING
 
     def on_method_call_expression(self, node: Node) -> tree.Node:
-        return tree.Call(tree.Member(self.field(node, "invocant"), self.text(node.child_by_field_name("method"))), self.arguments(node))
+        return tree.Call(
+            tree.Member(self.field(node, "invocant"), self.text(node.child_by_field_name("method"))),
+            self.arguments(node),
+        )
 
     def on_coderef_call_expression(self, node: Node) -> tree.Node:
         parts = self.all(node.named_children)
@@ -121,16 +124,24 @@ class _Perl(Reader):
             names = left.children_by_field_name("variable") or left.children_by_field_name("variables")
             if self.text(node.child_by_field_name("right")) == "@_":
                 parts = [tree.Index(right, tree.Text(str(at))) for at in range(len(names))]
-                return tree.Group([tree.Assign((self.name(name),), part) for name, part in zip(names, parts, strict=True)])
+                return tree.Group(
+                    [tree.Assign((self.name(name),), part) for name, part in zip(names, parts, strict=True)]
+                )
         else:
             names = [left] if left is not None else []
         operator = self.text(node.child_by_field_name("operator"))
         if operator in {".=", "+="} and len(names) == 1:
             return tree.Assign((self.name(names[0]),), tree.Join([self.read(names[0]), right]))
-        if len(names) == 1 and names[0].type in {"array", "hash"} or (left is not None and self.text(left).startswith(("my @", "our @"))):
+        if (len(names) == 1 and names[0].type in {"array", "hash"}) or (
+            left is not None and self.text(left).startswith(("my @", "our @"))
+        ):
             right = right if isinstance(right, tree.Items) else tree.Effect("list-of", [right])
         assigned = tree.Assign(tuple([self.name(name) for name in names]) or ("",), right)
-        return assigned if left is None or left.type in {"scalar", "array", "variable_declaration", "hash"} else tree.Group([self.read(left), assigned])
+        return (
+            assigned
+            if left is None or left.type in {"scalar", "array", "variable_declaration", "hash"}
+            else tree.Group([self.read(left), assigned])
+        )
 
     def name(self, node: Node) -> str:
         """Return the name of a variable."""

@@ -115,7 +115,11 @@ class _Php(Reader):
         operator = self.text(node.child_by_field_name("operator"))
         if operator == ".":
             return tree.Join(sides)
-        return tree.Either(sides) if operator in {"??", "||", "&&", "or", "and"} else tree.Group([*sides, tree.Text(UNKNOWN)])
+        return (
+            tree.Either(sides)
+            if operator in {"??", "||", "&&", "or", "and"}
+            else tree.Group([*sides, tree.Text(UNKNOWN)])
+        )
 
     def on_conditional_expression(self, node: Node) -> tree.Node:
         sides = [self.field(node, "body"), self.field(node, "alternative")]
@@ -157,4 +161,6 @@ class _Php(Reader):
     on_text = on_php_tag
 
 
-_CONSTANTS = frozenset(["PHP_EOL", "PHP_OS", "PHP_VERSION", "STDIN", "STDOUT", "STDERR", "PHP_BINARY", "DIRECTORY_SEPARATOR", "__DIR__"])
+_CONSTANTS = frozenset(
+    ["PHP_EOL", "PHP_OS", "PHP_VERSION", "STDIN", "STDOUT", "STDERR", "PHP_BINARY", "DIRECTORY_SEPARATOR", "__DIR__"]
+)

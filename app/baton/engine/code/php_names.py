@@ -69,4 +69,15 @@ _EFFECTS = {
     "write sqlite": "sqlite3.new",
 }
 
-TABLE = table(_EFFECTS, constants={"PHP_EOL": "\n", "DIRECTORY_SEPARATOR": "/", "PHP_BINARY": "php", "__DIR__": ".", "STDIN": "", "STDOUT": "", "STDERR": ""})
+TABLE = table(
+    _EFFECTS,
+    constants={
+        "PHP_EOL": "\n",
+        "DIRECTORY_SEPARATOR": "/",
+        "PHP_BINARY": "php",
+        "__DIR__": ".",
+        "STDIN": "",
+        "STDOUT": "",
+        "STDERR": "",
+    },
+)

@@ -1,18 +1,15 @@
 """Bring Ruby to the common form."""
 
-import warnings
 from collections.abc import Sequence
 
 import tree_sitter_ruby
-from tree_sitter import Language, Node
+from tree_sitter import Node
 
 from baton.engine.code import tree
 from baton.engine.code.model import UNKNOWN
-from baton.engine.code.syntax import Reader, read_with, unescape
+from baton.engine.code.syntax import Reader, grammar, read_with, unescape
 
-with warnings.catch_warnings():  # the grammar of 2024 gives its address as a number, which is going to end
-    warnings.simplefilter("ignore", DeprecationWarning)
-    _LANGUAGE = Language(tree_sitter_ruby.language())
+_LANGUAGE = grammar(tree_sitter_ruby.language())
 
 
 def read(text: str) -> Sequence[tree.Node]:
@@ -158,7 +155,9 @@ class _Ruby(Reader):
 
     def on_method(self, node: Node) -> tree.Node:
         parameters = node.child_by_field_name("parameters")
-        names = [self.text(child).partition("=")[0].strip() for child in parameters.named_children] if parameters else []
+        names = (
+            [self.text(child).partition("=")[0].strip() for child in parameters.named_children] if parameters else []
+        )
         name = self.text(node.child_by_field_name("name"))
         return tree.Function(name, tuple(names), [self.field(node, "body")], returns_last=True)
 

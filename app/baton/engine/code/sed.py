@@ -12,7 +12,11 @@ _FLAGS = re.compile(r"[gpiImMe0-9]*")
 _LINE = re.compile(r"[^\n]*")
 _LABEL = re.compile(r"[^\n;}]*")
 _TEXT = re.compile(r"(?:[^\n\\]|\\.)*", re.DOTALL)
+_BRACKET = re.compile(r"\[(?:\^?\]?(?:\[[:.=][^\n]*?[:.=]\]|[^\]\n])*\])?")
 _PLAIN = frozenset("dDgGhHnNpPxzF={}lLqQ")
+_BLANKS = re.compile(r"[ \t]*")
+_BEFORE = re.compile(r"[ \t!]*")
+_CASE = re.compile(r"[IM]*")
 _NUMBER = re.compile(r"[ \t]*\d*")
 
 
@@ -38,13 +42,16 @@ class _Script:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def delimited(self, mark: str) -> str:
+    def delimited(self, mark: str, *, brackets: bool = True) -> str:
         """Return the text up to a mark; a backslash takes the mark's meaning, and so does a bracket."""
         start = self.at
         while self.at < len(self.text):
             here = self.text[self.at]
             if here == "\\":
                 self.at += 2
+                continue
+            if here == "[" and brackets:
+                self.at = _BRACKET.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches `[` alone
                 continue
             if here == mark:
                 self.at += 1
@@ -59,22 +66,26 @@ class _Script:
             mark = self.peek()
             self.at += 1
             self.delimited(mark)
-            self.take(re.compile(r"[IM]*"))
+            self.take(_CASE)
             return True
         return bool(self.take(_ADDRESS))
 
     def file(self) -> str:
         return self.take(_LINE).strip()
 
-    def command(self) -> None:
+    def addresses(self) -> None:
+        """Skip the lines that a command is for."""
         if self.address():
-            self.take(re.compile(r"[ \t]*"))
+            self.take(_BLANKS)
             if self.peek() == ",":
                 self.at += 1
-                self.take(re.compile(r"[ \t]*"))
+                self.take(_BLANKS)
                 if not self.address():
                     raise _Unreadable
-        self.take(re.compile(r"[ \t!]*"))
+
+    def command(self) -> None:
+        self.addresses()
+        self.take(_BEFORE)
         name = self.peek()
         self.at += 1
         if name in {"s", "y"}:
@@ -99,8 +110,8 @@ class _Script:
         self.at += 1
         if not mark or mark in "\\\n":
             raise _Unreadable
-        self.delimited(mark)
-        replacement = self.delimited(mark)
+        self.delimited(mark, brackets=name == "s")
+        replacement = self.delimited(mark, brackets=False)
         if name == "y":
             return
         flags = self.take(_FLAGS)

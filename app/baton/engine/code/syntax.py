@@ -1,6 +1,7 @@
 """Parse a text with a tree-sitter grammar, within limits on the work that it takes."""
 
 import re
+import warnings
 from collections.abc import Iterable
 
 from tree_sitter import Language, Node, Parser
@@ -15,6 +16,13 @@ _SHORT = 400
 """Bytes up to which a text is parsed in one piece: error recovery is quadratic, which does not matter here yet."""
 _CHUNK = 128
 """Bytes that the parser gets at a time. It asks for few of them twice, unless it recovers from errors."""
+
+
+def grammar(address: object) -> Language:
+    """Make a language of what a grammar's package gives; older ones give a number, which is going to end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return Language(address)
 
 
 def parse(language: Language, src: bytes) -> Node | None:

@@ -31,7 +31,7 @@ from baton.engine.text.yaml_lines import (
 CATEGORIES: tuple[str, ...] = get_args(Category)
 _TARGETS = ("operands", "first", "last", "rest", "cwd", "operands-or-cwd", "second")
 _SCRIPTS = ("operands", "rest", "first", "each")
-_CODES = ("operands", "first", "arguments")
+_CODES = ("operands", "first", "second", "arguments")
 LANGUAGES: tuple[str, ...] = (*code_model.LANGUAGES, "other")
 """Languages that a program may run; of `other` ones nothing is read."""
 _MANY = 1 << 30

@@ -11,7 +11,7 @@ from baton.engine.shell.words import Word
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _BUNDLE = re.compile(r"-[A-Za-z]*\Z")
-_OPERANDS = {"first": slice(0, 1), "second": slice(1, 2)}
+_OPERANDS = {"first": slice(0, 1), "second": slice(1, 2), "operands": slice(None)}
 _STDIN_FILES = frozenset(["-", "/dev/stdin", "/dev/fd/0"])
 
 
