@@ -30,7 +30,7 @@ def test_without_a_database_nothing_is_counted_as_none(server, postgres):
     with server.client(Authorization=f"Bearer {server.token}") as http:
         http.post("/pre-tool-use", json=CALL).raise_for_status()
         until(lambda: http.get("/status").json()["decisions"])
-        assert http.get("/status").json()["status"] == "ready"
+        until(lambda: http.get("/status").json()["status"] == "ready")
         assert ": ready, for" in said(server)
 
         postgres.sql(f"ALTER DATABASE {server.database} ALLOW_CONNECTIONS false")

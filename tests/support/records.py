@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from uuid_utils import uuid7
 
 from baton.engine.call.record import Record
+from baton.kernel.base.driver import driver
+from baton.kernel.base.sql import driver_target
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.drain import Drain
@@ -36,7 +38,9 @@ class Both:
         self.recorder = Recorder(settings, url, database)
         self.put = self.recorder.put
         self._redis = Redis(url, timeout_s=5)
-        self.drain = Drain(RecordStream(self._redis), database)
+        target = driver_target(database.engine.url)
+        self._driver = driver(target)
+        self.drain = Drain(RecordStream(self._redis), self._driver, target.dialect)
 
     async def start(self):
         await self._redis.start()
@@ -47,6 +51,7 @@ class Both:
         await self.recorder.stop()
         self.drain.finish()
         await self._task
+        await self._driver.close()
         await self._redis.close()
 
     def stats(self):

@@ -46,7 +46,7 @@ async def test_stopping_brings_everything_home(make, database):
 
 
 async def test_records_wait_in_the_stream_while_sqlite_is_locked(valkey_url, redis, sqlite_url, monkeypatch):
-    monkeypatch.setattr("baton.kernel.base.sql.BUSY_S", 0.05)
+    monkeypatch.setattr("baton.kernel.base.driver.BUSY_S", 0.05)
     database = Database(Settings(database_url=sqlite_url))
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -64,7 +64,7 @@ async def test_records_wait_in_the_stream_while_sqlite_is_locked(valkey_url, red
 
 
 async def test_what_is_left_at_a_stop_is_stored_by_the_next_server(valkey_url, redis, sqlite_url, monkeypatch):
-    monkeypatch.setattr("baton.kernel.base.sql.BUSY_S", 0.05)
+    monkeypatch.setattr("baton.kernel.base.driver.BUSY_S", 0.05)
     database = Database(Settings(database_url=sqlite_url))
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")

@@ -10,7 +10,8 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import PATIENCE_S, Database
+from baton.kernel.base.driver import PATIENCE_S
+from baton.kernel.base.sql import Database
 
 _turns: WeakKeyDictionary[Database, asyncio.Lock] = WeakKeyDictionary()
 """Whose turn it is to write within this process: SQLite itself lets writers wait in no order."""

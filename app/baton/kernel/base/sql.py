@@ -16,13 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.types import TypeDecorator
 
 from baton.engine.text.masking import mask
+from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
 
-BUSY_S = 1.0
-"""How long SQLite waits for another writer, in seconds."""
-PATIENCE_S = 5.0
-"""Longest wait for a Postgres connection, and for one statement, in seconds."""
 LARGEST_BATCH = 1_000
 """Rows that one transaction removes: more would hold up those who store decisions."""
 PING_S = 0.5
@@ -124,6 +121,13 @@ def database_url(settings: Settings) -> URL:
     return url
 
 
+def driver_target(url: URL) -> DriverTarget:
+    """Return where a driver of its own, without SQLAlchemy, connects to the database of a URL."""
+    if url.get_backend_name() == "sqlite":
+        return DriverTarget("sqlite", {"database": url.database})
+    return DriverTarget("postgresql", dict(url.get_dialect()().create_connect_args(url)[1]))
+
+
 class Database:
     """One database with its connections. Tables and queries stand in the files of their features."""
 
@@ -195,7 +199,7 @@ def _sqlite(url: URL) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "connect")
     def _prepare(connection: Any, _: object) -> None:
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        for pragma in PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 

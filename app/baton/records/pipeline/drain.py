@@ -4,14 +4,12 @@ import asyncio
 import logging
 
 import msgspec
-from sqlalchemy.exc import DBAPIError, StatementError
 
 from baton.engine.call.record import Record
-from baton.kernel.base.errors import TooLongToFind
+from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRefused
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.redis.client import RedisUnavailable
-from baton.records.pipeline import store as decisions
+from baton.records.pipeline.rows import statements
 from baton.records.pipeline.stream import BATCH, Entry, RecordStream
 from baton.shared.backoff import Backoff
 
@@ -28,8 +26,6 @@ LONGEST_PAUSE_S = 2.0
 """First and longest pause while Redis or the database is away, in seconds; each is twice the one before."""
 
 _decode = msgspec.msgpack.Decoder(Record).decode
-_OF_THE_RECORD = {"22", "23"}
-"""Postgres's error classes that the content of a record causes: 22 data exception, 23 constraint violation."""
 
 
 class Drain:
@@ -39,9 +35,10 @@ class Drain:
     others wait in the stream.
     """
 
-    def __init__(self, stream: RecordStream, database: Database) -> None:
+    def __init__(self, stream: RecordStream, driver: Driver, dialect: Dialect) -> None:
         self._stream = stream
-        self._database = database
+        self._driver = driver
+        self._dialect = dialect
         self._stopping = asyncio.Event()
         self.stored = 0
         self.set_aside = 0
@@ -66,7 +63,7 @@ class Drain:
             except Exception as error:
                 # Any error: the drain must go on. The entries of this batch are not acknowledged, so
                 # looking back takes them again; storing one twice changes nothing.
-                if not isinstance(error, RedisUnavailable | DatabaseUnavailable):
+                if not isinstance(error, RedisUnavailable | DriverUnavailable):
                     log.exception("records cannot be stored")
                 if self._stopping.is_set():
                     return
@@ -107,19 +104,13 @@ class Drain:
         backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             try:
-                await decisions.add(self._database, records)
-            except DatabaseUnavailable as error:
+                await self._driver.write(statements(self._dialect, records))
+            except DriverUnavailable as error:
                 if self._stopping.is_set():
                     raise
                 log.warning("records wait in the stream, the database is away: %s", error)
                 await self._rest(backoff.next_s())
-            except TooLongToFind:
-                return False
-            except StatementError as error:
-                # An error without a state of its own arose while the parameters were bound: the content is at fault.
-                state = str(getattr(error.orig, "sqlstate", "")) if isinstance(error, DBAPIError) else "22"
-                if state[:2] not in _OF_THE_RECORD and self._database.dialect != "sqlite":
-                    raise DatabaseUnavailable(str(error)) from error
+            except (RowsRefused, ValueError):
                 return False
             else:
                 self.stored += len(records)

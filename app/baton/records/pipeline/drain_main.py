@@ -8,15 +8,13 @@ import contextlib
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 import uvloop
 
 from baton.kernel.base import logs
-from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database
+from baton.kernel.base.driver import DriverTarget, driver
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.stream import RecordStream
@@ -30,11 +28,10 @@ FINISH_S = 5.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """Where records come from and where they are stored; each field as in the settings of the server."""
+    """Where records come from and where they are stored, and how the server logs."""
 
     redis_url: str
-    home: str
-    database_url: str
+    target: DriverTarget
     log_level: Literal["debug", "info", "warning", "error"]
     log_format: Literal["text", "json"]
 
@@ -42,9 +39,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 async def run(order: Order) -> None:
     """Store records until standard input ends or SIGTERM comes, then what is left for at most five seconds."""
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
-    database = Database(Settings(home=Path(order.home), database_url=order.database_url))
+    writer = driver(order.target)
     await redis.start()
-    drain = Drain(RecordStream(redis), database)
+    drain = Drain(RecordStream(redis), writer, order.target.dialect)
     loop = asyncio.get_running_loop()
     work = loop.create_task(drain.run())
 
@@ -58,7 +55,7 @@ async def run(order: Order) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await work
     await redis.close()
-    await database.close()
+    await writer.close()
 
 
 def main() -> None:

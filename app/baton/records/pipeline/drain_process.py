@@ -11,6 +11,7 @@ import msgspec
 
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import database_url, driver_target
 from baton.records.pipeline.drain_main import Order
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,7 @@ class DrainProcess:
     def __init__(self, settings: Settings, redis_url: str) -> None:
         order = Order(
             redis_url=redis_url,
-            home=str(settings.home.absolute()),
-            database_url=settings.database_url,
+            target=driver_target(database_url(settings)),
             log_level=settings.log_level,
             log_format=settings.log_format,
         )

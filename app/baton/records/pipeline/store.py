@@ -12,11 +12,11 @@ from sqlalchemy import JSON, Column, Index, Row, Select, Table, func, select
 from sqlmodel import Field, SQLModel
 
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
+from baton.kernel.base.driver import Dialect
+from baton.kernel.base.sql import Database, UTCDateTime, storable
 from baton.people.row_scope import RowScope
+from baton.records.pipeline.rows import statements
 
-LARGEST_BATCH = 200
-"""Rows per statement; more would delay the event loop."""
 LARGEST_PAGE = 200
 
 
@@ -110,17 +110,10 @@ async def add(database: Database, records: Sequence[Record]) -> None:
     Raises:
         DatabaseUnavailable: If the database is away; nothing was stored.
     """
-    if len(records) > LARGEST_BATCH:
-        raise ValueError(f"{len(records)} records in one batch; at most {LARGEST_BATCH}")
-    rules = [
-        {"rule": hit.id, "decision_id": record.id, "effect": hit.effect} for record in records for hit in record.rules
-    ]
+    dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
     async with database.transaction() as connection:
-        # The stream hands an entry out at least once, so the same record may come again.
-        new = insert_into(database.dialect, _decisions).on_conflict_do_nothing()
-        await connection.execute(new, [_row(record) for record in records])
-        if rules:
-            await connection.execute(insert_into(database.dialect, _rules).on_conflict_do_nothing(), rules)
+        for statement, rows in statements(dialect, records):
+            await connection.exec_driver_sql(statement, list(rows))
 
 
 async def find(
@@ -162,13 +155,6 @@ async def counts(database: Database, organisation: str, wanted: Filters) -> dict
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return dict(sorted((row[0], row[1]) for row in rows))
-
-
-def _row(record: Record) -> dict[str, Any]:
-    row: dict[str, Any] = msgspec.structs.asdict(record)
-    row["rules"] = [{"id": hit.id, "effect": hit.effect} for hit in record.rules]
-    row["degraded"], row["paths"] = list(record.degraded), list(record.paths)
-    return row
 
 
 def _record(row: Row[Any]) -> Record:

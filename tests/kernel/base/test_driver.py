@@ -1,0 +1,114 @@
+"""Writing through a database's own driver: whole or not at all, and what is at fault when it fails."""
+
+import asyncio
+import sqlite3
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+
+from baton.kernel.base import driver as drivers
+from baton.kernel.base.driver import DriverUnavailable, RowsRefused, driver
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import database_url, driver_target
+
+INSERT = {"sqlite": "INSERT INTO t (id, name) VALUES (?, ?)", "postgresql": "INSERT INTO t (id, name) VALUES ($1, $2)"}
+
+
+@pytest.fixture
+async def writer(database):
+    async with database.transaction() as connection:
+        await connection.execute(text("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL)"))
+    one = driver(driver_target(database.engine.url))
+    yield one
+    await one.close()
+    async with database.transaction() as connection:
+        await connection.execute(text("DROP TABLE IF EXISTS t"))
+
+
+async def names(database):
+    async with database.transaction() as connection:
+        return [row[0] for row in await connection.execute(text("SELECT name FROM t ORDER BY id"))]
+
+
+async def test_all_statements_are_one_transaction(writer, database):
+    insert = INSERT[database.dialect]
+    await writer.write([(insert, [(1, "a"), (2, "b")]), (insert, [(3, "c")])])
+    with pytest.raises(RowsRefused):
+        await writer.write([(insert, [(4, "d")]), (insert, [(1, "again")])])
+    await writer.write([(insert, [(5, "e")])])
+    assert await names(database) == ["a", "b", "c", "e"]
+
+
+@pytest.mark.parametrize("row", [(1, None), (2**70, "x"), (1, "half \ud800"), (1, {})], ids=repr)
+async def test_rows_that_cannot_be_stored_are_at_fault_themselves(writer, database, row):
+    with pytest.raises(RowsRefused):
+        await writer.write([(INSERT[database.dialect], [row])])
+    await writer.write([(INSERT[database.dialect], [(7, "good")])])
+    assert await names(database) == ["good"]
+
+
+async def test_a_missing_table_is_no_fault_of_the_rows(writer, database):
+    with pytest.raises(DriverUnavailable):
+        await writer.write([(INSERT[database.dialect].replace("INTO t", "INTO gone"), [(1, "a")])])
+    await writer.write([(INSERT[database.dialect], [(1, "a")])])
+
+
+async def test_a_locked_database_is_away_until_it_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr(drivers, "BUSY_S", 0.02)
+    other = sqlite3.connect(tmp_path / "db", isolation_level=None)
+    other.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
+    other.execute("BEGIN EXCLUSIVE")
+    writer = driver(driver_target(make_url(f"sqlite+aiosqlite:///{tmp_path}/db")))
+    with pytest.raises(DriverUnavailable):
+        await writer.write([(INSERT["sqlite"], [(1, "a")])])
+    other.execute("ROLLBACK")
+    await writer.write([(INSERT["sqlite"], [(1, "a")])])
+    await writer.close()
+    other.close()
+
+
+async def test_a_file_that_is_no_database_is_away(tmp_path):
+    (tmp_path / "db").write_text("no database " * 100)
+    writer = driver(driver_target(make_url(f"sqlite+aiosqlite:///{tmp_path}/db")))
+    with pytest.raises(DriverUnavailable):
+        await writer.write([(INSERT["sqlite"], [(1, "a")])])
+    await writer.close()
+
+
+async def test_it_connects_again_after_its_connection_was_ended(emptied_postgres):
+    writer = driver(driver_target(database_url(Settings(database_url=emptied_postgres))))
+    await writer.write([("SELECT $1::int", [(1,)])])
+    ending = driver(driver_target(database_url(Settings(database_url=emptied_postgres))))
+    mine = "datname = current_database() AND pid <> pg_backend_pid()"
+    await ending.write([(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {mine}", [()])])  # noqa: S608
+    await ending.close()
+
+    # Postgres ends a connection soon after it was asked to, not at once.
+    async def write_until_it_fails():
+        while True:
+            await writer.write([("SELECT $1::int", [(2,)])])
+
+    with pytest.raises(DriverUnavailable):
+        await asyncio.wait_for(write_until_it_fails(), 30)
+    await writer.write([("SELECT $1::int", [(2,)])])
+    await writer.close()
+
+
+async def test_nobody_listens(unused_tcp_port):
+    writer = driver(driver_target(make_url(f"postgresql+asyncpg://u:p@127.0.0.1:{unused_tcp_port}/d")))
+    with pytest.raises(DriverUnavailable):
+        await writer.write([("SELECT 1", [()])])
+    await writer.close()
+
+
+def test_what_sqlalchemy_calls_otherwise_is_translated():
+    url = make_url("postgresql+asyncpg://u:p@h:5433/d?prepared_statement_cache_size=0&ssl=require")
+    target = driver_target(url)
+    assert target.arguments == {
+        "user": "u", "password": "p", "host": "h", "port": 5433, "database": "d", "prepared_statement_cache_size": 0,
+        "ssl": "require",
+    }  # fmt: skip
+    assert drivers.PostgresDriver(target.arguments)._arguments == {
+        "user": "u", "password": "p", "host": "h", "port": 5433, "database": "d", "statement_cache_size": 0, "ssl": "require",
+    }  # fmt: skip
