@@ -86,7 +86,7 @@ LACKING = [
 @pytest.mark.parametrize(("line", "programs"), MENDED + LACKING)
 def test_what_the_parser_misreads_is_read(line, programs):
     read = shell(line)
-    assert (read.unparsed, " / ".join(" ".join(program.argv) for program in read.programs)) == ("", programs)
+    assert (read.unparsed, " / ".join(" ".join(one.argv) for one in read.programs if not one.meant)) == ("", programs)
 
 
 READ_AND_WRITTEN = [

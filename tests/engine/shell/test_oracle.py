@@ -71,7 +71,9 @@ def compare(text):
     shell = read(TABLES, text)
     if shell.unparsed:
         return "refused", None
-    left = [program.argv for program in shell.programs if program.name != "time" and not program.guess]
+    left = [
+        program.argv for program in shell.programs if program.name != "time" and not (program.guess or program.meant)
+    ]
     for call in calls(root):
         match = next((argv for argv in left if same(call, argv)), None)
         if match is None:

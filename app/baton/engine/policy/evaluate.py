@@ -122,7 +122,9 @@ def _effect(rule: Rule, facts: Facts) -> _Effect:
 
 
 def _rank(match: _Match) -> int:
-    return _RANK[match[1]]
+    rule, effect, _ = match
+    # A refusal that only a guess has reached, and that asks, says more than a rule that only asks.
+    return _RANK[effect] * 2 + (effect == "ask" and rule.decision == "deny")
 
 
 def _weigh(context: Context, matches: list[_Match], silent: list[RuleHit]) -> Outcome:

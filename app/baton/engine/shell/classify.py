@@ -1,9 +1,12 @@
 """Look one program up in the shell tables: its flags, operands, subcommand, categories and written paths."""
 
+import re
+
 from baton.engine.shell.model import Category
 from baton.engine.shell.tables import Clause, Entry, ShellTables, Way
 from baton.engine.shell.words import Word
 
+_PLAIN_NAME = re.compile(r"[\w.+@-]+\Z")
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
 _READ_ONLY: tuple[Category, ...] = ("read-only",)
 _TEST: tuple[Category, ...] = ("test-or-build",)
@@ -15,7 +18,16 @@ _BUILTIN_NAMES = (
 )
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
-_SHELL = frozenset(["$SHELL", "${SHELL}", "$BASH", "${BASH}"])
+_VARIABLE = re.compile(r"\$\{?([A-Z_]+)\}?\Z")
+_TOOL_VARIABLES = {
+    "SHELL": "sh", "BASH": "bash", "PYTHON": "python3", "PYTHON3": "python3", "PY": "python3", "PIP": "pip", "PYTEST": "pytest",
+    "NODE": "node", "NPM": "npm", "NPX": "npx", "YARN": "yarn", "PNPM": "pnpm", "BUN": "bun", "RUBY": "ruby", "PERL": "perl",
+    "PHP": "php", "JAVA": "java", "JAVAC": "javac", "MVN": "mvn", "GRADLE": "gradle", "GO": "go", "CARGO": "cargo",
+    "RUSTC": "rustc", "CC": "cc", "CXX": "c++", "LD": "ld", "AR": "ar", "CMAKE": "cmake", "MAKE": "make", "NINJA": "ninja",
+    "EDITOR": "vim", "VISUAL": "vim", "PAGER": "less", "BROWSER": "open", "GIT": "git", "DOCKER": "docker", "KUBECTL": "kubectl",
+    "CURL": "curl", "SED": "sed", "AWK": "awk", "GREP": "grep", "TAR": "tar", "ADB": "adb",
+}  # fmt: skip
+"""Variables that tools use for a program: a line that does not set them runs that program."""
 _SLICES = {
     "operands": slice(None),
     "first": slice(0, 1),
@@ -61,9 +73,9 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     found = Invocation(words, assigns)
     first = words[0]
     entry: Entry | None = None
-    # `$SHELL` and `$BASH` are known although they are expansions: whatever they hold is a shell.
-    if first.text in _SHELL:
-        entry = tables.find("sh")
+    if first.dynamic:
+        found.name = _name_behind(first)
+        entry = _entry(tables, first.text, found.name) if found.name else None
     elif not first.dynamic and not (first.globs and first.text != "["):
         found.name = first.text.rpartition("/")[2].removesuffix(".exe")
         entry = _entry(tables, first.text, found.name)
@@ -82,6 +94,16 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
         else:
             found.runs = found.entry.runs
     return found
+
+
+def _name_behind(word: Word) -> str:
+    """Return the name of a program whose folder alone is an expansion, or that a variable of tools holds; "" for others."""
+    text = word.text
+    variable = _VARIABLE.match(text)
+    if variable is not None:
+        return _TOOL_VARIABLES.get(variable[1], "")
+    name = text.rpartition("/")[2]
+    return name if name != text and _PLAIN_NAME.match(name) else ""
 
 
 def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:

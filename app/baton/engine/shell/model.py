@@ -34,7 +34,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     `xargs` starts it; "" is the session's own. `wraps` is True if it runs another program, which is next in the list.
     `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script. `guess` is True for
     what follows a program that no table knows, which may be a wrapper (`tool rm -rf /`); guesses end the list. `folder`
-    is the one that it runs in, as `base` of a `Write`.
+    is the one that it runs in, as `base` of a `Write`. `meant` is True for a command that is listed once more with the
+    values of its variables. `unnamed` is True if nobody knows which program it is, and it has arguments (`$x -rf /`).
     """
 
     argv: tuple[str, ...]
@@ -49,6 +50,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0
     guess: bool = False
     folder: str | None = ""
+    meant: bool = False
+    unnamed: bool = False
 
 
 SOMEWHERE = "…"

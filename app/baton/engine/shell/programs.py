@@ -1,5 +1,6 @@
 """List programs with what they run, write and interpret. `commands` and `walk` read the syntax and call this."""
 
+import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,12 +10,15 @@ from tree_sitter import Node
 
 from baton.engine.code.model import LANGUAGES, Code
 from baton.engine.shell import (
+    arguments,
+    builtins,
     classify,
     fork_bombs,
     held_commands,
     interpreters,
     links,
     misreadings,
+    outputs,
     targets,
     unwrap,
     written_files,
@@ -23,15 +27,20 @@ from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import SOMEWHERE, Category, Input, Program, Write
 from baton.engine.shell.redirects import Redirects
 from baton.engine.shell.scripts import Position, ScriptText, StdinSource, has_literal_text
-from baton.engine.shell.tables import ShellTables
-from baton.engine.shell.words import SUBSTITUTION, Span, Word
+from baton.engine.shell.tables import Entry, ShellTables
+from baton.engine.shell.values import Filler, Unknown, Values, as_value
+from baton.engine.shell.words import EXPANSION, KIND, QUOTED, SUBSTITUTION, Span, Word
 
+_SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(?:\S*/)?([\w.]+)")
+_INTERPRETERS = {"python": "python", "node": "javascript", "perl": "perl", "ruby": "ruby", "php": "php"}
+COPIES = frozenset(["tee", "cp", "mv", "ln", "install"])
 _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
 """Options in which a program that no table knows may take a script."""
 _MOST_FOUND = 100
 """Targets that the writes of a search's commands are spelt out to."""
+_QUESTIONS = frozenset(["--version", "--help", "-V", "-v", "-h", "version", "help"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _WHEN = re.compile(r"^[ \t]*(?:@\w+|[\d*][^\s]*(?:[ \t]+[^\s]+){4})[ \t]+", re.MULTILINE)
 """The time at the beginning of a line of a crontab."""
@@ -71,6 +80,14 @@ class Programs(ABC):
         self.moved = False
         self.moving: set[str] = set()
         self.exits_on_error = False
+        self.filler = Filler()
+        self.functions: dict[str, tuple[Node, ScriptText]] = {}
+        self.aliases: dict[str, str] = {}
+        self.files: dict[str, list[Word]] = {}
+        self.active: list[str] = []
+        self.calls_left = misreadings.MAX_CALLS
+        self.meaning = 0
+        self.ran_exec = False
         self.maybe_wrappers: list[tuple[list[Word], Position]] = []
         self.guessing = False
         self.count = 0
@@ -82,8 +99,14 @@ class Programs(ABC):
         self.interpreting: set[int] = set()
 
     @abstractmethod
-    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
-        """Walk a nested script."""
+    def nested(
+        self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position
+    ) -> list[Word] | None:
+        """Walk a nested script; return what it prints, if that is known."""
+
+    @abstractmethod
+    def call(self, name: str, args: tuple[str, ...], place: Position) -> list[Word] | None:
+        """Walk the body of a function that is called; return what it prints, if that is known."""
 
     def emit(
         self,
@@ -114,7 +137,11 @@ class Programs(ABC):
         elif use.runs:
             runs = unwrap.find(use)
             scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
-            code = self.code(runs, index, place)
+            code = self.code(use, runs, index, place)
+        elif use.entry is None and "/" in argv[0].text and self.files:
+            runs = unwrap.RunTargets(file=argv[0])
+            scripts, hidden = self.scripts(use, runs, index, place, piped=piped)
+            code = self.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
         self.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
@@ -131,6 +158,8 @@ class Programs(ABC):
             depth=place.depth,
             guess=self.guessing,
             folder=place.folder.base,
+            meant=self.meaning > 0,
+            unnamed=not use.name and len(argv) > 1 and not wraps and not place.defines and not _only_asks(argv),
         )
         if use.entry is None and use.name and len(argv) > 1 and not function:
             self.maybe_wrap(argv, place)
@@ -143,8 +172,8 @@ class Programs(ABC):
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
-        if argv[0].dynamic:
-            self.named_by_expansion(index, argv, assigns, place)
+        if argv[0].dynamic and argv[0].spans:
+            self.feed_name(index, argv[0], place.text)
         self.change_shell(use, argv, place, function=function)
         return use
 
@@ -156,8 +185,10 @@ class Programs(ABC):
         elif use.name in _MOVES:
             self.moved = True
             place.folder.go(use.name, argv)
-        elif use.name == "set" and place.certain:
-            self.exits_on_error = self.exits_on_error or any(_EXITS.match(word.text) for word in argv[1:])
+        elif use.name == "set" and place.certain and any(_EXITS.match(word.text) for word in argv[1:]):
+            self.exits_on_error = True
+        if use.name in builtins.SETTERS and not function:
+            builtins.apply(use.name, argv, place, self.aliases)
 
     def maybe_wrap(self, argv: list[Word], place: Position) -> None:
         """Remember a program that no table knows: when the line is read, what may be its command is listed."""
@@ -203,10 +234,7 @@ class Programs(ABC):
     def may_matter(self, name: str) -> bool:
         """Return whether a program does more than read and print with some arguments."""
         entry = self.tables.find(name) if name else None
-        return entry is not None and not (
-            entry.categories == ("read-only",)
-            and not (entry.clauses or entry.subcommands or entry.runs or entry.writes)
-        )
+        return entry is not None and not _only_prints(entry)
 
     def runs_file(self, index: int, path: str, place: Position) -> None:
         """Note that a program runs a file: if the line has written it, its writers feed the program."""
@@ -245,13 +273,125 @@ class Programs(ABC):
             self.feed_words(index, [word])
             self.script([word], index, place.below(deeper=1, subshell=True))
 
-    def named_by_expansion(self, index: int, argv: list[Word], assigns: tuple[str, ...], place: Position) -> None:
-        """For a name such as `$x` or `$(cmd)`: note that this output is run, and list the program if it is known."""
-        if argv[0].spans:
-            self.feed_name(index, argv[0], place.text)
-        meant = place.text.meant(argv)
-        if meant:
-            self.emit(meant, assigns, place.below(deeper=1))
+    def filled(self, words: list[Word], place: Position) -> list[Word]:
+        """Return words with known values filled in; of alternatives the first."""
+        made = self.filler.variants(words, place.values) if any(word.dynamic for word in words) else []
+        return made[0] if made else words
+
+    def follow(self, use: classify.Invocation, listed: range, place: Position) -> bool:
+        """List a command once more with the values of its variables, and settle what was listed as written.
+
+        Returns:
+            Whether there are such values.
+        """
+        argv = use.words
+        if use.entry is not None and use.name and use.name not in builtins.SETTERS and _only_prints(use.entry):
+            return False
+        made = self.filler.variants(argv, place.values)
+        if not made:
+            return False
+        base, last, named = place.folder.base, None, self.filler.whole
+        categories: dict[Category, None] = {}
+        self.meaning += 1
+        for number, words in enumerate(made):
+            if number and place.folder.base != base:
+                last, place.folder.base = place.folder.base, base
+            below = place.below(deeper=1)
+            name = "" if words[0].dynamic else words[0].text
+            at = len(self.programs)
+            self.emit(words, use.assigns, below, function=name in self.functions)
+            program = self.programs[at]
+            named = named and program is not None and not program.unnamed
+            categories.update(dict.fromkeys(program.categories if program is not None else ()))
+            if name in self.functions:
+                self.call(name, tuple([as_value(word) for word in words[1:]]), below)
+        self.meaning -= 1
+        if last is not None and last != place.folder.base:
+            place.folder.lose(last)
+        if named:
+            self.settle(listed, tuple(categories))
+        return True
+
+    def settle(self, listed: range, categories: tuple[Category, ...]) -> None:
+        """Take back that a command is not known, once it has been listed with its values; `categories` are what it has then."""
+        for index in listed:
+            program = self.programs[index]
+            if program is None:
+                continue
+            if program.unnamed:
+                self.programs[index] = msgspec.structs.replace(program, unnamed=False, wraps=True, categories=())
+            elif index == listed[0] and "unknown" in program.categories:
+                self.programs[index] = msgspec.structs.replace(
+                    program, wraps=program.wraps or not program.name, categories=categories
+                )
+
+    def expand_alias(self, name: str, rest: list[Word], place: Position) -> None:
+        """Walk what an alias stands for."""
+        if name not in self.active:
+            self.active.append(name)
+            self.script([Word(self.aliases[name]), *rest], len(self.programs) - 1, place.below(deeper=1))
+            self.active.pop()
+
+    # texts that the line writes into files, and what substitutions print
+
+    def keep_text(self, found: Redirects, place: Position, printed: list[Word] | None) -> None:
+        """Remember what a redirection writes into files."""
+        for target in found.targets:
+            path = self.path_of(Word(target), place)
+            if printed is None:
+                self.files.pop(path, None)
+            else:
+                before = self.files.get(path, []) if found.appends else []
+                program = self.programs[-1] if self.programs else None
+                end = [] if program is not None and program.name == "printf" else [Word("\n")]
+                self.files[path] = [*before, *printed, *end]
+
+    def keep_copies(self, use: classify.Invocation, place: Position) -> None:
+        """Remember the text of files that `tee`, `cp`, `mv` and the like write."""
+        words = self.filled([use.words[at] for at in use.operands], place)
+        if use.name == "tee":
+            text = place.input.script if place.input is not None else None
+            targets = words
+        elif len(words) > 1:
+            text, targets = self.text_of_file(words[0], place), words[1:2]
+        else:
+            return
+        for target in targets:
+            if text is not None:
+                self.files[self.path_of(target, place)] = text
+
+    def path_of(self, word: Word, place: Position) -> str:
+        """Return the name under which the text of a file is kept."""
+        text = word.text
+        if "$" in text and not word.dynamic:
+            word = Word(text)
+            word.parts, word.dynamic = [(text, EXPANSION | QUOTED)], True
+        text = str(self.filler.text(word, place.values)[0]) if word.dynamic else text
+        return _joined(place.folder.base, text)
+
+    def text_of_file(self, word: Word, place: Position) -> list[Word] | None:
+        """Return the text of a file that the line has written, or of `<(…)`, as the words of a script."""
+        return self.files.get(self.path_of(word, place)) if self.files else None
+
+    def keep_output(self, text: str, printed: list[Word] | None, place: Position) -> None:
+        """Remember what a substitution prints."""
+        known = None
+        if printed is not None:
+            made = self.filled(printed, place)
+            known = outputs.known_text(made)
+        if known is None:
+            self.filler.outputs.pop(text, None)
+        elif text[:2] == "<(":
+            path = f"/dev/fd/{len(self.files)}-of-the-line"
+            self.files[path] = [Word(known)]
+            self.filler.outputs[text] = path
+        else:
+            self.filler.outputs[text] = known.strip("\n ").replace(" \n ", "\n")
+
+    def decodes(self, index: int) -> bool:
+        """Return whether a program makes other text of its input than a reader of the line sees."""
+        program = self.programs[index] if index < len(self.programs) else None
+        return program is not None and program.name in outputs.DECODERS
 
     def scripts(
         self, use: classify.Invocation, runs: unwrap.RunTargets, index: int, place: Position, *, piped: bool
@@ -259,24 +399,58 @@ class Programs(ABC):
         """Return the scripts that a program interprets, and whether there are others whose text is not known."""
         scripts = [script for script in runs.scripts if has_literal_text(script)]
         unseen = [script for script in runs.scripts if not has_literal_text(script)]
-        scripts += [known for script in unseen if (known := place.text.meant(script))]
         if runs.file is not None:
-            unseen.append([runs.file])
-            self.runs_file(index, runs.file.text, place)
+            self.file_script(use, runs.file, index, place, scripts, unseen)
         for script in unseen:
             self.feed_words(index, script)
         hidden = bool(unseen)
         source = place.input
         if source is None:
             return scripts, hidden
+        hidden = self.input_script(use, runs, source, index, place, scripts, piped=piped) or hidden
+        return scripts, hidden
+
+    def file_script(
+        self,
+        use: classify.Invocation,
+        file: Word,
+        index: int,
+        place: Position,
+        scripts: list[list[Word]],
+        unseen: list[list[Word]],
+    ) -> None:
+        """Add the text of a file that a program runs to its scripts, or to those whose text is not known."""
+        text = self.text_of_file(file, place)
+        language = "" if text is None else _language(use, text)
+        if text is not None and language == "shell":
+            scripts.append(text)
+        elif language not in LANGUAGES:
+            unseen.append([file])
+        self.runs_file(index, file.text, place)
+
+    def input_script(
+        self,
+        use: classify.Invocation,
+        runs: unwrap.RunTargets,
+        source: StdinSource,
+        index: int,
+        place: Position,
+        scripts: list[list[Word]],
+        *,
+        piped: bool,
+    ) -> bool:
+        """Add the standard input of a program to its scripts; return whether it is one whose text is not known."""
+        hidden = False
         if runs.stdin == "script" and source.script is not None and has_literal_text(source.script):
-            scripts.append(source.script)
+            scripts.append(self.filled(source.script, place))
+            if source.decoded:
+                self.sinks.append((index, source))
         elif runs.stdin in LANGUAGES and source.script is not None and has_literal_text(source.script):
             pass  # read by `code`
         elif runs.stdin == "crontab" and source.script is not None:
             scripts.append([Word(_WHEN.sub("", word.text)) for word in source.script])
         elif runs.stdin:
-            hidden = hidden or runs.stdin == "script"
+            hidden = runs.stdin == "script"
             self.sinks.append((index, source))
             self.feed_words(index, source.script or [])
         # `… | xargs sh -c`: the input becomes the script, or `{}` puts it into one.
@@ -284,7 +458,7 @@ class Programs(ABC):
             replaced = any("{}" in word.text for script in runs.scripts for word in script)
             if replaced or not runs.scripts:
                 self.sinks.append((index, source))
-        return scripts, hidden
+        return hidden
 
     def inside(
         self,
@@ -303,20 +477,59 @@ class Programs(ABC):
         piped = use.name in _ARGS_FROM_STDIN
         if piped:
             appended = targets.appended(use, place.input)
+        self.give(use, runs, here)
         first = len(self.writes)
         for argv, assigns in runs.commands:
             self.emit(argv, assigns, here, piped=piped, appended=appended)
+            if piped:
+                self.from_input(use, argv, assigns, here)
         if use.entry is not None and use.entry.names:
             self.found_by(use, first)
         for script in scripts:
             self.script(script, index, here)
+            if piped:
+                self.scripts_from_input(use, script, index, here)
 
-    def code(self, runs: unwrap.RunTargets, index: int, place: Position) -> Code | None:
-        """Read the code that a program runs, from its arguments or its input; None if it runs none."""
+    def give(self, use: classify.Invocation, runs: unwrap.RunTargets, here: Position) -> None:
+        """Give what a program runs the variables and positional parameters that it gets."""
+        args = arguments.given(use, runs)
+        if args is None and not use.assigns and not any(assigns for _, assigns in runs.commands):
+            return
+        here.values = Values(here.values, args=args)
+        for text in (*use.assigns, *[one for _, assigns in runs.commands for one in assigns]):
+            name, equals, value = text.partition("=")
+            if equals:
+                here.values.set(name, (Unknown(value) if "$" in value or "`" in value else value,))
+
+    def from_input(self, use: classify.Invocation, argv: list[Word], assigns: tuple[str, ...], here: Position) -> None:
+        """List the commands that `xargs` makes of an input that stands in the line."""
+        self.meaning += 1
+        for words in arguments.from_input(use, argv, self.input_text(here)):
+            self.emit(words, assigns, here)
+        self.meaning -= 1
+
+    def scripts_from_input(self, use: classify.Invocation, script: list[Word], index: int, here: Position) -> None:
+        """Walk the scripts that `parallel` makes of an input that stands in the line."""
+        for words in arguments.from_input(use, script, self.input_text(here)):
+            self.script(words, index, here)
+
+    def input_text(self, place: Position) -> str | None:
+        """Return the text of standard input, if it is known."""
+        if place.input is None or place.input.script is None:
+            return None
+        return outputs.known_text(self.filled(place.input.script, place))
+
+    def code(self, use: classify.Invocation, runs: unwrap.RunTargets, index: int, place: Position) -> Code | None:
+        """Read the code that a program runs: in its arguments, its input, or a file of the line; None if it runs none."""
+        text = None if runs.file is None or runs.code else self.text_of_file(runs.file, place)
+        if text is not None and (language := _language(use, text)) in LANGUAGES:
+            self.codes += 1
+            given = msgspec.structs.replace(runs, stdin=language)
+            return interpreters.read(given, self.filled(text, place), place.text, self.codes)
         if not runs.code and runs.stdin not in LANGUAGES:
             return None
         self.codes += 1
-        words = interpreters.code_of(runs, place.input)
+        words = self.filled(interpreters.code_of(runs, place.input), place)
         self.feed_words(index, [] if has_literal_text(words) else words)
         code = interpreters.read(runs, words, place.text, self.codes)
         if code.runs_network:
@@ -355,10 +568,30 @@ class Programs(ABC):
 
     def printed(self, use: classify.Invocation, place: Position) -> list[Word] | None:
         """Return what a command prints, if the text stands in the line: `echo`, `printf`, or a `cat` of known input."""
-        if use.name in {"echo", "printf"}:
-            return [_newlines(use.words[index]) for index in use.operands]
-        passes = use.name == "tee" or (use.name == "cat" and all(use.words[at].text == "-" for at in use.operands))
-        return place.input.script if passes and place.input is not None else None
+        name = use.name
+        if name in {"echo", "printf"}:
+            dynamic = any(word.dynamic for word in use.words)
+            made = (self.filler.variants(use.words, place.values) if dynamic else []) or [use.words]
+            read = outputs.echoed if name == "echo" else outputs.formatted
+            found = [read(words) for words in made]
+            return [
+                word for one in found if one is not None for word in (*one, *([Word("\n")] if len(found) > 1 else []))
+            ]
+        if name in {"command", "which", "type"} and use.operands:
+            return [use.words[at] for at in use.operands]
+        if name in outputs.SILENT:
+            return []
+        files = [use.words[at] for at in use.operands if use.words[at].text != "-"]
+        if name == "cat" and files:
+            texts = [self.text_of_file(word, place) for word in files]
+            return None if None in texts else [word for text in texts for word in text or []]
+        if place.input is None or place.input.script is None:
+            return None
+        if name in outputs.PASSES:
+            return place.input.script
+        text = self.input_text(place)
+        made_text = None if text is None else outputs.filtered(name, use.words, text)
+        return None if made_text is None else [Word(made_text)]
 
     # nested texts
 
@@ -367,13 +600,13 @@ class Programs(ABC):
         outer: dict[str, tuple[str, list[Span]]] = {}
         pieces: list[str] = []
         for word in script:
-            if all(kind != SUBSTITUTION for _, kind in word.parts):
+            if all(kind & KIND != SUBSTITUTION for _, kind in word.parts):
                 pieces.append(word.text)
                 continue
             spans = word.spans
             piece = ""
             for text, kind in word.parts:
-                if kind == SUBSTITUTION:
+                if kind & KIND == SUBSTITUTION:
                     self.stand_ins += 1
                     name = f"__stand_in_{self.stand_ins}_"
                     outer[name] = (text, spans)
@@ -452,11 +685,29 @@ def _input(source: StdinSource | None) -> Input:
     return "file" if source.script is None else "text"
 
 
-def _newlines(word: Word) -> Word:
-    r"""Turn `\\n` in a printed word into the line end that it becomes."""
-    if "\\n" not in word.text:
-        return word
-    printed = Word(word.text.replace("\\n", "\n"))
-    printed.outer, printed.dynamic, printed.spans = word.outer, word.dynamic, word.spans
-    printed.parts = [(text.replace("\\n", "\n"), kind) for text, kind in word.parts]
-    return printed
+def _joined(base: str | None, path: str) -> str:
+    return path if base is None else posixpath.normpath(posixpath.join(base, path))
+
+
+def _language(use: classify.Invocation, text: list[Word]) -> str:
+    """Return the language in which a program reads a file that the line has written; "" if that is not known."""
+    if use.entry is None:
+        first = text[0].text.partition("\n")[0] if text else ""
+        found = _SHEBANG.match(first)
+        name = "" if found is None else found[1]
+        return "shell" if not name or name.endswith("sh") else _INTERPRETERS.get(name.rstrip("0123456789."), "")
+    if use.name in {".", "source"} or any(way.stdin is True for way in use.runs):
+        return "shell"
+    return next((way.stdin for way in use.runs if isinstance(way.stdin, str)), "")
+
+
+def _only_prints(entry: Entry) -> bool:
+    """Return whether a program reads and prints, whatever its arguments are."""
+    return entry.categories == ("read-only",) and not (
+        entry.clauses or entry.subcommands or entry.runs or entry.writes or entry.holds
+    )
+
+
+def _only_asks(argv: list[Word]) -> bool:
+    """Return whether a program is only asked for its version or help."""
+    return all(word.text in _QUESTIONS for word in argv[1:])

@@ -23,15 +23,19 @@ class Words(Protocol):
         """Read a word."""
         ...
 
+    def text_of_file(self, word: Word, place: Position) -> list[Word] | None:
+        """Return the text of a file that the line has written, as the words of a script."""
+        ...
+
 
 class Redirects:
     """The redirections of a command. `words` are arguments that the parser took for a part of them.
 
     `input` is where standard input comes from, `subs` and `ticks` are the substitutions in the targets. `output` is
-    True if standard output does not go on to the next command of the pipeline.
+    True if standard output does not go on to the next command of the pipeline; `appends` if a file keeps what it holds.
     """
 
-    __slots__ = ("input", "output", "sources", "subs", "targets", "ticks", "words")
+    __slots__ = ("appends", "input", "output", "sources", "subs", "targets", "ticks", "words")
 
     def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
@@ -41,6 +45,7 @@ class Redirects:
         self.targets: list[str] = []
         self.words: list[Node] = []
         self.output = False
+        self.appends = False
 
 
 NONE = Redirects()
@@ -111,7 +116,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     ):  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
         found.input = _connection()
     if operator == "<" and fd in (b"", b"0"):
-        found.input = StdinSource(spans)
+        found.input = StdinSource(spans, None, walk.text_of_file(word, place))
     if operator == "<" and not word.subs:
         found.sources.append(word.text)
     if operator not in _WRITING:
@@ -121,6 +126,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         return
     if fd in (b"", b"1"):
         found.output = True
+        found.appends = operator == ">>"
     if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
         found.targets.append(word.text)
 

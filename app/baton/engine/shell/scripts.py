@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from baton.engine.code import model as code_model
 from baton.engine.shell import misreadings
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.words import EXPANSION, LITERAL, SUBSTITUTION, Span, Word
+from baton.engine.shell.values import Values
+from baton.engine.shell.words import EXPANSION, KIND, QUOTED, SUBSTITUTION, Span, Word
 
 _VARIABLE = re.compile(r"\s*\$\{?(\w+)")
 _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
@@ -17,17 +18,17 @@ _MOST_FOLDERS = 4
 """Folders besides the likely one that are kept where a `cd` may have failed."""
 _ALWAYS_THERE = frozenset(["/", "/tmp", "~", ".", "..", "../", "../.."])  # noqa: S108 (a name, not a file)
 """Folders into which `cd` does not fail."""
-_ASKS_FOR_A_PROGRAM = re.compile(r"(?:\$\(|`)\s*(?:which|command -v|type -[pP]|echo)\s+([\w./-]+)\s*[)`]")
 
 
 class StdinSource:
     """Where standard input comes from: the programs in `spans`, and those that feed them (`parent`).
 
-    `script` is its text if that stands in the line (`echo 'rm x' | sh`, a heredoc), None if it is not known.
-    `connection` is True for a connection to another machine that the shell opens (`< /dev/tcp/host/port`).
+    `script` is its text if that stands in the line (`echo 'rm x' | sh`, a heredoc), None if it is not known. It is
+    `decoded` if a program like `base64 -d` made it of the text in the line. `connection` is True for a connection to
+    another machine that the shell opens (`< /dev/tcp/host/port`).
     """
 
-    __slots__ = ("connection", "parent", "script", "spans")
+    __slots__ = ("connection", "decoded", "parent", "script", "spans")
 
     def __init__(
         self, spans: list[Span], parent: "StdinSource | None" = None, script: list[Word] | None = None
@@ -36,6 +37,7 @@ class StdinSource:
         self.parent = parent
         self.script = script
         self.connection = False
+        self.decoded: bool = parent is not None and parent.decoded
 
     def programs(self, cap: int) -> list[int]:
         """Return the programs that feed it; at most one more than `cap`, so that the caller sees it was exceeded."""
@@ -119,19 +121,17 @@ class ScriptText:
     """A text that is being read: the line itself, or a script inside it.
 
     In a nested script, what the outer shell substitutes is replaced by stand-in variables (`outer`). `variables` are
-    those set from a substitution, `literals` those set to a known value. `owner` is the index of the program that
+    those set from a substitution. `owner` is the index of the program that
     interprets the text, -1 for the line itself.
     """
 
-    __slots__ = ("functions", "literals", "outer", "owner", "pattern", "spans", "src", "variables")
+    __slots__ = ("outer", "owner", "pattern", "spans", "src", "variables")
 
     def __init__(self, src: bytes, owner: int = -1) -> None:
         self.src = src
         self.owner = owner
-        self.functions: set[str] = set()
         self.spans: dict[int, Span] = {}
         self.variables: dict[str, list[Span]] = {}
-        self.literals: dict[str, str | list[Word]] = {}
         self.outer: dict[str, tuple[str, list[Span]]] = {}
         self.pattern: re.Pattern[str] | None = None
 
@@ -149,7 +149,7 @@ class ScriptText:
         word.spans = [self.span(node.start_byte) for node in word.subs]
         if self.variables:
             for text, kind in word.parts:
-                name = _VARIABLE.match(text) if kind == EXPANSION else None
+                name = _VARIABLE.match(text) if kind & KIND == EXPANSION else None
                 word.spans += self.variables.get(name[1], ()) if name else ()
         if self.pattern is None or "$" not in word.text:
             return word
@@ -160,7 +160,7 @@ class ScriptText:
             at = 0
             for found in self.pattern.finditer(text):
                 parts.append((text[at : found.start()], kind))
-                parts.append((self.outer[found[1]][0], SUBSTITUTION))
+                parts.append((self.outer[found[1]][0], SUBSTITUTION | kind & QUOTED))
                 word.outer = True
                 word.spans += self.outer[found[1]][1]
                 at = found.end()
@@ -169,49 +169,42 @@ class ScriptText:
         word.text = "".join([text for text, _ in word.parts])
         return word
 
-    def meant(self, words: list[Word]) -> list[Word] | None:
-        """Return the command with known variables and `$(which x)` filled in; None if its first word is neither."""
-        first = self._value(words[0])
-        if not first:
-            return None
-        return first + [known for word in words[1:] for known in (self._value(word) or [word])]
-
-    def as_code(self, word: Word) -> str:
-        """Return a word as code in another language: known variables filled in, others marked as not known."""
+    @staticmethod
+    def as_code(word: Word) -> str:
+        """Return a word as code in another language, with what is not known marked so."""
         if not word.parts:
             return word.text
         pieces: list[str] = []
         for text, kind in word.parts:
-            name = _ONE_VARIABLE.fullmatch(text) if kind == EXPANSION else None
-            known = self.literals.get(name[1] or name[2]) if name else None
-            if kind == LITERAL:
+            name = _ONE_VARIABLE.fullmatch(text) if kind & KIND == EXPANSION else None
+            if not kind & KIND:
                 pieces.append(text)
-            elif isinstance(known, str) and known:
-                pieces.append(known)
             else:
                 pieces.append(code_model.variable(name[1] or name[2]) if name else code_model.UNKNOWN)
         return "".join(pieces)
-
-    def _value(self, word: Word) -> list[Word] | None:
-        if len(word.parts) != 1:
-            return None
-        text, kind = word.parts[0]
-        if kind == SUBSTITUTION:
-            asked = _ASKS_FOR_A_PROGRAM.fullmatch(text)
-            return [Word(asked[1])] if asked else None
-        name = _ONE_VARIABLE.fullmatch(text) if kind == EXPANSION else None
-        known = self.literals.get(name[1] or name[2]) if name else None
-        return [Word(part) for part in known.split()] if isinstance(known, str) else known
 
 
 class Position:
     """Where in the line the walk is. `below` copies it for a part of the line that has its own folder, input or depth.
 
     `certain` is False where a command may not run (after `&&`, in `if`); `forks` is True in a pipeline or subshell;
-    `function` is the name of the function whose body is walked.
+    `function` is the name of the function whose body is walked; `defines` is True while that is done where the function
+    is defined, and not where it is called. `values` are the variables, `captured` is True if the output goes elsewhere.
     """
 
-    __slots__ = ("certain", "depth", "folder", "forks", "function", "input", "level", "text")
+    __slots__ = (
+        "captured",
+        "certain",
+        "defines",
+        "depth",
+        "folder",
+        "forks",
+        "function",
+        "input",
+        "level",
+        "text",
+        "values",
+    )
 
     def __init__(self, text: ScriptText, folder: Folder) -> None:
         self.text = text
@@ -222,6 +215,9 @@ class Position:
         self.function = ""
         self.forks = False
         self.certain = True
+        self.defines = False
+        self.captured = False
+        self.values = Values()
 
     def below(self, *, deeper: int = 0, subshell: bool = False) -> "Position":
         """Return a copy for a part of this position.
@@ -238,9 +234,12 @@ class Position:
         place.function = self.function
         place.forks = self.forks or subshell
         place.certain = self.certain
+        place.defines = self.defines
+        place.captured = self.captured
+        place.values = Values(self.values) if subshell else self.values
         return place
 
 
 def has_literal_text(script: list[Word]) -> bool:
     """Return whether a script has literal text, not only expansions."""
-    return any(not word.parts or any(k == LITERAL and text.strip() for text, k in word.parts) for word in script)
+    return any(not word.parts or any(not k & KIND and text.strip() for text, k in word.parts) for word in script)

@@ -8,8 +8,13 @@ from baton.engine.shell import blocks, misreadings, redirects, words
 from baton.engine.shell.commands import Commands
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.scripts import Position, ScriptText, StdinSource
-from baton.engine.shell.words import Span, Word
+from baton.engine.shell.values import Unknown, Values, as_value
+from baton.engine.shell.words import SUBSTITUTION, Span, Word
 
+_DEEPEST_CALLS = 6
+_SETS = re.compile(rb"(?<![\w$.{-])([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(?!=)")
+_DEPENDS = re.compile(rb"[$=`]|\b(?:read|set|shift|alias|mapfile)\b")
+"""What makes a function do something else when it is called than its words say."""
 _LOOPS = frozenset(["for_statement", "c_style_for_statement"])
 _DECLARING = frozenset(["declaration_command", "unset_command"])
 _ASSIGNING = frozenset(["", "variable_assignment", "variable_assignments"])
@@ -20,13 +25,16 @@ _UNESCAPE_TICKS_QUOTED = re.compile(r'\\([$`\\"])')
 class Walk(Commands):
     """Walks one line."""
 
-    def block(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
-        """Walk the pipelines of a block."""
+    def block(self, nodes: list[Node], start: int, end: int, place: Position) -> list[Word] | None:
+        """Walk the pipelines of a block; return what they print, if a part of that is known and somebody reads it."""
+        printed: list[Word] = []
+        known = False
         folder = place.folder
         # Where a `cd` was, it may have failed: what `&&` joins to it then does not run, but what follows does.
         doubts: list[str | None] = []
         for pipeline in blocks.pipelines(nodes, place.text.src, start, end):
             after = pipeline.after
+            first = len(self.programs)
             if doubts and after == "||":
                 self.otherwise(pipeline, place, doubts)
                 doubts = []
@@ -35,7 +43,12 @@ class Walk(Commands):
                 folder.may_be(doubts)
                 doubts = []
             before, others = folder.base, folder.others
-            self.pipeline(pipeline, place)
+            words = self.pipeline(pipeline, place)
+            if place.captured:
+                known = known or words is not None
+                printed += [self.unseen(first)] if words is None else words
+                if words != []:
+                    printed.append(Word("\n"))
             if folder.base == before:
                 continue
             if after == "||":
@@ -44,6 +57,14 @@ class Walk(Commands):
                 doubts += (before, *others)
         if doubts:
             folder.may_be(doubts)
+        return printed if known else None
+
+    def unseen(self, first: int) -> Word:
+        """Return a word for what the programs from an index on print, which is not known."""
+        word = Word("$(…)")
+        word.parts, word.dynamic = [(word.text, SUBSTITUTION)], True
+        word.spans = [self.span_from(first)]
+        return word
 
     def otherwise(self, pipeline: blocks.Pipeline, place: Position, doubts: list[str | None]) -> None:
         """Walk what runs only if the `cd` ahead of it failed: `cd x || cd y`, `cd x || exit 1`."""
@@ -56,40 +77,58 @@ class Walk(Commands):
         elif not _leaves(pipeline, place.text.src):
             folder.may_be(doubts)
 
-    def pipeline(self, pipeline: blocks.Pipeline, place: Position) -> None:
-        """Walk one pipeline; each of several commands runs in a shell of its own."""
+    def pipeline(self, pipeline: blocks.Pipeline, place: Position) -> list[Word] | None:
+        """Walk one pipeline; each of several commands runs in a shell of its own. Return what it prints, if known."""
+        printed: list[Word] | None = None
         elements = pipeline.elements
         certain = place.certain
         place.certain = certain and not pipeline.after
         if len(elements) == 1 and not pipeline.background:
-            self.element(elements[0], place)
+            printed = self.element(elements[0], place)
         else:
             source = place.input
             for element in elements:
                 here = place.below(subshell=True)
                 here.input = source
+                here.captured = place.captured or element is not elements[-1]
                 span = Span()
                 span.first = len(self.programs)
                 printed = self.element(element, here)
                 span.last = len(self.programs)
                 source = StdinSource([span], source, printed)
+                source.decoded = source.decoded or self.decodes(span.first)
         place.certain = certain
+        return printed
 
     def element(self, element: blocks.Element, place: Position) -> list[Word] | None:
         """Walk one command with its redirections; return what it prints, if that is known."""
-        node = element.node
         found = redirects.NONE
         outer = place
         if element.redirects or element.heredoc:
-            found = redirects.read(self, element, place)
-            place = place.below()
-            place.input = found.input
-        kind = node.type if node is not None else ""
+            found, place = self.redirected(element, place)
         first = len(self.programs)
+        printed = self.simple(element, found, outer, place)
+        if found.output and found.targets:
+            self.keep_text(found, outer, printed)
+        # Substitutions in redirects run in the shell around the command, before it: they see neither its folder nor input.
+        for text in found.ticks:
+            self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
+        if found.subs:
+            self.substitutions(found.subs, outer, StdinSource([self.span_from(first)], outer.input))
+        return None if found.output else printed
+
+    def simple(
+        self, element: blocks.Element, found: redirects.Redirects, outer: Position, place: Position
+    ) -> list[Word] | None:
+        """Walk one command, whose redirections have been read; return what it prints, if that is known."""
+        node = element.node
+        kind = node.type if node is not None else ""
         printed: list[Word] | None = None
         extra = element.extra + found.words
         if kind == "command" and node is not None:
             printed = self.command(node, extra, place, found)
+            if self.ran_exec:
+                outer.input = found.input or outer.input  # `exec < file`: the shell itself reads it from now on
         elif node is not None and kind in _DECLARING:
             self.declaration(node, extra, place, found)
         elif kind in _ASSIGNING:
@@ -100,44 +139,87 @@ class Walk(Commands):
             self.test(node, place, found)
         else:
             self.note_writes(found, outer, -1)
-            if node is not None:
-                self.compound(node, kind, place)
-        # Substitutions in redirects run in the shell around the command, before it: they see neither its folder nor input.
-        for text in found.ticks:
-            self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
-        if found.subs:
-            self.substitutions(found.subs, outer, StdinSource([self.span_from(first)], outer.input))
-        return None if found.output else printed
+            printed = self.compound(node, kind, place) if node is not None else _read_whole(found)
+        return printed
 
-    def compound(self, node: Node, kind: str, place: Position) -> None:
-        """Walk a compound command."""
+    def redirected(self, element: blocks.Element, place: Position) -> tuple[redirects.Redirects, Position]:
+        """Return the redirections of a command, and the position that it has with them."""
+        found = redirects.read(self, element, place)
+        below = place.below()
+        below.input = found.input
+        below.captured = place.captured or bool(found.targets)
+        return found, below
+
+    def compound(self, node: Node, kind: str, place: Position) -> list[Word] | None:
+        """Walk a compound command; return what it prints, if that is known."""
         src = place.text.src
+        printed: list[Word] | None = None
         children = node.children
         if kind == "function_definition":
             self.function(node, place)
         elif kind == "subshell":
-            self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, place.below(subshell=True))
+            below = place.below(subshell=True)
+            printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, below)
         elif kind == "compound_statement":
             if children[0].type == "((":
                 self.substitutions(words.find(node, src, quotes=False), place)
             else:
-                self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, place.below())
+                printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, place.below())
         elif kind == "case_statement" or kind in _LOOPS:
-            self.parts(children, place)
+            if kind == "for_statement":
+                self.loop(node, place)
+            printed = self.parts(children, place, loop=kind == "for_statement")
         else:
-            self.uncertain(children, node.start_byte, node.end_byte, place)
+            if kind == "while_statement":
+                self.changed_in_loop(node, place)
+            printed = self.uncertain(children, node.start_byte, node.end_byte, place)
+        return printed
 
-    def uncertain(self, nodes: list[Node], start: int, end: int, place: Position) -> None:
+    def changed_in_loop(self, node: Node, place: Position) -> None:
+        """Note that what a loop sets may have been set by the round before."""
+        body = place.text.src[node.start_byte : node.end_byte]
+        for found in _SETS.finditer(body):
+            place.values.forget(found[1].decode())
+
+    def loop(self, node: Node, place: Position) -> None:
+        """Set the variable of a `for` or `select` to each of its words."""
+        self.changed_in_loop(node, place)
+        variable = node.child_by_field_name("variable")
+        if variable is None:
+            return
+        src = place.text.src
+        name = src[variable.start_byte : variable.end_byte].decode()
+        nodes = node.children_by_field_name("value")
+        if not nodes:
+            args = place.values.args
+            place.values.set(name, (Unknown(f"${name}"),) if args is None else args)
+            return
+        for one in nodes:
+            subs = words.find(one, src, quotes=True)
+            if subs:
+                self.substitutions(subs, place)
+        try:
+            items = [self.word(one, place.text) for one in nodes]
+        except UnreadableError:
+            return
+        made = self.filler.variants(items, place.values) or [items]
+        values = [as_value(word) for one in made for word in one]
+        place.values.set(name, tuple(dict.fromkeys(values)))
+
+    def uncertain(self, nodes: list[Node], start: int, end: int, place: Position) -> list[Word] | None:
         """Walk a block that may not run. If it changes the folder, that is unknown afterwards."""
         base = place.folder.base
         here = place.below()
         here.certain = False
-        self.block(nodes, start, end, here)
+        printed = self.block(nodes, start, end, here)
         if place.folder.base != base:
             place.folder.lose(base)
+        return printed
 
-    def parts(self, children: list[Node], place: Position) -> None:
-        """Walk the parts of `for`, `select` and `case`."""
+    def parts(self, children: list[Node], place: Position, *, loop: bool) -> list[Word] | None:
+        """Walk the parts of `for`, `select` and `case`; return what they print, if that is known."""
+        printed: list[Word] = []
+        known = False
         src = place.text.src
         at = children[0].start_byte
         for child in children:
@@ -147,7 +229,9 @@ class Walk(Commands):
             if kind == "comment":
                 misreadings.comment(src, child.start_byte, at)
             elif kind in {"do_group", "compound_statement"}:
-                self.uncertain(child.children, child.start_byte, at, place)
+                body = self.uncertain(child.children, child.start_byte, at, place)
+                known = known or body is not None
+                printed += body or []
             elif kind == "case_item":
                 inner = child.children
                 # The patterns stand before the `)` and are expanded; the commands after it may run.
@@ -156,9 +240,13 @@ class Walk(Commands):
                     raise UnreadableError("a case without a pattern")
                 for pattern in inner[:cut]:
                     self.substitutions(words.find(pattern, src, quotes=True), place)
-                self.uncertain(inner[cut + 1 :], inner[cut].end_byte, at, place)
-            elif child.is_named:
+                body = self.uncertain(inner[cut + 1 :], inner[cut].end_byte, at, place)
+                known = known or body is not None
+                printed += body or []
+            # The words of a `for` have been read already: its variable has their values.
+            elif child.is_named and not loop:
                 self.substitutions(words.find(child, src, quotes=True), place)
+        return printed if known else None
 
     def function(self, node: Node, place: Position) -> None:
         """Walk a function's body where it is defined: its programs count whether or not it is called."""
@@ -166,10 +254,11 @@ class Walk(Commands):
         if name_node is None or body is None:
             raise UnreadableError("a function without a name or body")
         name = place.text.src[name_node.start_byte : name_node.end_byte].decode()
-        place.text.functions.add(name)
-        here = place.below()
+        self.functions[name] = (body, place.text)
+        here = place.below(subshell=True)
         here.folder = place.folder.copy()
         here.function, here.certain, here.forks = name, True, False
+        here.defines = True
         element = blocks.Element(body)
         element.redirects = [child for child in node.children if child.type == "file_redirect"]
         if any(child.type in {"heredoc_redirect", "herestring_redirect"} for child in node.children):
@@ -180,13 +269,39 @@ class Walk(Commands):
         if here.folder.base != place.folder.base:
             self.moving.add(name)
 
-    def nested(self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position) -> None:
+    def call(self, name: str, args: tuple[str, ...], place: Position) -> list[Word] | None:
+        """Walk the body of a function that is called, with what it is given; return what it prints, if that is known."""
+        body, text = self.functions[name]
+        raw = text.src[body.start_byte : body.end_byte]
+        active = name in self.active or len(self.active) >= _DEEPEST_CALLS
+        if active or self.calls_left <= 0 or not (place.captured or _DEPENDS.search(raw)):
+            return None
+        self.calls_left -= 1
+        here = place.below(deeper=1)
+        if here.level > misreadings.MAX_DEPTH // 2:
+            return None
+        here.text, here.function, here.defines = text, "", False
+        here.values = Values(place.values, args=args, through=True)
+        self.active.append(name)
+        self.meaning += 1
+        base = here.folder.base
+        printed = self.element(blocks.Element(body), here)
+        if here.folder.base != base:
+            here.folder.lose(base)
+        self.meaning -= 1
+        self.active.pop()
+        return printed
+
+    def nested(
+        self, text: str, outer: dict[str, tuple[str, list[Span]]], owner: int, place: Position
+    ) -> list[Word] | None:
         """Walk a nested script; `outer` are the stand-ins for what the shell around it substitutes."""
         root, src = self.parse(misreadings.prepare(text).encode())
         here = place.below()
         here.text = ScriptText(src, owner)
+        here.text.variables = place.text.variables
         here.text.stand_in(outer)
-        self.block(root.children, 0, len(src), here)
+        return self.block(root.children, 0, len(src), here)
 
     def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
         """Walk substitutions; `source` is the input of a `>(…)`."""
@@ -195,19 +310,21 @@ class Walk(Commands):
             span.first = len(self.programs)
             src = place.text.src
             here = place.below(deeper=1, subshell=True)
+            here.captured = True
             children = node.children
             opener = src[children[0].start_byte : children[0].end_byte].strip()[:1]
             if opener == b"`":
-                self.backticks(node, children[0].end_byte, here)
+                printed = self.backticks(node, children[0].end_byte, here)
             else:
                 if children[0].type not in {"$(", "<(", ">("} or children[-1].type != ")":
                     raise UnreadableError("a substitution that the parser may have cut wrongly")
                 if opener == b">" and source is not None:
                     here.input = source
-                self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
+                printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
             span.last = len(self.programs)
+            self.keep_output(src[node.start_byte : node.end_byte].decode(), printed, here)
 
-    def backticks(self, node: Node, start: int, place: Position) -> None:
+    def backticks(self, node: Node, start: int, place: Position) -> list[Word] | None:
         """Walk the text in backticks. The shell removes one level of escapes from it before reading it."""
         src = place.text.src
         text = src[start : node.end_byte - 1].decode()
@@ -218,10 +335,15 @@ class Walk(Commands):
             parent = parent.parent
         quoted = parent is not None and parent.type == "string"
         text = (_UNESCAPE_TICKS_QUOTED if quoted else words.UNESCAPE_TICKS).sub(r"\1", text)
-        self.nested(text, place.text.outer, place.text.owner, place)
+        return self.nested(text, place.text.outer, place.text.owner, place)
 
 
 def _leaves(pipeline: blocks.Pipeline, src: bytes) -> bool:
     """Return whether a pipeline ends the script, as in `cd x || exit 1`, so that what follows knows that `cd` worked."""
     node = pipeline.elements[-1].node
     return node is not None and _LEAVES.search(src, node.start_byte, node.end_byte) is not None
+
+
+def _read_whole(found: redirects.Redirects) -> list[Word] | None:
+    """Return what a redirection alone prints: `$(< file)`."""
+    return found.input.script if found.input is not None else None

@@ -30,6 +30,8 @@ _ANSI_LETTERS = {b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b
 _ANSI_LETTERS |= {b"t": b"\t", b"v": b"\v"}
 
 LITERAL, EXPANSION, SUBSTITUTION = 0, 1, 2
+KIND, QUOTED = 3, 4
+"""The bits of a part's kind that say what it is, and the one that says that it stands in quotes and is not split."""
 
 
 class Span:
@@ -45,7 +47,8 @@ class Span:
 class Word:
     """A word. `dynamic` is True if it contains an expansion, `globs` if it contains an unquoted glob or brace.
 
-    `subs` are the outermost substitutions, `parts` the pieces of the text with their kind (none for a plain word).
+    `subs` are the outermost substitutions, `parts` the pieces of the text with their kind (none for a plain
+    word).
     `ticks` are the texts within backticks of a heredoc, for which the parser makes no nodes. `outer` is True if the
     shell around a nested script produces a part of it, `spans` are the programs whose output is in it.
     """
@@ -105,7 +108,7 @@ def _piece(node: Node, kind: str, src: bytes, word: Word) -> None:
     elif kind in _SINGLE_QUOTED:
         if not _SINGLE_QUOTED[kind].match(raw):
             raise UnreadableError("a string that the parser may have cut wrongly")
-        word.parts.append((raw[1:-1].decode() if kind == "raw_string" else _ansi(raw[2:-1]), LITERAL))
+        word.parts.append((raw[1:-1].decode() if kind == "raw_string" else _ansi(raw[2:-1]), LITERAL | QUOTED))
     elif kind in SUBSTITUTIONS or kind in _EXPANSIONS:
         _expansion(node, kind, raw, src, word)
     elif kind == "$":
@@ -153,17 +156,17 @@ def _quoted(nodes: list[Node], src: bytes, start: int, end: int, word: Word, une
             at = node.end_byte
             # A dollar that begins no expansion stands for itself: `"5$"`.
             if kind == "$":
-                word.parts.append(("$", LITERAL))
+                word.parts.append(("$", LITERAL | QUOTED))
                 continue
             if kind not in SUBSTITUTIONS and kind not in _EXPANSIONS:
                 raise UnreadableError(f"`{kind}` within quotes")
-            _expansion(node, kind, src[node.start_byte : node.end_byte], src, word)
+            _expansion(node, kind, src[node.start_byte : node.end_byte], src, word, QUOTED)
 
 
 def _literal(text: str, unescape: re.Pattern[str], word: Word) -> None:
     if "\\" in text:
         text = unescape.sub(lambda found: "" if found[1] == "\n" else found[1], text)
-    word.parts.append((text, LITERAL))
+    word.parts.append((text, LITERAL | QUOTED))
 
 
 def _heredoc_text(raw: bytes, word: Word) -> None:
@@ -173,28 +176,28 @@ def _heredoc_text(raw: bytes, word: Word) -> None:
     for index, piece in enumerate(pieces):
         if index % 2:
             word.ticks.append(UNESCAPE_TICKS.sub(r"\1", piece))
-            word.parts.append((f"`{piece}`", SUBSTITUTION))
+            word.parts.append((f"`{piece}`", SUBSTITUTION | QUOTED))
             word.dynamic = True
         else:
             misreadings.quoted(piece.replace('"', "").encode())
             _literal(piece, _UNESCAPE_HEREDOC, word)
 
 
-def _expansion(node: Node, kind: str, raw: bytes, src: bytes, word: Word) -> None:
+def _expansion(node: Node, kind: str, raw: bytes, src: bytes, word: Word, quoted: int = 0) -> None:
     word.dynamic = True
     text = raw.decode()
     if kind in SUBSTITUTIONS:
         word.subs.append(node)
-        word.parts.append((text, SUBSTITUTION))
+        word.parts.append((text, SUBSTITUTION | quoted))
     elif kind == "simple_expansion":
         if not _SIMPLE.match(raw):
             raise UnreadableError("an expansion that the parser may have cut wrongly")
-        word.parts.append((text, EXPANSION))
+        word.parts.append((text, EXPANSION | quoted))
     else:
         misreadings.expansion(raw)
         found = find(node, src, quotes=False) if b"(" in raw or b"`" in raw else []
         word.subs += found
-        word.parts.append((text, SUBSTITUTION if found else EXPANSION))
+        word.parts.append((text, (SUBSTITUTION if found else EXPANSION) | quoted))
 
 
 def find(node: Node, src: bytes, *, quotes: bool) -> list[Node]:

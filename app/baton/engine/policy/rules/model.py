@@ -28,7 +28,8 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     `overwrites_branch` are globs of branches of which the program overwrites or deletes one on a remote;
     `may_overwrite_branch` those of which it may, where the branch cannot be told.
     `matching` are texts of which an operand, read as a regular expression, matches one; `names_server` holds if an
-    argument has the id of one of this server's processes, or its port.
+    argument has the id of one of this server's processes, or its port. `unnamed` holds if nobody knows which program
+    it is, and it has arguments (`$x -rf /`).
     """
 
     program: Words | None = None
@@ -53,6 +54,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     may_overwrite_branch: Words | None = None
     matching: Words | None = None
     names_server: Literal[True] | None = None
+    unnamed: Literal[True] | None = None
 
 
 Programs = ProgramMatch | list[ProgramMatch | str]
