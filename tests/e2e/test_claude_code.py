@@ -78,6 +78,16 @@ def test_a_second_look_up_is_refused_until_three_other_calls_have_passed(strict)
     assert "x = 1" in reopened
 
 
+def test_look_ups_by_shell_are_look_ups_too(strict):
+    script = [bash("cat a.py"), bash("sed -n 1,5p b.py"), read(strict, "b.py"), bash("git status --short || true")]
+    played = strict.claude({"main": [*script, "bye"]})
+    first, second, third, status = played.results()
+    assert "x = 1" in first
+    assert "Explore" in second
+    assert "Explore" in third
+    assert "Task(" not in status
+
+
 def test_parallel_look_ups_count_too(strict):
     played = strict.claude({"main": [(read(strict, "a.py"), read(strict, "b.py")), "bye"]})
     assert sorted("x = 1" in result for result in played.results()) == [False, True]
