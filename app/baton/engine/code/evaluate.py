@@ -14,6 +14,7 @@ from baton.engine.code.values import TAINTED, Bound, Ref, Thing, Value, texts
 MAX_STEPS = 12_000
 """Parts of a program that are looked at, calls of its own functions counted each time."""
 
+_CONTENTS = frozenset(["text", "content", "body", "data", "raw"])
 _QUIET = TAINTED | {"file", "socket", "process"}
 """Objects whose other methods read; that they were opened or started is noted before."""
 
@@ -97,6 +98,8 @@ class Evaluator(State):
             return CALLS[effect.verb](self, Arguments(effect, [(name,)], {})) if effect else Ref(path)
         if isinstance(of, dict):
             return of.get(name)
+        if isinstance(of, Thing) and of.kind in TAINTED and name in _CONTENTS:
+            return of
         if isinstance(of, Thing) and of.kind == "path" and name in {"parent", "dirname"}:
             return Thing("path", values.decode("parent", of.texts))
         return Bound(of, name)
@@ -181,6 +184,8 @@ class Evaluator(State):
             return self.call_named(of.path, None, args, named)
         if isinstance(of, Bound):
             return self.method(of, args, named)
+        if isinstance(of, Thing) and of.kind in TAINTED:  # `response.text()`, which is an attribute elsewhere
+            return of
         self.callbacks(args, named, None)
         self.cannot_tell("a function is called that is not known")
         return None
