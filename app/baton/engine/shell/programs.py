@@ -522,14 +522,15 @@ class Programs(ABC):
     def code(self, use: classify.Invocation, runs: unwrap.RunTargets, index: int, place: Position) -> Code | None:
         """Read the code that a program runs: in its arguments, its input, or a file of the line; None if it runs none."""
         text = None if runs.file is None or runs.code else self.text_of_file(runs.file, place)
-        if text is not None and (language := _language(use, text)) in LANGUAGES:
-            self.codes += 1
-            given = msgspec.structs.replace(runs, stdin=language)
-            return interpreters.read(given, self.filled(text, place), place.text, self.codes)
-        if not runs.code and runs.stdin not in LANGUAGES:
+        language = "" if text is None else _language(use, text)
+        if text is not None and language in LANGUAGES:
+            runs = msgspec.structs.replace(runs, stdin=language)
+        elif not runs.code and runs.stdin not in LANGUAGES:
             return None
+        else:
+            text = interpreters.code_of(runs, place.input)
         self.codes += 1
-        words = self.filled(interpreters.code_of(runs, place.input), place)
+        words = self.filled(text, place)
         self.feed_words(index, [] if has_literal_text(words) else words)
         code = interpreters.read(runs, words, place.text, self.codes)
         if code.runs_network:
