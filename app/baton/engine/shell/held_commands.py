@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from baton.engine.shell.classify import Invocation
 from baton.engine.shell.held_tables import HeldCommands, HeldText, HeldVariable, KeyTable, pattern
@@ -12,9 +12,14 @@ from baton.engine.shell.words import Word
 
 _MAX_WAITING = 50
 """Variables that wait for a program which uses them. Each is looked at for every program, so there is a limit."""
+_MANY = 20
 _LONE_EXPANSION = re.compile(r"\$\{?\w+\}?\Z")
 _PERCENT = re.compile(r"%([ %])")
 _GIT_PARAMETERS = re.compile(r"(?<=')[ \t]+(?=')")
+
+
+_MAX_HELD = 100
+"""Commands in the arguments of one program: each is parsed by itself, and nobody writes so many."""
 
 
 class HeldVariables:
@@ -64,18 +69,34 @@ class HeldVariables:
 
 
 def in_arguments(tables: ShellTables, use: Invocation, variables: HeldVariables) -> Iterator[Word]:
-    """Yield the shell texts that a program runs because of its options, operands and configuration keys."""
+    """Yield the shell texts that a program runs because of its options, operands and configuration keys.
+
+    Raises:
+        UnreadableError: If there are too many.
+    """
+    for count, word in enumerate(_held(tables, use, variables)):
+        if count >= _MAX_HELD:
+            raise UnreadableError(f"over {_MAX_HELD} commands in the arguments of a program")
+        yield word
+
+
+def _held(tables: ShellTables, use: Invocation, variables: HeldVariables) -> Iterator[Word]:
+    substituted = [word for word in use.words if word.spans]
     if use.entry is not None:
         for one in use.entry.holds:
-            for text in _places(one, use):
+            texts = _places(one, use)
+            # Of many arguments hardly any holds a command: one search over all of them tells that.
+            if one.find and len(texts) > _MANY and not pattern(f"(?m){one.find}").search("\n".join(texts)):
+                continue
+            for text in texts:
                 for command in _found(one.find, text):
-                    yield from (_word(shell, command, use) for shell in _texts(command, (one.runs, command)))
+                    yield from (_word(shell, command, substituted) for shell in _texts(command, (one.runs, command)))
     keys = tables.held.keys.get(use.name)
     if keys is not None:
         for key, value in _settings(keys, use, variables):
             template = keys.find(key.strip())
             if template is not None:
-                yield from (_word(shell, value, use) for shell in _texts(value, template.find(value.strip())))
+                yield from (_word(shell, value, substituted) for shell in _texts(value, template.find(value.strip())))
 
 
 def _used(variable: HeldVariable, value: str) -> Iterator[str]:
@@ -87,7 +108,7 @@ def _found(find: str, text: str) -> list[str]:
     return [match[1] or "" for match in pattern(find).finditer(text)] if find else [text]
 
 
-def _places(one: HeldText, use: Invocation) -> Iterable[str]:
+def _places(one: HeldText, use: Invocation) -> list[str]:
     if one.at == "operands":
         return [use.words[at].text for at in use.operands]
     if one.at == "flags":
@@ -140,9 +161,9 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
         yield runs.replace("{words}", shlex.join(words))
 
 
-def _word(shell: str, command: str, use: Invocation) -> Word:
+def _word(shell: str, command: str, substituted: list[Word]) -> Word:
     """Return the text as a word that keeps the substitutions of the argument that it stands in."""
-    source = next((word for word in use.words if word.spans and word.text.endswith(command)), None)
+    source = next((word for word in substituted if word.text.endswith(command)), None) if substituted else None
     if source is not None and source.text == shell:
         return source
     word = Word(shell)

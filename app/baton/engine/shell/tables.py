@@ -5,6 +5,7 @@ The `Raw…` types and `Way` are the format of a file; `Entry` and `Clause` are 
 
 import fnmatch
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -144,7 +145,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
     it can run anything at all. `takes_two` are options with two values. `holds` say where else its arguments hold commands. `long_options` are those that the
-    table knows, where the program accepts them abbreviated.
+    table knows, sorted, where the program accepts them abbreviated.
     """
 
     name: str
@@ -165,15 +166,14 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     may_run: bool = False
     takes_two: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
-    long_options: frozenset[str] = frozenset()
+    long_options: tuple[str, ...] = ()
 
     def full_name(self, option: str) -> str:
         """Return the long option that an abbreviation stands for, if there is one; otherwise the option itself."""
         known = self.long_options
-        if option in known:
-            return option
-        longer = [name for name in known if name.startswith(option)]
-        return longer[0] if len(longer) == 1 else option
+        at = bisect_left(known, option)
+        fits = [name for name in known[at : at + 2] if name.startswith(option)]
+        return fits[0] if fits and (len(fits) == 1 or fits[0] == option) else option
 
     def subcommand(self, word: str) -> "Entry | None":
         """Find the entry of a subcommand."""
@@ -345,7 +345,7 @@ class _Reader:
             may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
             takes_two=frozenset(raw.takes_two),
             holds=holds,
-            long_options=_long_options(takes_value, clauses) if abbreviates else frozenset(),
+            long_options=_long_options(takes_value, clauses) if abbreviates else (),
             writes=self.targets((*at, "writes"), raw.writes),
             runs=self.ways((*at, "runs"), raw.runs),
             reach=raw.reach or above.reach,
@@ -441,12 +441,12 @@ def glob(text: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(text))
 
 
-def _long_options(takes_value: Collection[str], clauses: Iterable[Clause]) -> frozenset[str]:
+def _long_options(takes_value: Collection[str], clauses: Iterable[Clause]) -> tuple[str, ...]:
     found = set(takes_value)
     for clause in clauses:
         found.update(clause.flags.exact if clause.flags else ())
         found.update(option for option, _ in clause.values)
-    return frozenset(option for option in found if option.startswith("--"))
+    return tuple(sorted(option for option in found if option.startswith("--")))
 
 
 def _ends(way: Way) -> bool:
