@@ -30,6 +30,7 @@ _EXTENDED = re.compile(r"[@!+*?]\([^()]*\)")
 _EVERYTHING = re.compile(r"\.?\*+|\.\?+\*+|\.?\[[^\]]*\]\*|\?\*+|\.\.?\?\*")
 """A last name by which a shell finds all that a folder holds: `*`, `.*`, `.[!.]*`, `[a-z]*`, `?*`."""
 _OPENS = re.compile(r"\$\(|`|\$\{[^}/]*(?:/|\Z)")
+_STARS = re.compile(r"[*?]+")
 _LONGEST_NAME = 200
 _HOME = re.compile(r"(?:/home/[^/]+|/users/[^/]+|/root|/c/users/[^/]+|~[^/]*)(?=/|\Z)")
 _ABOVE_HOMES = (("home",), ("users",), ("c", "users"), ("c",))
@@ -205,7 +206,9 @@ def _is_meant(names: Names, far: Names, glob: Names) -> bool:
     starts_there = glob[-1:] == (_ANY,) and meets(names[: names.index(_ANY)], glob)
     while glob[-1:] == (_ANY,):
         glob = glob[:-1]
-    return starts_there or (names[-1] != _ANY and meets(far, glob))
+    # `*.pyc` could be a name of `id_*`; as a search it does not mean these.
+    meant = tuple([name if name == _ANY else _STARS.sub("_", name) for name in far])
+    return starts_there or (names[-1] != _ANY and meets(meant, glob))
 
 
 def _skip(here: set[int], glob: Names) -> set[int]:

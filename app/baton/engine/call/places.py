@@ -24,7 +24,7 @@ _HOME = re.compile(rf"(?:{_HOMES})(?=/|\Z)")
 _HOME_ITSELF = re.compile(rf"(?:~[^/]*|{_HOMES}|/home|/Users|/c/Users){_EVERYTHING}")
 _SYSTEM = (
     "bin|boot|dev|etc|lib(?:32|64)?|mnt|media|opt|private|proc|run|sbin|srv|sys|usr|var"
-    "|System|Library|Applications|Volumes|[c-z](?:/Windows)?"
+    "|System|Library|Applications|Volumes|c(?:/Windows)?"
 )
 _ROOT_ITSELF = re.compile(rf"/|{_EVERYTHING}|/(?:{_SYSTEM}){_EVERYTHING}")
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/var/folders", "/run/user")  # noqa: S108

@@ -22,6 +22,8 @@ _FILTER = re.compile(r"--?(?:i?(?:path|name|regex)|i?glob|wholename|(?:no-)?(?:e
 _MAY_WRITE = frozenset({"destructive", "unknown"})
 _NOWHERE = frozenset[Place]()
 _SYSTEM = frozenset[Place](("root", "system_folders"))
+_READ_TOO = frozenset[Place](("baton_home", "startup_files"))
+"""Places that count only where they are named, as folders above them are by programs that do not mean them."""
 _PRINTS = frozenset({"echo", "printf"})
 _TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _SHOWN = 120
@@ -339,7 +341,7 @@ class Context:
             if not word.startswith("-") and not _FILTER.fullmatch(before):
                 found |= self.places(word, program.folder)
                 if reach != "file":
-                    found |= self.places(word, program.folder, reach) - GROUNDS
+                    found |= self.places(word, program.folder, reach) - GROUNDS - _READ_TOO
             if value and not _FILTER.fullmatch(key):
                 found |= self.places(value, program.folder)
             before = word
