@@ -10,7 +10,7 @@ def test_explain_agrees_and_says_why(shipped, facts):
     traces = {trace.id: trace for trace in explain(shipped, call)}
     matched = {trace.id for trace in traces.values() if trace.matched}
     assert "orchestrator/test-or-build" in matched
-    nearest = "the nearest alternative is number 1 of 2: `shell.writes_to`: the line writes nothing"
+    nearest = "the nearest alternative is number 1 of 22: `shell.writes_to`: the line writes nothing"
     assert traces["orchestrator/shell-write"].why == nearest
     assert traces["options/pkill"].why == "the rule is off"
     assert traces["orchestrator/direct-edit"].why == "`tools`: another tool; `edits_files`: not an MCP tool"
