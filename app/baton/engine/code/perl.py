@@ -3,22 +3,28 @@
 import re
 from collections.abc import Sequence
 
-import tree_sitter_perl
-from tree_sitter import Node
+from tree_sitter import Language, Node
 
 from baton.engine.code import tree
 from baton.engine.code.model import UNKNOWN
 from baton.engine.code.syntax import Reader, grammar, read_with, unescape
 
-_HERE = re.compile(r"<<[~\"'`\w \\]")
 _WORD = re.compile(r"-?\w+")
-_LANGUAGE = grammar(tree_sitter_perl.language())
+_LANGUAGE: Language | None = None
+try:  # there is no wheel for macOS on Intel
+    import tree_sitter_perl
+
+    _LANGUAGE = grammar(tree_sitter_perl.language())
+except ImportError:
+    pass
 
 
 def read(text: str) -> Sequence[tree.Node]:
     """Read a program. The grammar's scanner may loop for ever on here-documents, so a text that may have one is not read."""
-    if _HERE.search(text):
+    if "<<" in text:
         return [tree.Unread("a here-document in Perl")]
+    if _LANGUAGE is None:
+        return [tree.Unread("the grammar of Perl is not installed")]
     return read_with(_Perl, _LANGUAGE, text, "Perl")
 
 
