@@ -134,8 +134,13 @@ def test_a_text_over_the_limit_is_not_read(language):
     assert read(language, " " * (MAX_LENGTH + 1)).unread
 
 
+def test_python_of_too_many_words_is_not_parsed():
+    assert read("python", "x = 1\n" * 2_100).unread
+    assert not read("python", "x = 1\n" * 1_900).unread
+
+
 def test_a_text_that_calls_itself_in_many_ways_is_given_up():
-    text = "def f(x):\n    f(x); f(x); f(x)\nimport os\n" + "f(1)\n" * 3_000 + "os.remove('a')"
+    text = "def f(x):\n    f(x); f(x); f(x)\nimport os\n" + "f(1)\n" * 1_000 + "os.remove('a')"
     assert read("python", text).unread
 
 

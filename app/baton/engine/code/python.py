@@ -29,6 +29,9 @@ from baton.engine.code.tree import (
 
 MAX_NESTING = 40
 """Brackets within each other, and levels of indentation. The parser tries deeper ones again and again."""
+MAX_TOKENS = 6_000
+"""Words and signs of a text: parsing them, and bringing the tree to the common form, takes about 4 µs for each."""
+_TOKENS = re.compile(r"\w+|[^\w\s]")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _INDENT = re.compile(r"(?m)^[ \t]+")
 _MAX_CHAIN = 400
@@ -43,6 +46,8 @@ _OLD_EXCEPT = re.compile(r"(except[ \t]+[\w.()]+),[ \t]*(\w+)[ \t]*:")
 
 def read(text: str) -> Sequence[Node]:
     """Read a program; what is no Python, or too deep for the parser, is `Unread`."""
+    if len(_TOKENS.findall(text)) > MAX_TOKENS:
+        return [Unread("too much code")]
     if _too_deep(text):
         return [Unread("code that is nested too deep")]
     try:
