@@ -18,7 +18,7 @@ _BUILTIN_NAMES = (
 )
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
 _HARMLESS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""])
-_VARIABLE = re.compile(r"\$\{?([A-Z_]+)\}?\Z")
+_VARIABLE = re.compile(r"\$[{(]?([A-Z_]+)[)}]?\Z")
 _TOOL_VARIABLES = {
     "SHELL": "sh", "BASH": "bash", "PYTHON": "python3", "PYTHON3": "python3", "PY": "python3", "PIP": "pip", "PYTEST": "pytest",
     "NODE": "node", "NPM": "npm", "NPX": "npx", "YARN": "yarn", "PNPM": "pnpm", "BUN": "bun", "RUBY": "ruby", "PERL": "perl",

@@ -46,18 +46,24 @@ class Values:
     """The variables that the line has set, within one shell; a subshell has its own on top of those `above`.
 
     `args` are the positional parameters, None where they are not known. A function call has its own, and passes
-    variables `through` to its caller.
+    variables `through` to its caller. They are `doubtful` where only some shells keep what is set.
     """
 
-    __slots__ = ("_args", "_known", "_through", "above")
+    __slots__ = ("_args", "_doubtful", "_known", "_through", "above")
 
     def __init__(
-        self, above: "Values | None" = None, *, args: tuple[str, ...] | None = None, through: bool = False
+        self,
+        above: "Values | None" = None,
+        *,
+        args: tuple[str, ...] | None = None,
+        through: bool = False,
+        doubtful: bool = False,
     ) -> None:
         self.above = above
         self._args = args
         self._known: dict[str, Alternatives] = {}
         self._through = through
+        self._doubtful = doubtful
 
     @property
     def args(self) -> tuple[str, ...] | None:
@@ -86,6 +92,7 @@ class Values:
     def set(self, name: str, values: Alternatives, *, certain: bool = True) -> None:
         """Set a variable; where that is not `certain` to happen, it may also keep the values that it has."""
         here = self
+        certain = certain and not self._doubtful
         while here._through and here.above is not None:
             here = here.above
         if not certain:

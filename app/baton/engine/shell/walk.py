@@ -91,6 +91,9 @@ class Walk(Commands):
                 here = place.below(subshell=True)
                 here.input = source
                 here.captured = place.captured or element is not elements[-1]
+                if element is elements[-1]:
+                    # zsh runs the last command in the shell itself, bash in one of its own.
+                    here.values = Values(place.values, through=True, doubtful=True)
                 span = Span()
                 span.first = len(self.programs)
                 printed = self.element(element, here)
