@@ -94,7 +94,7 @@ delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle 
 soak: $(VENV)/.test ## Break everything under load for about ten minutes, and try the API with 20,000 odd requests
 	$(BIN)/python -m bench.soak
 
-e2e: $(VENV)/.test ## Drive the real Claude Code and Codex, also by their ACP adapters (downloads them from npm)
+e2e: $(VENV)/.test ## Drive the real Claude Code, Codex and Copilot CLI, the first two also by their ACP adapters (downloads them from npm)
 	$(BIN)/python -m pytest tests/e2e -m e2e
 
 mutants: $(VENV)/.test $(VENV)/.mutants ## Break the code in a sample of small ways, and by name; the tests must notice (AREAS=modes for one part)
@@ -106,8 +106,9 @@ image: $(VENV)/.test ## Run the steps of the Dockerfile, and install the wheel, 
 audit: $(VENV)/.test ## Ask the advisory database about every locked package
 	$(BIN)/python .ci/audit.py
 
-operations: $(VENV)/.runtime ## Write the table of settings in docs/operations.md anew
+operations: $(VENV)/.runtime ## Write docs/clients.md and the settings in docs/operations.md anew
 	$(BIN)/python -m baton.serve.settings_doc
+	$(BIN)/python -m baton.shared.client_abilities
 
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(COMPILE) --extra server --group build pyproject.toml -o requirements/runtime.txt

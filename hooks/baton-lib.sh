@@ -6,7 +6,7 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' installed='' manifest_claude='' manifest_codex='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
@@ -16,6 +16,7 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
       BATON_INSTALLED=*) installed=${installed:-$value} ;;
       BATON_DIGESTS_CLAUDE_CODE=*) manifest_claude=${manifest_claude:-$value} ;;
       BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
+      BATON_DIGESTS_COPILOT_CLI=*) manifest_copilot=${manifest_copilot:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
   : "${BATON_URL:=http://127.0.0.1:8080}" "${BATON_USER:=$(id -un)}"
@@ -90,6 +91,7 @@ count_work_items() { # sets work_items; "" if unknown
 measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks install` runs this too, and writes down what it finds
   case $1 in
     codex) settings=${CODEX_HOME:-${HOME-}/.codex}/hooks.json manifest=${manifest_codex-} ;;
+    copilot-cli) settings=${COPILOT_HOME:-${HOME-}/.copilot}/hooks/baton.json manifest=${manifest_copilot-} ;;
     *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
   esac
   digests=$(
@@ -115,7 +117,7 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
 }
 
 write_request() { # CLIENT EVENT: sets request
-  request=''
+  request='' dialect=$1
   option url "${BATON_URL%/}/hooks/$1?event=$2"
   [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
   [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"
@@ -135,14 +137,14 @@ write_request() { # CLIENT EVENT: sets request
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.
-answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|additionalContext|decision|reason|behavior|message'
-agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_name|fork_turns|reasoning_effort|run_in_background|resume|isolation|name|team_name|mode|max_turns'
+answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|modifiedArgs|additionalContext|decision|reason|behavior|message'
+agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_name|fork_turns|reasoning_effort|run_in_background|resume|isolation|name|team_name|mode|max_turns|context_tier'
 
 # is_harmless CLIENT: a server that was taken over may refuse, ask, and word an agent call. An input with other keys would
 # be another tool's, and an `allow` would skip the client's own question. The rare answer with these words costs a process.
 is_harmless() {
   case $body in
-    *updatedInput* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
+    *updatedInput* | *modifiedArgs* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
     *) return 0 ;;
   esac
   [ -z "$accept" ] || return 0
@@ -154,17 +156,29 @@ is_harmless() {
     codex/PreToolUse/*updatedInput*) ;; # Codex changes an input only beside an `allow`
     *) case $texts in *'"allow"'* | *'"approve"'*) return 1 ;; esac ;;
   esac
-  case $body in *updatedInput*) ;; *) return 0 ;; esac
+  case $body in *updatedInput* | *modifiedArgs*) ;; *) return 0 ;; esac
   ! printf '%s\n' "$texts" | grep ':$' | grep -qvE "^\"($answer_keys|$agent_keys)\" *:\$"
+}
+
+refuse() { # TEXT: prints a refusal of the event in the client's dialect; TEXT needs no escapes
+  case $dialect/$event in
+    copilot-cli/UserPromptSubmit) printf '{"decision":"block","reason":"%s"}\n' "$1" ;;
+    copilot-cli/*) printf '{"permissionDecision":"deny","permissionDecisionReason":"%s"}\n' "$1" ;;
+    *) printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' "$1" ;;
+  esac
+}
+
+warn() { # TEXT: tells the person; Copilot shows them nothing, so there the model is told
+  case $dialect in copilot-cli) key=additionalContext ;; *) key=systemMessage ;; esac
+  printf '{"%s":"%s"}\n' "$key" "$1"
 }
 
 drop_answer() { # what would refuse or ask must not be lost with the rest: then the call is refused
   said='Baton dropped an answer of its server, which would have changed what a tool does or allowed it in your place.'
   case $event/$on_failure/$texts in
     PreToolUse/block/* | PreToolUse/*'"deny"'* | PreToolUse/*'"ask"'* | PreToolUse/*'"block"'*)
-      printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' \
-        "$said Ask the person to run baton doctor." ;;
-    *) printf '{"systemMessage":"%s Run baton doctor. BATON_ACCEPT_REWRITES in the config file accepts such answers."}\n' "$said" ;;
+      refuse "$said Ask the person to run baton doctor." ;;
+    *) warn "$said Run baton doctor. BATON_ACCEPT_REWRITES in the config file accepts such answers." ;;
   esac
   exit 0
 }
@@ -193,14 +207,19 @@ remember() { # WHAT: notes the failure, and tells the person once a session what
   printf '' >"$memory$client" || [ "$event" = SessionStart ] || return 0
   text="Baton is not checking this session: the server at ${BATON_URL##*@} could not be asked: $1. Start it (baton serve), or find the cause (baton doctor)."
   case $text in *[\\\"[:cntrl:]]*) text='Baton is not checking this session: its server could not be asked. Run baton doctor.' ;; esac
-  printf '{"systemMessage":"%s"}\n' "$text"
+  warn "$text"
 }
 
 fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
   [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
   remember "$1" 2>/dev/null
   case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse*) exit 0 ;; block/*) ;; *) exit 0 ;; esac
-  printf 'baton: %s refused, because the server at %s could not be asked: %s. ' "$event" "${BATON_URL##*@}" "$1" >&2
-  echo "The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow." >&2
+  text="baton: $event refused, because the server at ${BATON_URL##*@} could not be asked: $1."
+  case $text in *[\\\"[:cntrl:]]*) text="baton: $event refused, because its server could not be asked." ;; esac
+  text="$text The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow."
+  case $dialect/$event in # Copilot refuses on an exit code as well, but shows no reason then
+    copilot-cli/PreToolUse | copilot-cli/UserPromptSubmit) refuse "$text" && exit 0 ;;
+  esac
+  printf '%s\n' "$text" >&2
   exit 2
 }

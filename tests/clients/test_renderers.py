@@ -76,8 +76,16 @@ EVENTS = st.sampled_from([PRE, "PostToolUse", "SessionStart", "Stop", "Permissio
 KNOWN = {
     "claude-code": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
     "codex": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "copilot-cli": {
+        "permissionDecision",
+        "permissionDecisionReason",
+        "modifiedArgs",
+        "additionalContext",
+        "decision",
+        "reason",
+    },
 }
-WORDS = {"claude-code": {"deny", "ask"}, "codex": {"deny", "allow"}}
+WORDS = {"claude-code": {"deny", "ask"}, "codex": {"deny", "allow"}, "copilot-cli": {"deny", "ask"}}
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))
@@ -89,9 +97,10 @@ def test_no_client_is_ever_sent_a_null_an_unknown_key_or_an_unknown_word(client,
     assert sent.get("decision", "block") == "block"
     specific = sent.get("hookSpecificOutput", {})
     assert not specific or specific["hookEventName"] == event
-    assert specific.get("permissionDecision", "deny") in WORDS[client]
+    decided = {**sent, **specific}
+    assert decided.get("permissionDecision", "deny") in WORDS[client]
     if specific.get("permissionDecision") == "deny":
-        assert client == "claude-code" or set(sent) == {"hookSpecificOutput"}
+        assert client != "codex" or set(sent) == {"hookSpecificOutput"}
 
 
 def test_context_is_kept_below_what_becomes_a_file_pointer():

@@ -23,6 +23,8 @@ LIMIT_S = 60.0
 BINARIES = {
     "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
     "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
+    "copilot": "node_modules/@github/copilot-*/copilot",
+    "opencode": "node_modules/opencode-*[4e]/bin/opencode",
     "claude-agent-acp": "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
     "codex-acp": "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
 }
@@ -191,3 +193,14 @@ def codex(
     command = [str(binary("codex")), "exec", "--json", "--skip-git-repo-check"]
     command += ["-s", "danger-full-access", "--dangerously-bypass-hook-trust"]
     return run([*command, *args, prompt], cwd=cwd, env=whole)
+
+
+def copilot(
+    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+) -> Ran:
+    """Run Copilot CLI on one prompt, without GitHub. It reads `home/.copilot`, and the settings of `cwd` if trusted."""
+    whole = clean_env(home) | {"COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"}
+    whole |= {"COPILOT_PROVIDER_BASE_URL": f"{model_url}/v1", "COPILOT_PROVIDER_API_KEY": "dummy"}
+    whole |= {"COPILOT_MODEL": "claude-sonnet-4.5", **env}
+    command = [str(binary("copilot")), "-p", prompt, "--allow-all-tools", "--output-format", "json", *args]
+    return run(command, cwd=cwd, env=whole)

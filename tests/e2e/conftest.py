@@ -36,7 +36,7 @@ tests:
   not_match: [echo polite]
 """
 
-Client = Literal["claude-code", "codex"]
+Client = Literal["claude-code", "codex", "copilot-cli"]
 Prepared = Callable[..., "Stage"]
 
 
@@ -172,6 +172,15 @@ class Stage:
             ran = clients.codex(prompt, home=self.home, cwd=self.project, model_url=endpoint.url, model=model, env=env)
         start = next((e for e in ran.events if e.get("type") == "thread.started"), {})
         return Played(ran, endpoint, str(start.get("thread_id", "")))
+
+    def copilot(
+        self, script: Script, prompt: str = "[[main]] go", env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+    ) -> Played:
+        """Play a script with Copilot CLI in the project."""
+        with ModelEndpoint(script) as model:
+            ran = clients.copilot(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
+        end = next((e for e in ran.events if e.get("type") == "result"), {})
+        return Played(ran, model, str(end.get("sessionId", "")))
 
     def decisions(self, played: Played, *, at_least: int = 1, **query: str) -> list[dict[str, Any]]:
         """A session's records, oldest first, once so many have reached the database."""

@@ -1,4 +1,4 @@
-"""A scripted model on loopback that speaks Anthropic Messages and OpenAI Responses. It does not reason: it reads a list.
+"""A scripted model on loopback: Anthropic Messages, OpenAI Responses and Chat Completions. It does not reason: it reads a list.
 
 A script maps a thread's marker (`[[main]]`, `[[sub]]` in a prompt, without the brackets) to its steps. Each request gets
 the step whose number is the count of tool-call turns since the marker, so a thread walks its list whatever the tools say.
@@ -20,7 +20,7 @@ NUMBERS = itertools.count(1)
 
 @dataclass(frozen=True)
 class Use:
-    """A tool call that the model makes. `input` is an object, or the text of a Codex custom tool."""
+    """A tool call that the model makes. `input` is an object, or the text of a custom tool."""
 
     name: str
     input: dict[str, Any] | str
@@ -91,7 +91,10 @@ class ModelEndpoint:
         steps = self.script.get(marker, ())
         if not steps:
             return "ok"
-        tools = [str(t.get("name") or t.get("type")) for t in body.get("tools") or []]
+        tools = [
+            str((t.get("function") or t.get("custom") or t).get("name") or t.get("type"))
+            for t in body.get("tools") or []
+        ]
         self.asked.append(Asked(marker, turn, str(body.get("model")), body, tools))
         step = steps[turn] if turn < len(steps) else "done"
         return step() if callable(step) else step
@@ -100,14 +103,17 @@ class ModelEndpoint:
 def _position(body: dict[str, Any]) -> tuple[str, int]:
     """The last marker in what the person (or the spawning agent) wrote, and the tool-call turns since."""
     marker, turn = "", 0
+    after_call = False
     if "messages" in body:
         for message in body["messages"]:
             found = MARKER.findall(_said(message)) if message["role"] == "user" else []
             if found:
                 marker, turn = found[-1], 0
-            turn += bool(_results(message))
+            is_result = bool(_results(message))
+            # Messages has all results of a turn in one message, Chat Completions one message for each.
+            turn += is_result and not (after_call and message["role"] == "tool")
+            after_call = is_result
         return marker, turn
-    after_call = False
     for item in body.get("input") or []:
         found = MARKER.findall(_said(item)) if item.get("type") in {"message", "agent_message"} else []
         if found and item.get("role") != "assistant":
@@ -118,14 +124,16 @@ def _position(body: dict[str, Any]) -> tuple[str, int]:
 
 
 def _said(message: dict[str, Any]) -> str:
-    content = message.get("content", "")
+    content = message.get("content") or ""
     if isinstance(content, str):
         return content
     return "\n".join(str(b[k]) for b in content for k in ("text", "encrypted_content") if k in b)
 
 
 def _results(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message.get("content", "")
+    if message.get("role") == "tool":
+        return [message]
+    content = message.get("content") or ""
     return [] if isinstance(content, str) else [b for b in content if b.get("type") == "tool_result"]
 
 
@@ -207,6 +215,46 @@ def responses_events(step: Step, number: int) -> Iterator[dict[str, Any]]:
     yield {"type": "response.completed", "response": {**answer, "usage": usage}}
 
 
+def chat_chunks(step: Step, model: str, number: int) -> Iterator[dict[str, Any]]:
+    """One turn as the chunks of a Chat Completions stream."""
+    head = {"id": f"chatcmpl-{number:04}", "object": "chat.completion.chunk", "created": 1, "model": model}
+
+    def chunk(delta: dict[str, Any], end: str | None = None) -> dict[str, Any]:
+        return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": end}]}
+
+    message = chat_message(step, number)
+    calls = [{"index": index, **call} for index, call in enumerate(message.pop("tool_calls", []))]
+    yield chunk({"role": "assistant", "content": message["content"] or ""})
+    if calls:
+        yield chunk({"tool_calls": calls})
+    yield chunk({}, "tool_calls" if calls else "stop")
+    yield head | {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}
+
+
+def chat_message(step: Step, number: int) -> dict[str, Any]:
+    """One turn as a message of Chat Completions."""
+    if isinstance(step, str):
+        return {"role": "assistant", "content": step}
+    calls: list[dict[str, Any]] = []
+    for index, use in enumerate(_uses(step)):
+        if isinstance(use.input, str):
+            called: dict[str, Any] = {"type": "custom", "custom": {"name": use.name, "input": use.input}}
+        else:
+            function = {"name": use.name, "arguments": json.dumps(use.input)}
+            called = {"type": "function", "function": function}
+        calls.append({"id": f"call_{number:04}_{index}", **called})
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def chat_whole(step: Step, model: str, number: int) -> dict[str, Any]:
+    """One turn as an answer of Chat Completions that is not streamed."""
+    choice = {"index": 0, "message": chat_message(step, number)}
+    choice["finish_reason"] = "stop" if isinstance(step, str) else "tool_calls"
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    whole = {"id": f"chatcmpl-{number:04}", "object": "chat.completion", "created": 1, "model": model}
+    return whole | {"choices": [choice], "usage": usage}
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -224,13 +272,18 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path.endswith("/count_tokens"):
             return self.json({"input_tokens": 10})
-        if not path.endswith(("/messages", "/responses")):
+        if not path.endswith(("/messages", "/responses", "/chat/completions")):
             self.server.endpoint.other.append(f"POST {path}")
             return self.json({})
         body = json.loads(raw)
         step, number = self.server.endpoint.answer(body), next(NUMBERS)
         if path.endswith("/responses"):
             return self.stream(responses_events(step, number))
+        if path.endswith("/chat/completions"):
+            if not body.get("stream"):
+                return self.json(chat_whole(step, body["model"], number))
+            lines = [f"data: {json.dumps(one)}\n\n" for one in chat_chunks(step, body["model"], number)]
+            return self.send("".join([*lines, "data: [DONE]\n\n"]).encode(), "text/event-stream")
         if not body.get("stream"):
             return self.json(message_whole(step, body["model"], number))
         return self.stream(messages_events(step, body["model"], number))

@@ -24,7 +24,11 @@ _TEAM = "Team"
 _SERVER = "Server"
 
 COMMANDS: dict[str, Command] = {
-    "hooks": Command("baton.cli.hooks.command:app", _START, "Install or remove Baton's hooks in Claude Code or Codex."),
+    "hooks": Command(
+        "baton.cli.hooks.command:app",
+        _START,
+        "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI.",
+    ),
     "doctor": Command("baton.cli.doctor:doctor", _START, "Find what keeps Baton from working here, and how to fix it."),
     "status": Command("baton.cli.status:status", _START, "Show the server, its dependencies, clients and runners."),
     "mode": Command("baton.cli.people.mode:app", _SESSION, "Switch the orchestrator mode on or off, and show it."),

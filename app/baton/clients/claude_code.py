@@ -6,11 +6,9 @@ whole answer and run the tool; so nothing is sent that was not asked for.
 
 from typing import Any, get_args
 
-from baton.clients.event import EventName, HookAnswer, HookEvent, text, tool_input_of
+from baton.clients.event import EventName, HookAnswer, HookEvent, clip, text, tool_input_of
 
 name = "claude-code"
-CONTEXT_LIMIT = 9_500
-"""Bytes of `additionalContext` that the client passes on in line; more becomes a pointer to a file."""
 
 _EVENTS: frozenset[str] = frozenset(get_args(EventName)) - {"other"}
 _WITH_CONTEXT = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"}
@@ -26,7 +24,7 @@ def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
     native = text(payload, "hook_event_name", "hookEventName") or event
     return HookEvent(
         client=client,
-        name=native if native in _EVENTS else "other",  # type: ignore[arg-type]
+        name=known_event(native),
         native_name=native,
         session_id=text(payload, "session_id", "sessionId"),
         agent_id=text(payload, "agent_id", "agentId"),
@@ -41,6 +39,11 @@ def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
         reason=text(payload, "reason"),
         prompt=text(payload, "prompt"),
     )
+
+
+def known_event(native: str) -> EventName:
+    """Return an event's name, `other` for one that Baton does not use."""
+    return native if native in _EVENTS else "other"  # type: ignore[return-value]
 
 
 def render(event: str, answer: HookAnswer) -> dict[str, Any]:
@@ -67,9 +70,3 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     if specific:
         out["hookSpecificOutput"] = {"hookEventName": event, **specific}
     return out
-
-
-def clip(context: str) -> str:
-    """Cut a context to what the client passes on in line, on a character's border."""
-    encoded = context.encode("utf-8", "replace")
-    return context if len(encoded) <= CONTEXT_LIMIT else encoded[:CONTEXT_LIMIT].decode("utf-8", "ignore")

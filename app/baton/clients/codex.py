@@ -3,7 +3,7 @@
 from typing import Any
 
 from baton.clients import claude_code
-from baton.clients.event import HookAnswer, HookEvent
+from baton.clients.event import HookAnswer, HookEvent, clip
 
 name = "codex"
 _NO_REASON = "refused by Baton"
@@ -32,7 +32,7 @@ def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     elif event == "PreToolUse" and answer.updated_input is not None:
         specific |= {"permissionDecision": "allow", "updatedInput": answer.updated_input}
     if answer.context and not refused and event in _WITH_CONTEXT:
-        specific["additionalContext"] = claude_code.clip(answer.context)
+        specific["additionalContext"] = clip(answer.context)
     if specific:
         out["hookSpecificOutput"] = {"hookEventName": event, **specific}
     return out

@@ -19,6 +19,10 @@ EventName = Literal[
 ]
 
 
+CONTEXT_LIMIT = 9_500
+"""Bytes of a context that Claude Code passes on in line (more becomes a pointer to a file); no client gets more."""
+
+
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One hook event, read from a client's payload. Text fields are "" where the client said nothing.
 
@@ -92,3 +96,9 @@ def tool_input_of(payload: dict[str, Any], *names: str) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
     return {}
+
+
+def clip(context: str) -> str:
+    """Cut a context to what the client passes on in line, on a character's border."""
+    encoded = context.encode("utf-8", "replace")
+    return context if len(encoded) <= CONTEXT_LIMIT else encoded[:CONTEXT_LIMIT].decode("utf-8", "ignore")

@@ -1,7 +1,17 @@
 """The clients whose hooks Baton understands. A new client needs a module here and an entry in `CLIENTS`."""
 
-from baton.clients import claude_code, codex
+from typing import Any
+
+from baton.clients import claude_code, codex, copilot_cli
 from baton.clients.event import Client
 
-CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex)}
-"""By the name in `/hooks/{client}`. gemini-cli, copilot-cli and cursor have no file yet."""
+CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex, copilot_cli)}
+"""By the name in `/hooks/{client}`."""
+_IN_CLAUDE_SETTINGS = copilot_cli.InClaudeSettings()
+
+
+def who_posts(client: Client, payload: dict[str, Any]) -> Client:
+    """Return the client that has really sent a payload: one that reads another's settings posts under its name."""
+    if client is claude_code and copilot_cli.posts(payload):
+        return _IN_CLAUDE_SETTINGS
+    return client

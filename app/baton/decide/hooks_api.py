@@ -9,7 +9,7 @@ import logging
 from baton.clients.client_processes import SHIM, ClientProcesses
 from baton.clients.event import Client, HookAnswer
 from baton.clients.last_heard import ClientActivity
-from baton.clients.registry import CLIENTS
+from baton.clients.registry import CLIENTS, who_posts
 from baton.decide.api import decision_headers, header_text
 from baton.decide.hooks import HookOutcome, Hooks
 from baton.kernel.base.caller import Caller
@@ -46,7 +46,9 @@ class HooksEndpoint:
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
         client = _client(request)
-        event = client.read(await decode_large(request.body), request.parameter("event"))
+        payload = await decode_large(request.body)
+        client = who_posts(client, payload)
+        event = client.read(payload, request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
         if event.name == "SessionStart" and SHIM in request.headers:
             await self._processes.note(request.headers[SHIM])

@@ -14,7 +14,11 @@ from typing import NamedTuple
 
 _ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
 LOGIN = "BATON_LOGIN"
-DIGESTS = {"claude-code": "BATON_DIGESTS_CLAUDE_CODE", "codex": "BATON_DIGESTS_CODEX"}
+DIGESTS = {
+    "claude-code": "BATON_DIGESTS_CLAUDE_CODE",
+    "codex": "BATON_DIGESTS_CODEX",
+    "copilot-cli": "BATON_DIGESTS_COPILOT_CLI",
+}
 """The names of the checksums of what was installed, by client."""
 INSTALLED = "BATON_INSTALLED"
 """The paths that this machine has elsewhere than usual, with `:` between them."""

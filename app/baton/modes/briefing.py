@@ -1,5 +1,6 @@
 """What an orchestrator is told when its session starts."""
 
+from baton.engine.call.client_words import CLAUDE_CODE, ClientWords, words_of
 from baton.engine.call.modes import Mode
 
 _HEAD = {
@@ -19,7 +20,7 @@ _DELEGATE_IN_CODEX = """
 _RULES = """
 - {verb} for you, not for sub-agents: {edits} and shell commands that write into the project; running tests,
   builds, linters and type checkers.
-- One look-up at a time: a single Read, Grep or Glob is fine; a second one of the same kind within three calls is
+- One look-up at a time: a single {lookups} is fine; a second one of the same kind within three calls is
   exploration: delegate it.
 - Always yours: delegating, to-do lists, questions to the person, skills, web search, MCP tools, git status, git diff,
   git add, git commit, and the work-item command.
@@ -30,8 +31,26 @@ def directives(mode: Mode, client: str) -> str:
     """Return the orchestrator's directives in the client's words, or "" while the mode is off."""
     if not mode.enabled:
         return ""
+    words = words_of(client)
+    shown = words.tools.get
     verb = "Refused" if mode.level == "strict" else "Better delegated"
+    lookups = f"{shown('Read', 'Read')}, {shown('Grep', 'Grep')} or {shown('Glob', 'Glob')}"
     if client == "codex":
-        return _HEAD[mode.level] + _DELEGATE_IN_CODEX + _RULES.format(verb=verb, edits="apply_patch")
-    edits = "Edit, Write, MultiEdit, NotebookEdit"
-    return _HEAD[mode.level] + _DELEGATE + _RULES.format(verb=verb, edits=edits)
+        return _HEAD[mode.level] + _DELEGATE_IN_CODEX + _RULES.format(verb=verb, edits="apply_patch", lookups=lookups)
+    if words is CLAUDE_CODE:
+        edits = "Edit, Write, MultiEdit, NotebookEdit"
+        return _HEAD[mode.level] + _DELEGATE + _RULES.format(verb=verb, edits=edits, lookups=lookups)
+    edits = f"{shown('Edit', 'Edit')}, {shown('Write', 'Write')}"
+    return _HEAD[mode.level] + _delegate(words) + _RULES.format(verb=verb, edits=edits, lookups=lookups)
+
+
+def _delegate(words: ClientWords) -> str:
+    call, arguments = words.task_call
+    given = ", ".join(f"{key}='…'" for key in arguments)
+    agents = " or ".join(f"'{words.agents.get(name, name)}'" for name in ("general-purpose", "Explore"))
+    pick = (
+        "\n- Leave `model` out of that call and Baton picks the one that fits the agent." if words.takes_model else ""
+    )
+    return f"""
+- Delegate implementation, tests, builds and exploration with the {words.task_tool}: {call}({given});
+  the agent is {agents} (to find something out).{pick}"""

@@ -8,22 +8,23 @@ from urllib.parse import urlsplit
 import typer
 
 from baton.cli.groups import group
-from baton.cli.hooks.entries import ClientName, HookOptions, Transport, groups
+from baton.cli.hooks.entries import ClientName, HookOptions, Transport
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
+from baton.cli.hooks.hook_files import install as put_in
+from baton.cli.hooks.hook_files import installed, is_off
+from baton.cli.hooks.hook_files import uninstall as take_out
 from baton.cli.hooks.hook_token import hook_token
-from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import manifest
-from baton.cli.hooks.settings import install as put_in
-from baton.cli.hooks.settings import installed
-from baton.cli.hooks.settings import uninstall as take_out
 from baton.cli.hooks.status import report, server_report, show
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
 from baton.local.config import INSTALLED, Config, config_path, load, save, stored
 from baton.local.project import Project, find_project
 from baton.local.server import Api, ApiError
+from baton.shared.client_abilities import abilities_of, summary
 
-app = group("Install or remove Baton's hooks in Claude Code or Codex.")
+app = group("Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI.")
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
 
@@ -64,7 +65,7 @@ def install(
     )
     target = next(targets(project.root, client, scope))
     old = _read(target)
-    new = _understood(target, lambda: put_in(old, groups(options)))
+    new = _understood(target, lambda: put_in(old, options))
     copy_shim()
     values = {"BATON_URL": config.url, "BATON_USER": config.user}
     values |= {"BATON_CA_FILE": config.ca_file} if os.environ.get("BATON_CA_FILE") else {}
@@ -77,16 +78,24 @@ def install(
     except ValueError as error:
         _refuse(str(error))
     if new != old:
-        _write(target, new, keep=not installed(old or "{}"))
+        _write(target, new, keep=not installed(client, old))
     _write_down()
     notes = [*token.notes, *_notes(target, transport, config, new)]
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
-    result |= {"fail_closed": fail_closed, "shim": str(shim_folder()), "config": str(written), "notes": notes}
+    can = summary(abilities_of(client))
+    result |= {
+        "proven": can,
+        "fail_closed": fail_closed,
+        "shim": str(shim_folder()),
+        "config": str(written),
+        "notes": notes,
+    }
     _show(
         result,
         [
             f"{'Installed' if new != old else 'Already installed'}: {client}, {scope} scope, in {target.path}",
             f"The hooks ask {config.url} as `{config.user}` (config: {written}; shim: {shim_folder()}).",
+            *can,
             *notes,
         ],
         as_json=as_json,
@@ -99,7 +108,7 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson 
     changes: list[tuple[Target, str]] = []
     for target in targets(find_project().root, client, scope):
         old = _read(target)
-        new = _understood(target, lambda old=old: take_out(old) if old else "")
+        new = _understood(target, lambda target=target, old=old: take_out(target.client, old))
         if new != old:
             made_by_us = new.strip() == "{}" and not target.backup.exists()
             changes.append((target, "" if made_by_us else new))
@@ -161,7 +170,7 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
         notes.append("Codex runs new hooks only after a person trusts them: open Codex and enter `/hooks`.")
         if target.scope == "project":
             notes.append("Codex reads a project's hooks only when the project is trusted.")
-    if check(text).get("disableAllHooks") is True:
+    if is_off(text):
         notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
     if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
         notes.append(
@@ -170,7 +179,7 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
     if target.scope == "project":
         notes.append("Each teammate runs `baton hooks install --scope project` once, for the shim and their config.")
     other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
-    if other.path != target.path and installed(_read(other) or "{}"):
+    if other.path != target.path and installed(other.client, _read(other)):
         notes.append(f"The {other.scope} scope has the hooks too ({other.path}): one of the two is enough.")
     return notes
 

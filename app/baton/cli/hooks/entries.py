@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-ClientName = Literal["claude-code", "codex"]
+ClientName = Literal["claude-code", "codex", "copilot-cli"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
@@ -25,6 +25,7 @@ TIMEOUTS: dict[str, int] = {
 EVENTS: dict[ClientName, tuple[str, ...]] = {
     "claude-code": tuple(TIMEOUTS),
     "codex": tuple(event for event in TIMEOUTS if event != "PostToolUseFailure"),
+    "copilot-cli": tuple(TIMEOUTS),
 }
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
@@ -62,6 +63,13 @@ def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
             ],
         }
         for event in EVENTS[options.client]
+    }
+
+
+def commands(options: HookOptions) -> dict[str, dict[str, Any]]:
+    """Return the command and the timeout of each event, for a client whose file has a form of its own."""
+    return {
+        event: {"command": _command(options, event), "timeout": TIMEOUTS[event]} for event in EVENTS[options.client]
     }
 
 

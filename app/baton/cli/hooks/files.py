@@ -56,12 +56,15 @@ def targets(
 ) -> Iterator[Target]:
     """List the settings files of a client and scope, or of all of them."""
     claude = Path(env.get("CLAUDE_CONFIG_DIR") or home(env) / ".claude")
+    copilot = Path(env.get("COPILOT_HOME") or home(env) / ".copilot")
     codex = Path(env.get("CODEX_HOME") or home(env) / ".codex")
     files: dict[tuple[ClientName, Scope], Path] = {
         ("claude-code", "user"): claude / "settings.json",
         ("claude-code", "project"): Path(root) / ".claude" / "settings.json",
         ("codex", "user"): codex / "hooks.json",
         ("codex", "project"): Path(root) / ".codex" / "hooks.json",
+        ("copilot-cli", "user"): copilot / "hooks" / "baton.json",
+        ("copilot-cli", "project"): Path(root) / ".github" / "hooks" / "baton.json",
     }
     for name in EVENTS:
         for one in ("user", "project") if scope is None else (scope,):

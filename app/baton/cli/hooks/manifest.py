@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from baton.cli.hooks.entries import EVENTS, ClientName
 from baton.cli.hooks.files import SHIM, shim_folder, targets
+from baton.cli.hooks.hook_files import installed
 from baton.cli.hooks.json_edit import UnclearError
-from baton.cli.hooks.settings import installed
 from baton.local.config import DIGESTS, INSTALLED, config_path, home, stored
 from baton.shared import packaged
 
@@ -54,7 +54,7 @@ def differences(client: str, env: Mapping[str, str] = os.environ) -> list[str] |
 def _has_hooks(client: ClientName, env: Mapping[str, str]) -> bool:
     for target in targets(".", client, "user", env):
         try:
-            return bool(installed(target.read() or "{}"))
+            return bool(installed(client, target.read()))
         except (OSError, UnicodeDecodeError, UnclearError):
             return False
     return False
@@ -63,7 +63,8 @@ def _has_hooks(client: ClientName, env: Mapping[str, str]) -> bool:
 def _elsewhere(env: Mapping[str, str]) -> str:
     """Return the paths that the server's lists do not cover, besides those that were written down before."""
     own = home(env)
-    usual = (own / ".claude", own / ".codex", own / ".config" / "baton", own / ".local" / "share" / "baton")
+    usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton"]
+    usual.append(own / ".local" / "share" / "baton")
     real = [target.path for client in EVENTS for target in targets(".", client, "user", env)]
     real += [shim_folder(env), config_path(env).parent]
     paths = stored(INSTALLED, env).split(":")

@@ -6,9 +6,9 @@ from typing import Any
 
 from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe
 from baton.cli.hooks.files import Target, shim_folder, shim_state
-from baton.cli.hooks.json_edit import UnclearError, check
+from baton.cli.hooks.hook_files import installed, is_off
+from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import differences
-from baton.cli.hooks.settings import installed
 from baton.local.server import Api, ApiError
 
 _SEEN = ("client", "user", "last_seen", "protocol")
@@ -65,9 +65,9 @@ def show(result: dict[str, Any]) -> list[str]:
 def _settings(target: Target) -> dict[str, Any]:
     found: dict[str, Any] = {"client": target.client, "scope": target.scope, "path": str(target.path)}
     try:
-        text = target.read() or "{}"
-        hooks = installed(text)
-        disabled = check(text).get("disableAllHooks") is True
+        text = target.read()
+        hooks = installed(target.client, text)
+        disabled = is_off(text)
     except UnclearError as error:
         return found | {"installed": False, "problem": f"line {error.line}: {error}"}
     except (OSError, UnicodeDecodeError) as error:

@@ -72,6 +72,8 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
 def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
     """Read the input of a call that starts an agent; None if it is not one. A model of `""` or null counts as absent."""
     agent, prompt, description = (tool_input.get(key) for key in ("subagent_type", "prompt", "description"))
+    if agent is None:
+        agent = tool_input.get("agent_type")  # as Copilot CLI names it
     if not (isinstance(agent, str) and isinstance(prompt, str) and isinstance(description, str)):
         return None
     model = tool_input.get("model")

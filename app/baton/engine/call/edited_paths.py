@@ -16,11 +16,16 @@ PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", r
 _DIFFED = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?(?!/dev/null)([^\t\n]+)", re.MULTILINE)
 """Finds the files that a unified diff names."""
 _LONGEST_CACHED = 2_000
+_FILE_TOOLS = frozenset({"Edit", "Write", "Read"})
+_OTHER_KEYS = ("path", "filePath")
+"""What other clients than Claude Code call a file, in their own tools of these kinds."""
 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...]:
     """Return the files of an edit, a write, a patch or a read; those inside the project relative to it."""
     named = [call.tool_input.get("file_path"), call.tool_input.get("notebook_path")]
+    if call.tool_name in _FILE_TOOLS and not any(named):
+        named = [call.tool_input.get(key) for key in _OTHER_KEYS]
     for value in call.tool_input.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             named += (found[1] for found in islice(PATCHED.finditer(value), MOST))  # a patch may name a million

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from baton.engine.call.agent_tools import may_rewrite
+from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.matching import wording
 from baton.engine.policy.matching.call_reading import Findings, LiveRule, Outcome, live_rules
@@ -83,7 +84,8 @@ def _matches(
 ) -> tuple[list[_Match], list[RuleHit]]:
     """Sort the rules that match into those that have an effect, and those that are only recorded."""
     call, facts = context.call, context.facts
-    common = {"tool": call.tool_name, "task_tool": wording.task_tool(call.client)}
+    words = words_of(call.client)
+    common = words.placeholders(call.tool_name)
     rewrites = may_rewrite(call.tool_name, facts.accepts_rewrites)
     matches: list[_Match] = []
     silent: list[RuleHit] = []
@@ -98,7 +100,7 @@ def _matches(
             any(rule is listed for listed, _, _ in matches) or any(rule.id == hit.id for hit in silent)
         ):
             continue
-        if rule.shadow or (rule.decision == "rewrite" and not rewrites):
+        if rule.shadow or (rule.decision == "rewrite" and not (rewrites and words.takes(rule.set))):
             silent.append(RuleHit(rule.id, "shadow"))
         elif facts.lifted and _is_lifted(context.policies, rule, facts.lifted):
             silent.append(RuleHit(rule.id, "lifted"))

@@ -2,12 +2,12 @@
 
 import msgspec
 
+from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import rewritten
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.policy.matching.rule import Rule, candidate
-from baton.engine.policy.matching.wording import task_tool
 
 
 class RuleTrace(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
     call, level = context.call, context.facts.level
     why = policies.concerns(rule, call.tool_name, level, subagent=call.is_subagent, count_disabled=count_disabled)
     if not why:
-        context.found = {"tool": call.tool_name, "task_tool": task_tool(call.client)}
+        context.found = words_of(call.client).placeholders(call.tool_name)
         why = _why_not(rule, context)
     return RuleTrace(
         id=rule.id,

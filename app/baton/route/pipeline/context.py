@@ -6,6 +6,7 @@ No roster and no prompt can break out of the context: names and descriptions are
 import shlex
 from functools import lru_cache
 
+from baton.engine.call.client_words import ClientWords, words_of
 from baton.engine.routing.candidates import Candidate
 from baton.engine.routing.index import LONGEST_SHOWN
 from baton.engine.routing.prompts import skip_reason, workflow_kind
@@ -61,7 +62,7 @@ def selection_section(route: Route, client: str, home: str) -> Section:
         home: The roster that the definition can be read from, "" for none.
     """
     name = _shown(route.selected_agent)
-    how = f"spawn_agent for `{name}`" if client == "codex" else f"call the Task tool with subagent_type='{name}'"
+    how = _start(name, words_of(client))
     chosen = next((one for one in route.candidates if one.name == route.selected_agent), None)
     other = next((one for one in route.candidates if one.name != route.selected_agent), None)
     score = route.confidence if chosen is None else chosen.score
@@ -72,6 +73,11 @@ def selection_section(route: Route, client: str, home: str) -> Section:
         show = f"baton roster show {shlex.quote(_shown(home))} {shlex.quote(name)}"
         lines.append(f"If you have no agent of that name, do the work by its definition: `{show}`.")
     return Section(heading="Agent Selection", text="\n".join(lines), priority=SELECTION)
+
+
+def _start(name: str, words: ClientWords) -> str:
+    key = next((key for key, value in words.task_call[1].items() if value == "{agent}"), "")
+    return f"call the {words.task_tool} with {key}='{name}'" if key else f"{words.task_tool} for `{name}`"
 
 
 def candidates_section(route: Route) -> Section:

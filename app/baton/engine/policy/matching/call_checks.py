@@ -8,6 +8,7 @@ import msgspec
 
 from baton.engine.agents.agent_call import spawn_of
 from baton.engine.agents.judge import known, refuse
+from baton.engine.call.client_words import words_of
 from baton.engine.call.input_texts import input_texts
 from baton.engine.call.mcp_writers import edits_files
 from baton.engine.call.places import Place
@@ -69,12 +70,12 @@ def history(within: int, *, missing: bool) -> Check:
             context.blind.add("history")
             return missing
         tool, recent = context.call.tool_name, history[-within:]
-        lookups = context.policies.lookups
+        lookups, shown = context.policies.lookups, words_of(context.call.client).tools
         if lookups.by_class and context.is_lookup:
             before = lookups.latest(recent)
-            context.found["what"] = _lookups(before, tool, context.lookup_line)
+            context.found["what"] = _lookups(shown.get(before, before), shown.get(tool, tool), context.lookup_line)
             return before != ""
-        context.found["what"] = f"{tool} calls"
+        context.found["what"] = f"{shown.get(tool, tool)} calls"
         return any(plain(name) == tool for name in recent)
 
     return Check("history", holds, lambda c: f"none of the last {within} calls used `{c.call.tool_name}`")

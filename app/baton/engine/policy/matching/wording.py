@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from baton.engine.call.call import ToolCall
+from baton.engine.call.client_words import words_of
 
 PLACEHOLDERS = frozenset(
     {
@@ -25,7 +26,6 @@ PLACEHOLDERS = frozenset(
         "what",
     }
 )
-CODEX = "codex"
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _QUOTED = re.compile(r"[\\'\n\r]")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
@@ -52,24 +52,24 @@ def _parts(template: str) -> tuple[str, ...]:
     return tuple(_SLOT.split(template))
 
 
-def task_tool(client: str) -> str:
-    """Return what a client calls the tool that starts a sub-agent."""
-    return "spawn_agent" if client == CODEX else "Task tool"
-
-
 @lru_cache(maxsize=1_024)
 def task(agent: str, prompt: str, client: str) -> str:
-    """Return a ready-made call that starts a sub-agent, as the client writes it. Codex has no agent types."""
-    if client == CODEX:
-        name = re.sub(r"[^a-z0-9]+", "_", agent.lower())
-        return f"spawn_agent(\n    task_name='{name}',\n    message='{_quote(prompt)}',\n    fork_turns='none'\n)"
-    return f"Task(\n    prompt='{_quote(prompt)}',\n    subagent_type='{_quote(agent)}'\n)"
+    """Return a ready-made call that starts a sub-agent, as the client writes it."""
+    words = words_of(client)
+    name, arguments = words.task_call
+    values = {
+        "{agent}": words.agents.get(agent, agent),
+        "{prompt}": prompt,
+        "{name}": re.sub(r"[^a-z0-9]+", "_", agent.lower()),
+    }
+    lines = ",\n".join(f"    {key}='{_quote(values.get(text, text))}'" for key, text in arguments.items())
+    return f"{name}(\n{lines}\n)"
 
 
 @lru_cache(maxsize=1_024)
 def one_line(suggestion: str, client: str) -> str:
     """Return a suggested call as one line; a suggestion that is no call is replaced by a general one."""
-    if not suggestion.startswith(("Task(", "spawn_agent(")):
+    if not suggestion.startswith(f"{words_of(client).task_call[0]}("):
         suggestion = task("general-purpose", "...", client)
     return re.sub(r"\(\n\s+|\n\)\Z", lambda m: "(" if m.group().startswith("(") else ")", suggestion).replace(
         ",\n    ", ", "
@@ -105,7 +105,7 @@ def deny(rule: str, reason: str, suggestion: str) -> Frame:
 def ask(reason: str, suggestion: str, client: str) -> Frame:
     """Return the question to the person."""
     instead = f"\n\nInstead: {suggestion}" if suggestion else ""
-    who = "Codex cannot ask: the person may run it outside the agent." if client == CODEX else "The person decides."
+    who = words_of(client).no_question or "The person decides."
     return f"✋ BATON: {reason}{instead}\n\n", f" {who}"
 
 

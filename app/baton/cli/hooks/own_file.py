@@ -1,0 +1,57 @@
+"""Clients whose hooks are a file of Baton's own beside the person's: Copilot CLI's JSON.
+
+The file is written and removed whole. One of that name which Baton has not written is left as it is.
+"""
+
+import json
+from typing import Any
+
+from baton.cli.hooks.json_edit import UnclearError, check
+
+COPILOT_EVENTS = {
+    "SessionStart": "sessionStart",
+    "UserPromptSubmit": "userPromptSubmitted",
+    "PreToolUse": "preToolUse",
+    "PostToolUse": "postToolUse",
+    "PostToolUseFailure": "postToolUseFailure",
+    "SubagentStart": "subagentStart",
+    "SubagentStop": "subagentStop",
+    "Stop": "agentStop",
+    "SessionEnd": "sessionEnd",
+}
+"""Copilot CLI's own names of the events."""
+_OF_COPILOT = {native: event for event, native in COPILOT_EVENTS.items()}
+_FOREIGN = "it has hooks that Baton has not written"
+
+
+def copilot_file(hooks: dict[str, dict[str, Any]]) -> str:
+    """Return the text of Copilot CLI's file for these commands by event."""
+    events = {
+        COPILOT_EVENTS[event]: [{"type": "command", "bash": hook["command"], "timeoutSec": hook["timeout"]}]
+        for event, hook in hooks.items()
+    }
+    return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
+
+
+def is_ours(text: str) -> bool:
+    """Return whether Baton has written a text."""
+    try:
+        return bool(installed(text))
+    except UnclearError:
+        return False
+
+
+def installed(text: str) -> dict[str, dict[str, Any]]:
+    """Return the entries of Copilot CLI's file by event, as `{"command": …}`; {} for no file.
+
+    Raises:
+        UnclearError: If Baton has not written it.
+    """
+    if not text.strip():
+        return {}
+    hooks = check(text).get("hooks")
+    events: dict[str, Any] = hooks if isinstance(hooks, dict) else {"": None}
+    entries = [entry for held in events.values() for entry in (held if isinstance(held, list) else [None])]
+    if not all(isinstance(one, dict) and "baton-hook.sh" in str(one.get("bash")) for one in entries):
+        raise UnclearError(1, _FOREIGN)
+    return {_OF_COPILOT.get(native, native): {"command": held[0]["bash"]} for native, held in events.items() if held}

@@ -1,0 +1,66 @@
+"""How each client's agents call their tools, for the texts that they read, and which rewrites they can take.
+
+The engine knows one name for each kind of tool; `baton.clients` translates a client's names into it, this table back.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+
+class ClientWords(msgspec.Struct, frozen=True, kw_only=True):
+    """One client's words.
+
+    `task_tool` is the tool that starts a sub-agent, `task_call` the name and the arguments of a call of it: `{agent}`,
+    `{prompt}` and `{name}` (the agent's name as an identifier) are filled in. `tools` and `agents` are the client's
+    own names by those that rules use. `no_question` is said in place of a question if the client cannot ask one.
+    """
+
+    task_tool: str
+    task_call: tuple[str, Mapping[str, str]]
+    tools: Mapping[str, str] = {}
+    agents: Mapping[str, str] = {}
+    no_question: str = ""
+    takes_model: bool = True
+    """Whether a call that starts a sub-agent takes the model that a rule sets."""
+
+    def placeholders(self, tool: str) -> dict[str, str]:
+        """Return what every rule's text may name: the call's tool, and the tool that starts a sub-agent."""
+        return {"tool": self.tools.get(tool, tool), "task_tool": self.task_tool}
+
+    def takes(self, keys: Iterable[str]) -> bool:
+        """Return whether the client runs a tool with these keys of its input changed."""
+        return self.takes_model or "model" not in keys
+
+
+CLAUDE_CODE = ClientWords(task_tool="Task tool", task_call=("Task", {"prompt": "{prompt}", "subagent_type": "{agent}"}))
+WORDS: dict[str, ClientWords] = {
+    "codex": ClientWords(  # it has no agent types
+        task_tool="spawn_agent",
+        task_call=("spawn_agent", {"task_name": "{name}", "message": "{prompt}", "fork_turns": "none"}),
+        no_question="Codex cannot ask: the person may run it outside the agent.",
+    ),
+    "copilot-cli": ClientWords(
+        task_tool="task tool",
+        task_call=(
+            "task",
+            {"agent_type": "{agent}", "name": "{name}", "description": "{name}", "prompt": "{prompt}"},
+        ),
+        tools={
+            "Bash": "bash",
+            "Edit": "edit",
+            "Write": "create",
+            "Read": "view",
+            "Grep": "grep",
+            "Glob": "glob",
+            "Agent": "task",
+        },
+        agents={"Explore": "explore"},
+    ),
+}
+"""By a client's name in `/hooks/{client}`; the others speak as Claude Code does."""
+
+
+def words_of(client: str) -> ClientWords:
+    """Return the words of a client."""
+    return WORDS.get(client, CLAUDE_CODE)
