@@ -99,6 +99,7 @@ class _Glob(msgspec.Struct, frozen=True):
     names: Names
     of_project: bool
     floats: bool
+    wild_second: bool
 
 
 class _Anchored:
@@ -116,7 +117,9 @@ class _Anchored:
                 if glob.startswith("!"):
                     self._but.setdefault(name, []).append(names)
                     continue
-                entry = _Glob(name, names, of_project=_is_project_glob(glob), floats=glob.startswith("**/"))
+                wild = len(names) > 1 and _WILD.search(names[1]) is not None
+                project = _is_project_glob(glob)
+                entry = _Glob(name, names, of_project=project, floats=glob.startswith("**/"), wild_second=wild)
                 if not names or _WILD.search(names[0]):
                     self._anywhere.append(entry)
                 else:
@@ -144,7 +147,7 @@ class _Anchored:
         # glob counts for a folder only where that holds the whole project.
         near = far if reach == "file" or meets(far, self._root) else names
         first = names[0] if names else _ANY
-        entries = self._all() if _WILD.search(first) else (*self._anywhere, *self._by_first.get(first, ()))
+        entries = self._all() if _WILD.search(first) else (*self._anywhere, *self._near(names, first))
         done: set[str] = set()
         for glob in entries:
             if glob.group in done or not (everywhere or glob.of_project):
@@ -156,6 +159,15 @@ class _Anchored:
             if fits:
                 done.add(glob.group)
                 yield glob.group
+
+    def _near(self, names: Names, first: str) -> "Iterable[_Glob]":
+        """Yield the globs that begin with the path's first folder, and do not differ in the second one."""
+        found = self._by_first.get(first, ())
+        second = names[1] if len(names) > 1 else _ANY
+        # Most paths lie in a home, where most globs begin: without this each would be compared with all of them.
+        if not found or _WILD.search(second):
+            return found
+        return [one for one in found if len(one.names) < 2 or one.names[1] == second or one.wild_second]  # noqa: PLR2004
 
     def _all(self) -> "Iterable[_Glob]":
         return chain(self._anywhere, *self._by_first.values())
