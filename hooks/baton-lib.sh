@@ -6,7 +6,7 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
@@ -16,6 +16,7 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
       BATON_INSTALLED=*) installed=${installed:-$value} ;;
       BATON_DIGESTS_CLAUDE_CODE=*) manifest_claude=${manifest_claude:-$value} ;;
       BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
+      BATON_DIGESTS_OPENCODE=*) manifest_opencode=${manifest_opencode:-$value} ;;
       BATON_DIGESTS_COPILOT_CLI=*) manifest_copilot=${manifest_copilot:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
@@ -91,12 +92,16 @@ count_work_items() { # sets work_items; "" if unknown
 measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks install` runs this too, and writes down what it finds
   case $1 in
     codex) settings=${CODEX_HOME:-${HOME-}/.codex}/hooks.json manifest=${manifest_codex-} ;;
+    opencode) settings=${XDG_CONFIG_HOME:-${HOME-}/.config}/opencode/plugin/baton.js manifest=${manifest_opencode-} ;;
     copilot-cli) settings=${COPILOT_HOME:-${HOME-}/.copilot}/hooks/baton.json manifest=${manifest_copilot-} ;;
     *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
   esac
   digests=$(
     for file in "$2" "$3"; do cksum <"$file" || echo - -; done
-    grep -oE 'baton-hook\.sh[\\"]* [a-z-]+ [A-Za-z]+( block)?' "$settings" | sort | cksum
+    case $1 in # a plugin is code: all of it counts
+      opencode) cat "$settings" ;;
+      *) grep -oE 'baton-hook\.sh[\\"]* [a-z-]+ [A-Za-z]+( block)?' "$settings" | sort ;;
+    esac | cksum
     grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true' "$settings"
   ) 2>/dev/null
   set -f

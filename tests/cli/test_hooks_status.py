@@ -52,6 +52,8 @@ def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkey
         ("codex", "project"): True,
         ("copilot-cli", "user"): False,
         ("copilot-cli", "project"): False,
+        ("opencode", "user"): False,
+        ("opencode", "project"): False,
     }
     mine = found["claude-code", "user"]
     assert (mine["transport"], mine["fail_closed"], mine["missing"]) == ("curl", True, [])

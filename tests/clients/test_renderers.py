@@ -84,8 +84,14 @@ KNOWN = {
         "decision",
         "reason",
     },
+    "opencode": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
 }
-WORDS = {"claude-code": {"deny", "ask"}, "codex": {"deny", "allow"}, "copilot-cli": {"deny", "ask"}}
+WORDS = {
+    "claude-code": {"deny", "ask"},
+    "codex": {"deny", "allow"},
+    "copilot-cli": {"deny", "ask"},
+    "opencode": {"deny"},
+}
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))

@@ -204,3 +204,21 @@ def copilot(
     whole |= {"COPILOT_MODEL": "claude-sonnet-4.5", **env}
     command = [str(binary("copilot")), "-p", prompt, "--allow-all-tools", "--output-format", "json", *args]
     return run(command, cwd=cwd, env=whole)
+
+
+OPENCODE_MODEL = "scripted/a-model"
+
+
+def opencode(
+    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+) -> Ran:
+    """Run opencode on one prompt. Its opencode.json is written anew; the plugins beside it stay."""
+    options = {"baseURL": f"{model_url}/v1", "apiKey": "dummy"}
+    models = {"a-model": {"name": "a model", "tool_call": True}}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": models}
+    config = home / ".config" / "opencode" / "opencode.json"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    chosen = {"model": OPENCODE_MODEL, "small_model": OPENCODE_MODEL}
+    config.write_text(json.dumps({**chosen, "provider": {"scripted": provider}, "autoupdate": False}))
+    whole = clean_env(home) | {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", **env}
+    return run([str(binary("opencode")), "run", "--format", "json", *args, prompt], cwd=cwd, env=whole)

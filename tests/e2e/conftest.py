@@ -36,7 +36,7 @@ tests:
   not_match: [echo polite]
 """
 
-Client = Literal["claude-code", "codex", "copilot-cli"]
+Client = Literal["claude-code", "codex", "copilot-cli", "opencode"]
 Prepared = Callable[..., "Stage"]
 
 
@@ -181,6 +181,15 @@ class Stage:
             ran = clients.copilot(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
         end = next((e for e in ran.events if e.get("type") == "result"), {})
         return Played(ran, model, str(end.get("sessionId", "")))
+
+    def opencode(
+        self, script: Script, prompt: str = "[[main]] go", env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+    ) -> Played:
+        """Play a script with opencode in the project."""
+        with ModelEndpoint(script) as model:
+            ran = clients.opencode(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
+        start = next((e for e in ran.events if e.get("sessionID")), {})
+        return Played(ran, model, str(start.get("sessionID", "")))
 
     def decisions(self, played: Played, *, at_least: int = 1, **query: str) -> list[dict[str, Any]]:
         """A session's records, oldest first, once so many have reached the database."""

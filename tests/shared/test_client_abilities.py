@@ -23,6 +23,7 @@ def test_the_versions_are_those_that_are_driven(request):
         "claude-code": "@anthropic-ai/claude-code",
         "codex": "@openai/codex",
         "copilot-cli": "@github/copilot",
+        "opencode": "opencode-ai",
     }
     assert {name: locked[package] for name, package in packages.items()} == {
         one.name: one.version for one in CLIENTS if one.name

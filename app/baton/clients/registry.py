@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from baton.clients import claude_code, codex, copilot_cli
+from baton.clients import claude_code, codex, copilot_cli, opencode
 from baton.clients.event import Client
 
-CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex, copilot_cli)}
+CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex, copilot_cli, opencode)}
 """By the name in `/hooks/{client}`."""
 _IN_CLAUDE_SETTINGS = copilot_cli.InClaudeSettings()
 

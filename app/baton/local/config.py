@@ -18,6 +18,7 @@ DIGESTS = {
     "claude-code": "BATON_DIGESTS_CLAUDE_CODE",
     "codex": "BATON_DIGESTS_CODEX",
     "copilot-cli": "BATON_DIGESTS_COPILOT_CLI",
+    "opencode": "BATON_DIGESTS_OPENCODE",
 }
 """The names of the checksums of what was installed, by client."""
 INSTALLED = "BATON_INSTALLED"

@@ -111,6 +111,31 @@ CLIENTS = (
         ),
     ),
     ClientAbilities(
+        name="opencode",
+        title="opencode",
+        version="1.18.33",
+        subagents="yes, by the parent of their session",
+        model="no: its task tool takes none",
+        events=(
+            Ability(event="SessionStart", native="chat.message", context=True),
+            Ability(event="UserPromptSubmit", native="chat.message", block=True, context=True),
+            Ability(
+                event="PreToolUse",
+                native="tool.execute.before",
+                block=True,
+                ask="refused with the reason",
+                rewrite=True,
+                context=True,
+            ),
+            Ability(event="PostToolUse", native="tool.execute.after"),
+        ),
+        notes=(
+            "Its hooks are a plugin, which runs the shim; `--pure` starts opencode without it.",
+            "The context of a call stands below its result, as the call itself has no room for one.",
+            "Its MCP tools are called `server_tool`: rules for `mcp__*` do not know them.",
+        ),
+    ),
+    ClientAbilities(
         name="",
         title="Cursor, Continue, Factory droid, auggie",
         version="",

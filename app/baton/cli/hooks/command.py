@@ -24,7 +24,7 @@ from baton.local.project import Project, find_project
 from baton.local.server import Api, ApiError
 from baton.shared.client_abilities import abilities_of, summary
 
-app = group("Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI.")
+app = group("Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, opencode.")
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
 
@@ -170,7 +170,7 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
         notes.append("Codex runs new hooks only after a person trusts them: open Codex and enter `/hooks`.")
         if target.scope == "project":
             notes.append("Codex reads a project's hooks only when the project is trusted.")
-    if is_off(text):
+    if is_off(target.client, text):
         notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
     if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
         notes.append(

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-ClientName = Literal["claude-code", "codex", "copilot-cli"]
+ClientName = Literal["claude-code", "codex", "copilot-cli", "opencode"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
@@ -26,6 +26,7 @@ EVENTS: dict[ClientName, tuple[str, ...]] = {
     "claude-code": tuple(TIMEOUTS),
     "codex": tuple(event for event in TIMEOUTS if event != "PostToolUseFailure"),
     "copilot-cli": tuple(TIMEOUTS),
+    "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
 }
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""

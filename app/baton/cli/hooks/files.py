@@ -56,6 +56,7 @@ def targets(
 ) -> Iterator[Target]:
     """List the settings files of a client and scope, or of all of them."""
     claude = Path(env.get("CLAUDE_CONFIG_DIR") or home(env) / ".claude")
+    config = Path(env.get("XDG_CONFIG_HOME") or home(env) / ".config")
     copilot = Path(env.get("COPILOT_HOME") or home(env) / ".copilot")
     codex = Path(env.get("CODEX_HOME") or home(env) / ".codex")
     files: dict[tuple[ClientName, Scope], Path] = {
@@ -64,6 +65,8 @@ def targets(
         ("codex", "user"): codex / "hooks.json",
         ("codex", "project"): Path(root) / ".codex" / "hooks.json",
         ("copilot-cli", "user"): copilot / "hooks" / "baton.json",
+        ("opencode", "user"): config / "opencode" / "plugin" / "baton.js",
+        ("opencode", "project"): Path(root) / ".opencode" / "plugin" / "baton.js",
         ("copilot-cli", "project"): Path(root) / ".github" / "hooks" / "baton.json",
     }
     for name in EVENTS:

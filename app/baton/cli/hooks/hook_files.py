@@ -6,14 +6,15 @@ from baton.cli.hooks import own_file, settings
 from baton.cli.hooks.entries import ClientName, HookOptions, commands, groups
 from baton.cli.hooks.json_edit import check
 
-_OWN_FILE: frozenset[ClientName] = frozenset({"copilot-cli"})
+_OWN_FILE: frozenset[ClientName] = frozenset({"copilot-cli", "opencode"})
 
 
 def install(text: str, options: HookOptions) -> str:
     """Return a file's text with the hooks. Raises UnclearError for one that cannot be changed safely."""
     if options.client in _OWN_FILE:
         own_file.installed(text)  # refuses another's file
-        return own_file.copilot_file(commands(options))
+        form = own_file.plugin if options.client == "opencode" else own_file.copilot_file
+        return form(commands(options))
     return settings.install(text, groups(options))
 
 
@@ -29,6 +30,6 @@ def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
     return own_file.installed(text) if client in _OWN_FILE else settings.installed(text or "{}")
 
 
-def is_off(text: str) -> bool:
+def is_off(client: ClientName, text: str) -> bool:
     """Return whether a file switches all its hooks off. Raises UnclearError."""
-    return check(text or "{}").get("disableAllHooks") is True
+    return client != "opencode" and check(text or "{}").get("disableAllHooks") is True

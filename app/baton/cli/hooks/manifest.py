@@ -63,7 +63,7 @@ def _has_hooks(client: ClientName, env: Mapping[str, str]) -> bool:
 def _elsewhere(env: Mapping[str, str]) -> str:
     """Return the paths that the server's lists do not cover, besides those that were written down before."""
     own = home(env)
-    usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton"]
+    usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton", own / ".config" / "opencode"]
     usual.append(own / ".local" / "share" / "baton")
     real = [target.path for client in EVENTS for target in targets(".", client, "user", env)]
     real += [shim_folder(env), config_path(env).parent]

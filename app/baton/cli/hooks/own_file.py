@@ -1,4 +1,4 @@
-"""Clients whose hooks are a file of Baton's own beside the person's: Copilot CLI's JSON.
+"""Clients whose hooks are a file of Baton's own beside the person's: Copilot CLI's JSON, opencode's plugin.
 
 The file is written and removed whole. One of that name which Baton has not written is left as it is.
 """
@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from baton.cli.hooks.json_edit import UnclearError, check
+from baton.shared import packaged
 
 COPILOT_EVENTS = {
     "SessionStart": "sessionStart",
@@ -20,6 +21,7 @@ COPILOT_EVENTS = {
     "SessionEnd": "sessionEnd",
 }
 """Copilot CLI's own names of the events."""
+_HOOKS = "const HOOKS = "
 _OF_COPILOT = {native: event for event, native in COPILOT_EVENTS.items()}
 _FOREIGN = "it has hooks that Baton has not written"
 
@@ -33,6 +35,12 @@ def copilot_file(hooks: dict[str, dict[str, Any]]) -> str:
     return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
 
 
+def plugin(hooks: dict[str, dict[str, Any]]) -> str:
+    """Return the text of opencode's plugin with these commands by event."""
+    shipped = (packaged.folder("hooks") / "opencode-plugin.js").read_text()
+    return shipped.replace(f"{_HOOKS}{{}}", _HOOKS + json.dumps(hooks), 1)
+
+
 def is_ours(text: str) -> bool:
     """Return whether Baton has written a text."""
     try:
@@ -42,13 +50,16 @@ def is_ours(text: str) -> bool:
 
 
 def installed(text: str) -> dict[str, dict[str, Any]]:
-    """Return the entries of Copilot CLI's file by event, as `{"command": …}`; {} for no file.
+    """Return the entries of a file by event, as `{"command": …}`; {} for no file.
 
     Raises:
         UnclearError: If Baton has not written it.
     """
     if not text.strip():
         return {}
+    if _HOOKS in text:
+        line = text.partition(_HOOKS)[2].partition("\n")[0]
+        return dict(check(line))
     hooks = check(text).get("hooks")
     events: dict[str, Any] = hooks if isinstance(hooks, dict) else {"": None}
     entries = [entry for held in events.values() for entry in (held if isinstance(held, list) else [None])]

@@ -67,7 +67,7 @@ def _settings(target: Target) -> dict[str, Any]:
     try:
         text = target.read()
         hooks = installed(target.client, text)
-        disabled = is_off(text)
+        disabled = is_off(target.client, text)
     except UnclearError as error:
         return found | {"installed": False, "problem": f"line {error.line}: {error}"}
     except (OSError, UnicodeDecodeError) as error:

@@ -57,6 +57,23 @@ WORDS: dict[str, ClientWords] = {
         },
         agents={"Explore": "explore"},
     ),
+    "opencode": ClientWords(
+        task_tool="task tool",
+        task_call=("task", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
+        tools={
+            "Bash": "bash",
+            "Edit": "edit",
+            "Write": "write",
+            "Read": "read",
+            "Grep": "grep",
+            "Glob": "glob",
+            "LS": "list",
+            "Agent": "task",
+        },
+        agents={"Explore": "explore", "general-purpose": "general"},
+        no_question="opencode cannot ask here: the person may run it outside the agent.",
+        takes_model=False,
+    ),
 }
 """By a client's name in `/hooks/{client}`; the others speak as Claude Code does."""
 
