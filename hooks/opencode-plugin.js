@@ -61,8 +61,10 @@ export const Baton = async ({ client, directory }) => {
       }
       contexts.push((await ask("UserPromptSubmit", session, input, { parts: output.parts })).additionalContext)
       const last = output.parts.at(-1)
+      if (!last) return
+      const { sessionID, messageID } = last
       for (const [number, text] of contexts.filter(Boolean).entries()) {
-        output.parts.push({ ...last, id: `${last.id}b${number}`, type: "text", text, synthetic: true })
+        output.parts.push({ id: `${last.id}b${number}`, sessionID, messageID, type: "text", text, synthetic: true })
       }
     },
 

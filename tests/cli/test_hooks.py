@@ -171,10 +171,13 @@ def test_each_client_and_scope_has_its_file(person, monkeypatch, client, scope, 
     assert person.does("install", "--client", client, "--scope", scope)["path"] == str(file)
     hooks = person.hooks(file)
     assert list(hooks) == list(EVENTS[client])
+    missing = entry(hooks, "SessionStart")["command"].partition("; else ")[2].removesuffix("; fi")
     for event in hooks:
         assert entry(hooks, event) == {
             "type": "command",
-            "command": f"test ! -f {shim_word()} || sh {shim_word()} {client} {event}",
+            "command": f"if test -f {shim_word()}; then sh {shim_word()} {client} {event}; else {missing}; fi"
+            if event == "SessionStart"
+            else f"test ! -f {shim_word()} || sh {shim_word()} {client} {event}",
             "timeout": TIMEOUTS[event],
         } | ({"async": True} if client == "claude-code" and event in BACKGROUND else {})
     assert str(person.home) not in file.read_text()

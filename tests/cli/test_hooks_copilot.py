@@ -39,8 +39,8 @@ def test_its_file_is_written_once_and_taken_away_and_the_persons_own_stays(perso
     assert held["version"] == 1
     for event in EVENTS["copilot-cli"]:
         [entry] = held["hooks"][COPILOT_EVENTS[event]]
-        command = f"test ! -f {shim_word()} || sh {shim_word()} copilot-cli {event}"
-        assert entry == {"type": "command", "bash": command, "timeoutSec": TIMEOUTS[event]}
+        assert f"sh {shim_word()} copilot-cli {event}" in entry.pop("bash")
+        assert entry == {"type": "command", "timeoutSec": TIMEOUTS[event]}
     assert str(person.home) not in file.read_text()
     [found] = [one for one in person.does("status", *options)["settings"] if one["installed"]]
     assert (found["transport"], found["fail_closed"], found["missing"]) == ("curl", False, [])
@@ -76,7 +76,11 @@ def test_a_change_of_its_entries_shows_in_the_status(person):
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-closed",), 2)])
 def test_without_the_shim_a_call_goes_on_or_is_refused_as_installed(person, options, code):
     made = person.does("install", "--client", "copilot-cli", *options)
-    [entry] = json.loads(Path(made["path"]).read_text())["hooks"]["preToolUse"]
+    hooks = json.loads(Path(made["path"]).read_text())["hooks"]
     shutil.rmtree(person.home / ".local")
-    done = subprocess.run(["sh", "-c", entry["bash"]], input=b"{}", capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (code, b"")
+    ran = {
+        event: subprocess.run(["sh", "-c", hooks[event][0]["bash"]], input=b"{}", capture_output=True, check=False)
+        for event in ("sessionStart", "preToolUse")
+    }
+    assert (ran["preToolUse"].returncode, ran["preToolUse"].stdout) == (code, b"")
+    assert "not installed on this machine" in json.loads(ran["sessionStart"].stdout)["additionalContext"]

@@ -23,7 +23,9 @@ def test_a_teammate_without_the_shim_is_blocked_only_when_that_was_asked_for(per
     shutil.rmtree(person.home / ".local")
     done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=False)
     assert done.returncode == (2 if options and event in {"PreToolUse", "UserPromptSubmit"} else 0)
-    assert done.stdout == b""
+    told = json.loads(done.stdout)["systemMessage"] if event == "SessionStart" else done.stdout.decode()
+    assert ("Baton is not installed on this machine" in told) is (event == "SessionStart")
+    assert told == "" or event == "SessionStart"
 
 
 def test_an_odd_home_and_data_folder_are_quoted(person, monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,14 @@ def test_without_a_server_a_session_works_or_does_not_start_as_installed(tmp_pat
     played = stage.claude({"main": [read(stage, "a.py"), edit(stage), "bye"]})
     assert bool(played.model.asked) is asked
     assert is_edited(stage) is asked
+
+
+def test_a_machine_without_baton_is_told_at_the_start_and_works_on(prepared, tmp_path):
+    stage = copied(prepared("claude-code"), tmp_path)
+    shutil.rmtree(stage.home / ".local" / "share" / "baton")
+    played = stage.claude({"main": [read(stage, "a.py"), edit(stage), "bye"]})
+    assert is_edited(stage)
+    assert "Baton is not installed on this machine" in played.ran.out
 
 
 @pytest.mark.parametrize("transport", ["curl"])

@@ -1,5 +1,6 @@
 """Copilot CLI, driven for real with the hooks that `baton hooks install` wrote: what its models are told, on the wire."""
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -162,6 +163,13 @@ def test_without_a_server_a_prompt_is_answered_or_refused_as_installed(tmp_path:
     played = stage.copilot({"main": [edit(stage), "bye"]})
     assert bool(played.model.asked) is asked
     assert is_edited(stage) is asked
+
+
+def test_a_machine_without_baton_is_told_once_and_works_on(strict):
+    shutil.rmtree(strict.home / ".local" / "share" / "baton")
+    played = strict.copilot({"main": [view(strict, "a.py"), edit(strict), "bye"]})
+    assert is_edited(strict)
+    assert played.told().count("Baton is not installed on this machine") == 1
 
 
 def test_baton_disabled_skips_the_rules(strict):

@@ -108,6 +108,7 @@ CLIENTS = (
             "It also runs the hooks of a trusted project's `.claude/settings.json`; Baton recognises it by its payload.",
             "It shows a person no message of a hook: what Baton has to say reaches the model instead.",
             "Which of the models an account may use was not proven with GitHub's own service.",
+            "How it names the tools of MCP servers was not proven: rules for `mcp__*` may not know them.",
         ),
     ),
     ClientAbilities(

@@ -1,5 +1,6 @@
 """Baton's own entries in a client's hook settings: how they are written and recognised."""
 
+import json
 import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -36,6 +37,10 @@ BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
 For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.
 """
 
+_NOT_INSTALLED = (
+    "Baton is not installed on this machine: the hooks here cannot ask it, and nothing checks this session."
+    " Install the program baton, then run baton hooks install."
+)
 _SHIM = re.compile(r"""(?:^|[/"'\s])baton-hook\.sh(?=["'\s]|$)""")
 _URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
 
@@ -97,7 +102,11 @@ def _command(options: HookOptions, event: str) -> str:
     call = f"sh {options.shim} {options.client} {event}"
     if options.fail_closed and event in DECIDING:
         return f"{call} block || exit 2"
-    return f"test ! -f {options.shim} || {call}" + (" block" if options.fail_closed else "")
+    call += " block" if options.fail_closed else ""
+    if event == "SessionStart":  # once a session: a project's hooks on a machine without Baton check nothing
+        key = "additionalContext" if options.client == "copilot-cli" else "systemMessage"
+        return f"if test -f {options.shim}; then {call}; else echo '{json.dumps({key: _NOT_INSTALLED})}'; fi"
+    return f"test ! -f {options.shim} || {call}"
 
 
 def _http(options: HookOptions, event: str) -> dict[str, Any]:
