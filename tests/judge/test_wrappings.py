@@ -1,11 +1,13 @@
-"""The dresses of `wrappings.py`: each runs its command in a real bash."""
+"""The dresses of `wrappings.py`: each runs its command in a real bash, and the shipped policies stop each."""
 
 import os
 import subprocess
 
 import pytest
 
-from tests.judge.wrappings import INDIRECTIONS, QUOTINGS, Target, dress
+from tests.judge.corpus import shipped
+from tests.judge.run import missed
+from tests.judge.wrappings import INDIRECTIONS, QUOTINGS, TARGETS, Target, dress, mixed
 from tests.support.cases import listed
 
 MARKER = '#!/bin/sh\necho "$*" >> "$RAN"\n'
@@ -54,3 +56,10 @@ def test_every_quoting_names_the_same_program(runs):
         if name not in by_path and "a b c" not in runs(line := dress(HERE, "", name, "direct").line)
     }
     assert not lost, listed(lost)
+
+
+def test_a_sample_of_all_dresses_is_stopped():
+    policies = shipped()
+    some = [dress(target, "", "plain", name) for target in TARGETS for name in INDIRECTIONS]
+    let = {repr(one.line): one.target.kind for one, was in missed(policies, [*some, *mixed(7, 300)]) if was}
+    assert not let, listed(let)

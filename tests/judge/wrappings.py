@@ -74,7 +74,18 @@ WRAPPERS = (
 )  # fmt: skip
 """Programs that run what follows them, with options; each is put in front of the command."""
 
-_WANTS_TEXT = frozenset(["at now <<<", "vagrant ssh -c", "sg root -c", "su root -c", "su -c", "tmux new-session -d"])
+_WANTS_TEXT = frozenset(
+    [
+        "parallel :::",
+        "hyperfine --",
+        "at now <<<",
+        "vagrant ssh -c",
+        "sg root -c",
+        "su root -c",
+        "su -c",
+        "tmux new-session -d",
+    ]
+)
 """Wrappers whose command is one argument."""
 
 
@@ -103,7 +114,7 @@ INDIRECTIONS: dict[str, Callable[[str], str]] = {
     "background": lambda line: f"{line} &",
     "pipe": lambda line: f"true | {line}",
     "piped on": lambda line: f"{line} | cat",
-    "redirected": lambda line: f"</dev/null >/dev/null 2>&1 {line}",
+    "redirected": lambda line: f"</dev/null 2>/dev/null {line}",
     "if": lambda line: f"if true; then {line}; fi",
     "else": lambda line: f"if false; then true; else {line}; fi",
     "condition": lambda line: f"if {line}; then true; fi",
@@ -164,7 +175,7 @@ INDIRECTIONS: dict[str, Callable[[str], str]] = {
     "xargs in its place": lambda line: f"printf %s {_word(line)} | xargs -0 -I{{}} bash -c {{}}",
     "find": lambda line: f"find . -maxdepth 0 -exec bash -c {_word(line)} \\;",
     "env -S": lambda line: f"env -S {_word('bash -c ' + _word(line))}",
-    "make": lambda line: f"printf 'all:\\n\\t@bash -c \"$$X\"\\n' | X={_word(line)} make -f -",
+    "make": lambda line: f"export X={_word(line)}; printf 'all:\\n\\t@bash -c \"$$X\"\\n' | make -f -",
     "git alias": lambda line: f"git -c alias.x={_word('!' + line)} x",
     "python os.system": lambda line: f"python3 -c {_word('import os; os.system(' + repr('bash -c ' + _word(line)) + ')')}",
     "python subprocess": lambda line: f"python3 -c {_word('import subprocess; subprocess.run(' + repr(['bash', '-c', line]) + ')')}",
@@ -213,7 +224,8 @@ def mixed(seed: int, count: int) -> Iterator[Dressed]:
             pick.choice(TARGETS), pick.choice(WRAPPERS), pick.choice(list(QUOTINGS)), pick.choice(list(INDIRECTIONS))
         )
         if number % 3 == 0:
-            outer = pick.choice(list(INDIRECTIONS))
+            # Not twice the same: an alias is not expanded within itself.
+            outer = pick.choice([name for name in INDIRECTIONS if name != one.indirection])
             one = msgspec.structs.replace(
                 one, indirection=f"{one.indirection}, {outer}", line=INDIRECTIONS[outer](one.line)
             )

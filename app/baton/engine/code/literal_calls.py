@@ -1,4 +1,7 @@
-"""Find calls with literal texts in languages that are not parsed: what else they do cannot be told."""
+"""Find calls with literal texts in languages that are not parsed, and in Perl with here-documents.
+
+What else these texts do cannot be told.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +16,9 @@ _TEXT = r"\(?\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|\[\[(.*?)\]\])"
 _WORDS = r"[ \t]+([^\n;\]}]+)"
 
 _RUNS = {
+    "perl": re.compile(
+        r"(?:\b(?:system|exec|readpipe)\b\s*|\bqx\s*|(?=`))(?:`((?:[^`\\]|\\.)*)`|" + _TEXT + ")", re.DOTALL
+    ),
     "lua": re.compile(r"\b(?:os\.execute|io\.popen)\s*" + _TEXT, re.DOTALL),
     "r": re.compile(r"\b(?:system2?|shell|processx::run|sys::exec_wait)\s*" + _TEXT, re.DOTALL),
     "applescript": re.compile(r"\bdo\s+shell\s+script\s+" + _TEXT, re.DOTALL | re.IGNORECASE),
@@ -27,6 +33,7 @@ _WRITES = {
     "tcl": re.compile(r"\b(?:file\s+(?:mkdir|rename|copy)(?:\s+-force)?|open)" + _WORDS),
 }
 _REMOVES = {
+    "perl": re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\s*" + _TEXT),
     "lua": re.compile(r"\b(?:os\.remove|os\.rename|lfs\.rmdir)\s*" + _TEXT),
     "r": re.compile(r"\b(?:unlink|file\.remove|file_delete|dir_delete)\s*" + _TEXT),
     "tcl": re.compile(r"\bfile\s+delete(?:\s+-force)?(?:\s+--)?" + _WORDS),

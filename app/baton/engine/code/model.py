@@ -8,6 +8,7 @@ LANGUAGES = (
     "awk",
     "javascript",
     "lua",
+    "makefile",
     "perl",
     "php",
     "python",

@@ -10,6 +10,7 @@ from baton.engine.code.model import UNKNOWN
 from baton.engine.code.syntax import Reader, grammar, read_with, unescape
 
 _WORD = re.compile(r"-?\w+")
+_NUMBER = re.compile(rb"\\(?:x\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{1,2}|[0-7]{1,3})")
 _LANGUAGE: Language | None = None
 try:  # there is no wheel for macOS on Intel
     import tree_sitter_perl
@@ -19,10 +20,13 @@ except ImportError:
     pass
 
 
+def may_loop(text: str) -> bool:
+    """Return whether the grammar's scanner, which may loop for ever on here-documents, must not see a text."""
+    return "<<" in text
+
+
 def read(text: str) -> Sequence[tree.Node]:
-    """Read a program. The grammar's scanner may loop for ever on here-documents, so a text that may have one is not read."""
-    if "<<" in text:
-        return [tree.Unread("a here-document in Perl")]
+    """Read a program that has no here-document; see `may_loop`."""
     if _LANGUAGE is None:
         return [tree.Unread("the grammar of Perl is not installed")]
     return read_with(_Perl, _LANGUAGE, text, "Perl")
@@ -61,8 +65,25 @@ class _Perl(Reader):
     def on_string_content(self, node: Node) -> tree.Node:
         return self.pieces(node)
 
-    def on_escape_sequence(self, node: Node) -> tree.Node:
-        return tree.Text(unescape(self.text(node)))
+    def pieces(self, node: Node) -> tree.Node:
+        # The grammar marks the `\x` of `\x41` alone, and leaves the digits to the text behind it.
+        found: list[tree.Node] = []
+        at = node.start_byte
+        for child in node.children:
+            found.append(tree.Text(self.src[at : child.start_byte].decode("utf-8", "replace")))
+            at = child.end_byte
+            if child.type == "escape_sequence" and (number := _NUMBER.match(self.src, child.start_byte)):
+                at = number.end()
+                found.append(tree.Text(unescape(number[0].decode())))
+            elif child.type == "escape_sequence":
+                found.append(tree.Text(unescape(self.text(child))))
+            else:
+                found.append(self.read(child) if child.is_named else tree.Text(self.text(child)))
+        found.append(tree.Text(self.src[at : node.end_byte].decode("utf-8", "replace")))
+        return tree.Join(found)
+
+    def on_escaped_delimiter(self, node: Node) -> tree.Node:
+        return tree.Text(self.text(node)[1:])
 
     def on_quoted_word_list(self, node: Node) -> tree.Node:
         return tree.Items([tree.Text(word) for word in self.text(node.child_by_field_name("content")).split()])

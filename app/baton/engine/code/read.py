@@ -7,6 +7,7 @@ from baton.engine.code import (
     javascript,
     javascript_names,
     literal_calls,
+    makefile,
     perl,
     perl_names,
     php,
@@ -38,6 +39,7 @@ _SCANNED: dict[str, Callable[[str], Code]] = {
     "awk": awk.read,
     "sed": sed.read,
     **literal_calls.READERS,
+    "makefile": makefile.read,
     "powershell": windows.read_powershell,
     "powershell-arguments": windows.read_powershell_arguments,
     "cmd": windows.read_cmd,
@@ -49,6 +51,8 @@ def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
+    if language == "perl" and perl.may_loop(text):
+        return literal_calls.read(language, text)
     if language in _SCANNED:
         return _SCANNED[language](text)
     if language not in _LANGUAGES:

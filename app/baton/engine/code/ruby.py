@@ -1,5 +1,6 @@
 """Bring Ruby to the common form."""
 
+import re
 from collections.abc import Sequence
 
 import tree_sitter_ruby
@@ -10,6 +11,7 @@ from baton.engine.code.model import UNKNOWN
 from baton.engine.code.syntax import Reader, grammar, read_with, unescape
 
 _LANGUAGE = grammar(tree_sitter_ruby.language())
+_SINGLE_QUOTED = re.compile(r"\\(['\\])")
 
 
 def read(text: str) -> Sequence[tree.Node]:
@@ -37,6 +39,9 @@ class _Ruby(Reader):
     on_hash_key_symbol = on_simple_symbol
 
     def on_string(self, node: Node) -> tree.Node:
+        # The grammar marks no escapes in single quotes, where only these two are any.
+        if self.text(node)[:1] == "'":
+            return tree.Text(_SINGLE_QUOTED.sub(r"\1", self.text(node)[1:-1]))
         return tree.Join([self.piece(child) for child in node.named_children])
 
     on_bare_string = on_heredoc_body = on_delimited_symbol = on_string

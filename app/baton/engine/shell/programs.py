@@ -472,7 +472,9 @@ class Programs(ABC):
     ) -> None:
         """Walk what a program runs."""
         if code is not None:
-            self.inside_code(code, index, place)
+            around = place.below(subshell=True) if use.assigns else place
+            self.give(use, runs, around)
+            self.inside_code(code, index, around)
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
         if piped:
