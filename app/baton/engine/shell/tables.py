@@ -169,11 +169,14 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     long_options: tuple[str, ...] = ()
 
     def full_name(self, option: str) -> str:
-        """Return the long option that an abbreviation stands for, if there is one; otherwise the option itself."""
+        """Return the long option that an abbreviation stands for, if there is one; otherwise the option itself.
+
+        `--forc` may be `--force` or `--force-with-lease`: git refuses it today, and we take it for the first.
+        """
         known = self.long_options
         at = bisect_left(known, option)
         fits = [name for name in known[at : at + 2] if name.startswith(option)]
-        return fits[0] if fits and (len(fits) == 1 or fits[0] == option) else option
+        return fits[0] if fits and fits[-1].startswith(fits[0]) else option
 
     def subcommand(self, word: str) -> "Entry | None":
         """Find the entry of a subcommand."""
