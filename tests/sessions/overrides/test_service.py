@@ -26,8 +26,8 @@ LEAD = Principal(user="lea", role="lead", team="red")
 OTHER_LEAD = Principal(user="leo", role="lead", team="blue")
 DORA = Principal(user="dora", team="red")
 RULE = "orchestrator/direct-edit"
-GUARDRAIL = "guardrails/remove-root"
-LINE = "rm -rf /"
+GUARDRAIL = "guardrails/force-push"
+LINE = "git push --force origin main"
 
 
 @pytest.fixture
