@@ -68,15 +68,17 @@ def test_a_refused_hook_gets_the_failure_answer_loudly_and_is_counted(server, ad
     counted = f"{client} {failure} unauthenticated"
     before = admin.get("/status").json()["hook_failures"].get(counted, 0)
     with bearer(server, text, **{"Baton-On-Failure": failure}) as http:
-        answer = http.post(f"/hooks/{client}", json=EVENT)
-        start = http.post(f"/hooks/{client}", json={"session_id": "a1", "hook_event_name": "SessionStart"})
+        # Some clients' payloads do not say which event it is: their shims put it into the URL.
+        answer = http.post(f"/hooks/{client}?event=PreToolUse", json=EVENT)
+        beginning = {"session_id": "a1", "hook_event_name": "SessionStart"}
+        start = http.post(f"/hooks/{client}?event=SessionStart", json=beginning)
     assert answer.status_code == start.status_code == 200
     assert answer.headers["baton-degraded"] == "token"
     assert ("deny" in answer.text) == (failure == "block")
     assert "deny" not in start.text
     assert "block" not in start.json()
-    assert "BATON IS NOT CHECKING THIS SESSION" in start.json()["systemMessage"]
-    assert failure == "block" or "BATON IS NOT CHECKING THIS SESSION" in answer.json()["systemMessage"]
+    assert "BATON IS NOT CHECKING THIS SESSION" in start.text
+    assert failure == "block" or "BATON IS NOT CHECKING THIS SESSION" in answer.text
     status = admin.get("/status").json()
     assert status["refused"][f"token {token_id}"] == 2
     assert status["hook_failures"][counted] == before + 2
