@@ -42,8 +42,8 @@ $(VENV)/.model: $(VENV)/.test requirements/model.txt
 serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME override)
 	@exec $(BIN)/baton serve
 
-test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for those that need minutes
-	$(PYTEST)
+test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for those that need minutes (OPTIONS are pytest's)
+	$(PYTEST) $(OPTIONS)
 
 test-all: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
 	$(PYTEST) -m 'not e2e' --hypothesis-profile=thorough --shuffle $(or $(SEED),$(shell date +%s)) --second-chance

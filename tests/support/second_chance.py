@@ -1,6 +1,7 @@
 """A pytest plugin: `--second-chance` runs a failed system test once more, and names it as FLAKY when it then passes.
 
-System tests kill and hang real processes, and a machine may be too busy for one of them. Every other test has one chance.
+System tests talk to real processes and kill and hang them, and a machine may be too busy for one of them. Every other
+test has one chance.
 """
 
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 
-SYSTEM = "system"
+SYSTEM = frozenset({"cli", "hooks", "local", "mcp", "runner", "system"})
+"""The folders of tests that drive real processes."""
 FLAKY = "flaky"
 
 
@@ -18,7 +20,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    if not item.config.getoption("second_chance") or SYSTEM not in Path(item.nodeid.partition("::")[0]).parts:
+    if not item.config.getoption("second_chance") or SYSTEM.isdisjoint(Path(item.nodeid.partition("::")[0]).parts):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
