@@ -94,11 +94,24 @@ WORDS = {
 }
 
 
+def without_input(sent):
+    """A tool's input is its client's own, and may hold anything."""
+    return {key: value for key, value in sent.items() if key not in {"updatedInput", "modifiedArgs"}}
+
+
+def has_none(value):
+    if isinstance(value, dict):
+        return any(map(has_none, value.values()))
+    return value is None or (isinstance(value, list) and any(map(has_none, value)))
+
+
 @pytest.mark.parametrize("client", sorted(CLIENTS))
 @given(event=EVENTS, answer=ANSWERS)
 def test_no_client_is_ever_sent_a_null_an_unknown_key_or_an_unknown_word(client, event, answer):
     sent = CLIENTS[client].render(event, answer)
-    assert "null" not in json.dumps(sent).replace(json.dumps(answer.updated_input), "")
+    assert not has_none(
+        {**without_input(sent), "hookSpecificOutput": without_input(sent.get("hookSpecificOutput", {}))}
+    )
     assert set(sent) <= KNOWN[client]
     assert sent.get("decision", "block") == "block"
     specific = sent.get("hookSpecificOutput", {})

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import msgspec
 
+from baton.engine.text.masking import suspicious
 from baton.records.pipeline.decision import Decision
 
 REMEMBERED = 2_048
@@ -44,6 +45,16 @@ class AnswerCache:
         if len(self._packed) > REMEMBERED:
             self._packed.popitem(last=False)
         return packed
+
+
+def may_leave(decision: Decision, packed: bytes) -> bool:
+    """Return whether a packed answer may leave this process: a reason, or a changed input, may quote a secret of the call.
+
+    An answer that stays is decided again on the same history where another process is asked.
+    """
+    verdict = decision.verdict
+    quotes = verdict.reason or verdict.guidance or verdict.suggestion or verdict.updated_input
+    return not quotes or not suspicious(packed.decode("utf-8", "replace"))
 
 
 def unpack(packed: bytes) -> Decision:

@@ -6,7 +6,7 @@ import msgspec
 from uuid_utils import uuid7
 
 from baton.decide.installation import Installation
-from baton.decide.retries import AnswerCache, CallKey, unpack
+from baton.decide.retries import AnswerCache, CallKey, may_leave, unpack
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.engine.policy.evaluate import evaluate
@@ -207,7 +207,7 @@ class PreToolUse:
         # A call that came too fast gets no kept answer: it is decided when it comes again.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
             packed = self._answers.keep(case.key, decision)
-            if packed is not None and case.prior is not None:
+            if packed is not None and case.prior is not None and may_leave(decision, packed):
                 answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
         self._counters.decided(decision)
         self._announce(case, decision.verdict)

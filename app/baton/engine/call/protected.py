@@ -79,7 +79,23 @@ class Protected:
             names = _names(whole)
             if any(_touches(names, way, reach) for way in self.installed):
                 return True
+        if "/**/" in whole and self._found_below(whole):
+            return True
         return is_open and _WILD.search(whole) is not None and self._by_its_end(_names(whole), reach)
+
+    def _found_below(self, whole: str) -> bool:
+        """Return whether what a search finds may be a protected path of a home: `~/**/settings.json`."""
+        head, _, tail = whole.partition("/**/")
+        home = _HOME.match(head)
+        if home is None and head and head not in _ABOVE_HOMES:
+            return False
+        inside, found = _names(head[home.end() :]) if home else (), _names(tail)
+        return any(
+            len(inside) + len(found) <= len(way)
+            and _same(inside, way[: len(inside)])
+            and _same(found, way[-len(found) :])
+            for way in self._in_homes
+        )
 
     def _by_its_end(self, names: Reached, reach: str) -> bool:
         """Return whether a path with globs ends like a protected one, wherever it begins: `x/.cl*/settings.json`."""

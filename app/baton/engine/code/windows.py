@@ -82,6 +82,10 @@ def cmd_as_shell(text: str, nested: int = 0) -> str:
     return reader.line()
 
 
+_CURL = {"-method": "-X", "-custommethod": "-X", "-body": "-d", "-infile": "-T", "-outfile": "-o", "-form": "-F"}
+"""Options of `Invoke-WebRequest` and `Invoke-RestMethod` that change what is sent or written, and curl's."""
+
+
 class _Reader:
     """Reads one text into statements of a shell. `out` are they, each with what joins it to the one before."""
 
@@ -334,10 +338,19 @@ class _Reader:
             flags = ["-R"] * recursive
         elif name == "reg delete":
             return " ".join([name, *(self.shown(one) for one in operands)]), operands
-        elif name == "curl" and (files := [value for option, value in self.pairs(arguments) if option == "-outfile"]):
-            flags = ["-o", self.shown(files[0])]
-            operands = [one for one in operands if one not in files]
+        elif name == "curl":
+            flags, operands = self.curl(arguments, operands)
         return " ".join([name, *flags, *(self.shown(one) for one in operands), *redirects]), operands
+
+    def curl(self, arguments: list[str], operands: list[str]) -> tuple[list[str], list[str]]:
+        """Return the options and operands of a request as curl's."""
+        flags: list[str] = []
+        for option, value in self.pairs(arguments):
+            for whole, short in _CURL.items():
+                if len(option) > 1 and whole.startswith(option):  # PowerShell takes options cut short
+                    flags += [short, self.shown(value)]
+                    operands = [one for one in operands if one != value]
+        return flags, operands
 
     def options(self, arguments: list[str]) -> tuple[list[str], list[str]]:
         """Sort arguments into options and operands; the values of options that name paths are operands."""
