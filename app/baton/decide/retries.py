@@ -47,14 +47,15 @@ class AnswerCache:
         return packed
 
 
-def may_leave(decision: Decision, packed: bytes) -> bool:
+def may_leave(decision: Decision, packed: bytes, command: str) -> bool:
     """Return whether a packed answer may leave this process: a reason, or a changed input, may quote a secret of the call.
 
     An answer that stays is decided again on the same history where another process is asked.
     """
     verdict = decision.verdict
     quotes = verdict.reason or verdict.guidance or verdict.suggestion or verdict.updated_input
-    return not quotes or not suspicious(packed.decode("utf-8", "replace"))
+    # A reason quotes a part of the command, in which the program that tells of the secret may be missing.
+    return not quotes or not (suspicious(command) or suspicious(packed.decode("utf-8", "replace")))
 
 
 def unpack(packed: bytes) -> Decision:

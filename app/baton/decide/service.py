@@ -203,15 +203,15 @@ class PreToolUse:
 
     def _record(self, case: Case, decision: Decision) -> None:
         """Step 5: count the decision and queue its record; the answer is kept for retries."""
+        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case))
         answer = None
         # A call that came too fast gets no kept answer: it is decided when it comes again.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
             packed = self._answers.keep(case.key, decision)
-            if packed is not None and case.prior is not None and may_leave(decision, packed):
+            if packed is not None and case.prior is not None and may_leave(decision, packed, record.command):
                 answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
         self._counters.decided(decision)
         self._announce(case, decision.verdict)
-        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case))
         self._recorder.put(record, answer)
 
     def _announce(self, case: Case, verdict: Verdict) -> None:

@@ -168,7 +168,7 @@ def pattern(text: str) -> "re2._Regexp[str]":
     """Compile the regular expression of a `find`; RE2 takes time linear in the text.
 
     Raises:
-        re2.error: If it is none.
+        re2.error: If it is not a regular expression.
     """
     return re2.compile(text, _OPTIONS)
 

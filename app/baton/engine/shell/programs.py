@@ -493,7 +493,7 @@ class Programs(ABC):
                 self.scripts_from_input(use, script, index, here)
 
     def give(self, use: classify.Invocation, runs: unwrap.RunTargets, here: Position) -> None:
-        """Give what a program runs the variables and positional parameters that it gets."""
+        """Set the variables and positional parameters of what a program runs."""
         args = arguments.given(use, runs)
         if args is None and not use.assigns and not any(assigns for _, assigns in runs.commands):
             return

@@ -35,7 +35,7 @@ _ALWAYS_SET = frozenset(
 
 
 def behind_unset(target: str, line: str) -> str:
-    """Return what follows a variable at the start of a path that the line does not set; "" where there is none.
+    """Return what follows a variable at the start of a path that the line does not set; "" for another path.
 
     Args:
         target: The path as written. A variable with a default or a check (`${DIR:?}`) is never empty.
