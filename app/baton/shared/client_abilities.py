@@ -8,34 +8,60 @@ from pathlib import Path
 import msgspec
 
 PATH = Path("docs/clients.md")
+USUAL = {
+    "SessionStart": "context",
+    "UserPromptSubmit": "block context",
+    "PreToolUse": "block ask rewrite context",
+    "PostToolUse": "",
+    "SubagentStart": "context",
+}
+"""What most clients honour in the answer to an event, of `block`, `ask`, `rewrite`, `context`."""
+_WORDS = {"block": "can block", "rewrite": "rewrite", "context": "add context"}
 
 
-class Ability(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client honours in the answer to one event. `native` is the event's name there."""
+class Ability(msgspec.Struct, frozen=True):
+    """What a client honours in the answer to one event: `native` is its name there if that differs, `can` what differs from USUAL."""
 
     event: str
-    native: str
-    block: bool = False
-    ask: str = ""
-    """What becomes of a question: `asks` where a person can be asked, else what is done instead; "" for no question."""
-    rewrite: bool = False
-    context: bool = False
+    native: str = ""
+    can: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the event's name in the client's own words."""
+        return self.native or self.event
+
+    @property
+    def honoured(self) -> list[str]:
+        """Return the words of `block`, `ask`, `rewrite`, `context` that hold."""
+        return (USUAL[self.event] if self.can is None else self.can).split()
 
 
 class ClientAbilities(msgspec.Struct, frozen=True, kw_only=True):
     """One client: its events, how its sub-agents are known, and what else a person should know.
 
-    `version` is the one that was driven against a real server; "" means that it was not, and all is by documentation.
+    `version` is the one that was driven against a real server; "" means that it was not, and all is by documentation. `ask`
+    is what becomes of a question: `asks` where a person can be asked, else what is done instead. `model` says whether a
+    sub-agent's model can be set. `name` is "" for clients that Baton installs nothing in.
     """
 
-    name: str
     title: str
-    version: str
-    subagents: str
-    model: str
-    """Whether a sub-agent's model can be set."""
+    name: str = ""
+    version: str = ""
+    subagents: str = "not proven"
+    model: str = "not proven"
+    ask: str = "refused with the reason"
     events: tuple[Ability, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def proof(self) -> str:
+        """Return the version that was driven, or that none was."""
+        return self.version or "not proven"
+
+    def becomes_of_a_question(self, ability: Ability) -> str:
+        """Return what a question in the answer to an event leads to, "" if there can be none."""
+        return self.ask if "ask" in ability.honoured else ""
 
 
 CLIENTS = (
@@ -45,19 +71,13 @@ CLIENTS = (
         version="2.1.329",
         subagents="yes, by `agent_id`",
         model="yes",
+        ask="asks; headless it refuses",
         events=(
-            Ability(event="SessionStart", native="SessionStart", context=True),
-            Ability(event="UserPromptSubmit", native="UserPromptSubmit", block=True, context=True),
-            Ability(
-                event="PreToolUse",
-                native="PreToolUse",
-                block=True,
-                ask="asks; headless it refuses",
-                rewrite=True,
-                context=True,
-            ),
-            Ability(event="PostToolUse", native="PostToolUse"),
-            Ability(event="SubagentStart", native="SubagentStart", context=True),
+            Ability("SessionStart"),
+            Ability("UserPromptSubmit"),
+            Ability("PreToolUse"),
+            Ability("PostToolUse"),
+            Ability("SubagentStart"),
         ),
         notes=(
             "Agents of its `Workflow` tool start without a call that could be asked about, on their caller's model.",
@@ -70,17 +90,10 @@ CLIENTS = (
         subagents="yes, by `agent_id`",
         model="no: its agents have no types",
         events=(
-            Ability(event="SessionStart", native="SessionStart", context=True),
-            Ability(event="UserPromptSubmit", native="UserPromptSubmit", block=True, context=True),
-            Ability(
-                event="PreToolUse",
-                native="PreToolUse",
-                block=True,
-                ask="refused with the reason",
-                rewrite=True,
-                context=True,
-            ),
-            Ability(event="PostToolUse", native="PostToolUse"),
+            Ability("SessionStart"),
+            Ability("UserPromptSubmit"),
+            Ability("PreToolUse"),
+            Ability("PostToolUse"),
         ),
         notes=("It runs new hooks only after a person has trusted them in `/hooks`.",),
     ),
@@ -90,19 +103,13 @@ CLIENTS = (
         version="1.0.102",
         subagents="yes, by `agentId`",
         model="yes, by GitHub's names of haiku, sonnet and opus; there is no fable",
+        ask="asks; headless it refuses",
         events=(
-            Ability(event="SessionStart", native="sessionStart", context=True),
-            Ability(event="UserPromptSubmit", native="userPromptSubmitted", block=True, context=True),
-            Ability(
-                event="PreToolUse",
-                native="preToolUse",
-                block=True,
-                ask="asks; headless it refuses",
-                rewrite=True,
-                context=True,
-            ),
-            Ability(event="PostToolUse", native="postToolUse", context=True),
-            Ability(event="SubagentStart", native="subagentStart", context=True),
+            Ability("SessionStart", "sessionStart"),
+            Ability("UserPromptSubmit", "userPromptSubmitted"),
+            Ability("PreToolUse", "preToolUse"),
+            Ability("PostToolUse", "postToolUse", "context"),
+            Ability("SubagentStart", "subagentStart"),
         ),
         notes=(
             "It also runs the hooks of a trusted project's `.claude/settings.json`; Baton recognises it by its payload.",
@@ -118,17 +125,10 @@ CLIENTS = (
         subagents="yes, by the parent of their session",
         model="no: its task tool takes none",
         events=(
-            Ability(event="SessionStart", native="chat.message", context=True),
-            Ability(event="UserPromptSubmit", native="chat.message", block=True, context=True),
-            Ability(
-                event="PreToolUse",
-                native="tool.execute.before",
-                block=True,
-                ask="refused with the reason",
-                rewrite=True,
-                context=True,
-            ),
-            Ability(event="PostToolUse", native="tool.execute.after"),
+            Ability("SessionStart", "chat.message"),
+            Ability("UserPromptSubmit", "chat.message"),
+            Ability("PreToolUse", "tool.execute.before"),
+            Ability("PostToolUse", "tool.execute.after"),
         ),
         notes=(
             "Its hooks are a plugin, which runs the shim; `--pure` starts opencode without it.",
@@ -137,11 +137,7 @@ CLIENTS = (
         ),
     ),
     ClientAbilities(
-        name="",
         title="Cursor, Continue, Factory droid, auggie",
-        version="",
-        subagents="not proven",
-        model="not proven",
         notes=(
             "They read Claude Code's settings, or speak its form; none of them was driven, and no hooks are installed.",
         ),
@@ -156,21 +152,23 @@ def abilities_of(client: str) -> ClientAbilities:
 
 def summary(client: ClientAbilities) -> list[str]:
     """Return what a client can do, as `baton hooks install` prints it."""
-    can = [f"{one.native} {', '.join(_words(one)) or 'is only heard'}" for one in client.events]
+    proof = (
+        f"Proven with {client.title} {client.version}"
+        if client.version
+        else f"By {client.title}'s documentation, not proven"
+    )
     return [
-        f"Proven with {client.title} {client.version}: {'; '.join(can)}.",
+        f"{proof}: {'; '.join(_sentence(client, one) for one in client.events)}.",
         f"Sub-agents are known: {client.subagents}. Their model can be set: {client.model}.",
         *client.notes,
     ]
 
 
-def _words(one: Ability) -> list[str]:
-    words = [
-        word
-        for word, is_so in (("can block", one.block), ("rewrite", one.rewrite), ("add context", one.context))
-        if is_so
-    ]
-    return [*words, f"a question: {one.ask}"] if one.ask else words
+def _sentence(client: ClientAbilities, one: Ability) -> str:
+    words = [word for key, word in _WORDS.items() if key in one.honoured]
+    if question := client.becomes_of_a_question(one):
+        words.append(f"a question: {question}")
+    return f"{one.name} {', '.join(words) or 'is only heard'}"
 
 
 def document() -> str:
@@ -188,15 +186,18 @@ def document() -> str:
     ]
     for client in CLIENTS:
         for one in client.events:
-            marks = ["yes" if is_so else "" for is_so in (one.block, one.rewrite, one.context)]
-            cells = [client.title, client.version, one.event, f"`{one.native}`", marks[0], one.ask, *marks[1:]]
-            text.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
+            block, rewrite, context = ("yes" if key in one.honoured else "" for key in _WORDS)
+            ask = client.becomes_of_a_question(one)
+            text.append(_row(client.title, client.proof, one.event, f"`{one.name}`", block, ask, rewrite, context))
     text += ["", "| client | version | knows sub-agents | sets their model |", "|---|---|---|---|"]
-    for client in CLIENTS:
-        text.append(f"| {client.title} | {client.version or 'not proven'} | {client.subagents} | {client.model} |")
+    text += [_row(client.title, client.proof, client.subagents, client.model) for client in CLIENTS]
     for client in CLIENTS:
         text += ["", f"## {client.title}", "", *(f"- {note}" for note in client.notes)]
     return "\n".join(text) + "\n"
+
+
+def _row(*cells: str) -> str:
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
 
 
 if __name__ == "__main__":
