@@ -31,9 +31,9 @@ IMPURE = {
 }  # fmt: skip
 LARGE = {
     # file: why it is one idea in more than 400 lines
-    "app/baton/engine/code/windows.py": "one reader for PowerShell and cmd, which differ in little: words, statements, programs",
-    "app/baton/engine/shell/programs.py": "one list of programs, and all that is noted of each while it grows",
-    "app/baton/engine/shell/tables.py": "the format of a shell table, what it becomes, and the checks between the two",
+    "app/baton/engine/code/languages/windows.py": "one reader for PowerShell and cmd, which differ in little: words, statements, programs",
+    "app/baton/engine/shell/programs/programs.py": "one list of programs, and all that is noted of each while it grows",
+    "app/baton/engine/shell/tables/tables.py": "the format of a shell table, what it becomes, and the checks between the two",
 }
 
 
@@ -87,7 +87,7 @@ def test_only_the_settings_read_the_environment():
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text())
         and not {"cli", "local", "runner", "mcp", "serve"} & set(path.parts)
     }
-    readers.discard("app/baton/engine/code/python_names.py")  # names them, as what an agent's code may read
+    readers.discard("app/baton/engine/code/languages/python_names.py")  # names them, as what an agent's code may read
     assert readers <= {"app/baton/kernel/base/settings.py"}, "an operator must find every setting in one place"
 
 

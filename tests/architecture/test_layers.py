@@ -35,10 +35,14 @@ SEEDED = {
     "delegate": [("baton.delegate.core.jobs_store", "baton.delegate.jobs.service")],
     "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.service", "baton.route.feedback.service")],
     "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.etags", "baton.kernel.changes.announce")],
-    "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.words", "baton.engine.call.call")],
+    "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.expansion.words", "baton.engine.call.call")],
     "policy": [("baton.engine.policy.rules.model", "baton.engine.policy.matching.rule")],
+    "shell": [
+        ("baton.engine.shell.expansion.words", "baton.engine.shell.tables.classify"),
+        ("baton.engine.shell.programs.programs", "baton.engine.shell.syntax.walk"),
+    ],
     "no cycle of modules or packages": [
-        ("baton.engine.shell.words", "baton.engine.shell.walk"),
+        ("baton.engine.shell.expansion.words", "baton.engine.shell.syntax.walk"),
         ("baton.modes.service", "baton.modes.feature"),
     ],
 }  # fmt: skip

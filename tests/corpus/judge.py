@@ -9,7 +9,7 @@ from typing import Any
 
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
-from baton.engine.shell.tables import ShellTables, build
+from baton.engine.shell.tables.tables import ShellTables, build
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from baton.engine.code.windows import cmd_as_shell, decoded, powershell_as_shell
+from baton.engine.code.languages.windows import cmd_as_shell, decoded, powershell_as_shell
 from tests.support.cases import listed
 
 

@@ -1,8 +1,8 @@
 """Small tables, so that tests of the reader do not depend on the shipped ones."""
 
-from baton.engine.shell import tables
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
+from baton.engine.shell.tables import tables
 
 TEXT = """
 ls|cat|head|grep|"true": read-only

@@ -6,7 +6,7 @@ import pytest
 
 from baton.engine.shell.model import SOMEWHERE
 from baton.engine.shell.read import read
-from baton.engine.shell.tables import ShellTables, build
+from baton.engine.shell.tables.tables import ShellTables, build
 
 SHELL = Path(__file__).parents[3] / "policies" / "shell"
 

@@ -244,7 +244,7 @@ FOREIGN = [
 def test_letters_beyond_the_scanners_table_do_not_kill_the_process():
     """Where the memory beside the table lies differs from process to process, so that one may be spared by luck."""
     script = (
-        "import sys\nfrom baton.engine.shell import tables\nfrom baton.engine.shell.read import read\n"
+        "import sys\nfrom baton.engine.shell.tables import tables\nfrom baton.engine.shell.read import read\n"
         "empty = tables.build({'t.yaml': 'cat: read-only'})\n"
         "for text in sys.argv[1:]:\n    read(empty, text)\n"
     )

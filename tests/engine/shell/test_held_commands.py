@@ -2,8 +2,8 @@
 
 import pytest
 
-from baton.engine.shell import tables
 from baton.engine.shell.read import read
+from baton.engine.shell.tables import tables
 
 PROGRAMS = """
 ls|rm|less|vim|true: read-only

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from baton.engine.shell import tables
 from baton.engine.shell.read import read
+from baton.engine.shell.tables import tables
 from tests.corpus.judge import lines as labelled
 from tests.engine.shell.lines import Lines
 

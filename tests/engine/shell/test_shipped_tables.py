@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from baton.engine.shell import held_tables, secret_tables, tables
+from baton.engine.shell.tables import held_tables, secret_tables, tables
 from baton.engine.text.yaml_lines import parse
 
 SHIPPED = sorted(Path(__file__).parents[3].joinpath("policies", "shell").glob("*.yaml"))

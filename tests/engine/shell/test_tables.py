@@ -1,6 +1,6 @@
 import pytest
 
-from baton.engine.shell import tables
+from baton.engine.shell.tables import tables
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ READS = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from baton.engine.shell import tables
+from baton.engine.shell.tables import tables
 from baton.engine.shell.read import read
 
 sys.setswitchinterval(1e-5)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.engine.shell.tables import build
+from baton.engine.shell.tables.tables import build
 from baton.engine.text import masking
 from baton.engine.text.chunks import StreamTail, mask_chunk
 from tests.support.fake_secrets import fakes

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.engine.shell.tables import build
+from baton.engine.shell.tables.tables import build
 from baton.engine.text import masking
 from baton.engine.text.masking import mask, mask_and_cut, mask_and_cut_bytes, mask_json
 from baton.engine.text.secrets.prefixes import TOKENS

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from baton.engine.code.windows import cmd_as_shell, powershell_as_shell
+from baton.engine.code.languages.windows import cmd_as_shell, powershell_as_shell
 
 _LINES = frozenset(
     {"command", "cmd", "commands", "cmds", "command_line", "commandline", "shell_command", "shell", "bash"}

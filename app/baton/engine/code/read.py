@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from baton.engine.code import (
+from baton.engine.code.effects import Table
+from baton.engine.code.evaluate import Evaluator
+from baton.engine.code.languages import (
     awk,
     javascript,
     javascript_names,
@@ -19,8 +21,6 @@ from baton.engine.code import (
     sed,
     windows,
 )
-from baton.engine.code.effects import Table
-from baton.engine.code.evaluate import Evaluator
 from baton.engine.code.model import Code
 from baton.engine.code.tree import Node
 

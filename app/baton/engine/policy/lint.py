@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.matching.lookups import LOOKUP_LISTS
+from baton.engine.policy.matching.checks.lookups import LOOKUP_LISTS
 from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.policy.matching.rule import Rule
 from baton.engine.text.yaml_lines import Problem

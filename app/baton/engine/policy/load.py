@@ -11,9 +11,9 @@ from baton.engine.call.path_groups import LONGEST_GLOB, MOST_GLOBS, MOST_GROUPS,
 from baton.engine.call.places import BUILT_IN
 from baton.engine.policy.lint import denied_suggestions
 from baton.engine.policy.locks import check_tier, uploaded_set
+from baton.engine.policy.matching.checks.program_checks import UnknownListError, words
 from baton.engine.policy.matching.conditions import Vocabulary, compile_all
 from baton.engine.policy.matching.policy_set import PolicySet, Shells
-from baton.engine.policy.matching.program_checks import UnknownListError, words
 from baton.engine.policy.matching.rule import Rule, Suggestion
 from baton.engine.policy.matching.when import When, WhenError
 from baton.engine.policy.matching.wording import PLACEHOLDERS, slots
@@ -22,7 +22,7 @@ from baton.engine.policy.rules.files import PolicyFiles, PolicyProblems, revisio
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 from baton.engine.policy.rules.locks import NO_LOCKS, Unlock, locks_on
 from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
-from baton.engine.shell.tables import ShellTables, build
+from baton.engine.shell.tables.tables import ShellTables, build
 from baton.engine.text.globs import any_of, is_glob
 from baton.engine.text.yaml_lines import Problem, did_you_mean
 

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 
 from baton.engine.call.agent_tools import AGENT_KEYS, TYPE_KEYS
-from baton.engine.policy.matching.lookups import LOOKUP_LISTS
+from baton.engine.policy.matching.checks.lookups import LOOKUP_LISTS
 from baton.engine.policy.matching.rule import Rule
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.model import Config, Decision, RuleFile

@@ -10,11 +10,11 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from baton.engine.shell import misreadings
+from baton.engine.shell.expansion.scripts import Folder, Position, ScriptText
 from baton.engine.shell.misreadings import MendError, UnreadableError
 from baton.engine.shell.model import Category, Shell, Write
-from baton.engine.shell.scripts import Folder, Position, ScriptText
-from baton.engine.shell.tables import CATEGORIES, ShellTables
-from baton.engine.shell.walk import Walk
+from baton.engine.shell.syntax.walk import Walk
+from baton.engine.shell.tables.tables import CATEGORIES, ShellTables
 
 _LANGUAGE = Language(tree_sitter_bash.language())
 _MAX_MENDS = 20

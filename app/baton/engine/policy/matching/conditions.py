@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from baton.engine.call.mcp_tools import is_mcp_tool
-from baton.engine.policy.matching.call_checks import (
+from baton.engine.policy.matching.checks.call_checks import (
     Check,
     Quantifier,
     agent,
@@ -25,9 +25,9 @@ from baton.engine.policy.matching.call_checks import (
     unread,
     urls,
 )
+from baton.engine.policy.matching.checks.program_checks import Lists, place_set, words
+from baton.engine.policy.matching.checks.shell_checks import HAS_SHELL, is_about_writes, shell
 from baton.engine.policy.matching.context import Context
-from baton.engine.policy.matching.program_checks import Lists, place_set, words
-from baton.engine.policy.matching.shell_checks import HAS_SHELL, is_about_writes, shell
 from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
 from baton.engine.shell.model import Category
 from baton.engine.text.globs import Match, any_of, any_path

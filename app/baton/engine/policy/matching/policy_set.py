@@ -14,16 +14,16 @@ from baton.engine.call.places import Locator
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.call_reading import Reading
 from baton.engine.policy.matching.candidates import Candidates
+from baton.engine.policy.matching.checks.lookups import LOOKUP_MARK, Lookups
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.input_paths import input_paths
-from baton.engine.policy.matching.lookups import LOOKUP_MARK, Lookups
 from baton.engine.policy.matching.rule import Rule, candidate
 from baton.engine.policy.rules.files import PolicyFiles
 from baton.engine.policy.rules.locks import NO_LOCKS, Locks
 from baton.engine.policy.rules.model import Config
 from baton.engine.shell.model import Shell
 from baton.engine.shell.read import read
-from baton.engine.shell.tables import ShellTables
+from baton.engine.shell.tables.tables import ShellTables
 from baton.engine.text.globs import any_of
 
 _CACHED_TEXT = 4096

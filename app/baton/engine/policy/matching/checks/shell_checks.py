@@ -1,0 +1,151 @@
+"""Compile what a condition asks of a shell line that `engine.shell` has read."""
+
+from collections.abc import Callable, Iterator
+
+from baton.engine.call.places import Place
+from baton.engine.policy.matching.checks.call_checks import Check, quoted
+from baton.engine.policy.matching.checks.program_checks import (
+    Lists,
+    ProgramTest,
+    any_holds,
+    place_set,
+    program_tests,
+    words,
+)
+from baton.engine.policy.matching.context import Context
+from baton.engine.policy.rules.model import Feeds, ProgramMatch, ShellMatch
+from baton.engine.shell.model import Shell
+from baton.engine.text.globs import Match, any_of
+
+HAS_SHELL = "shell.line"
+"""The key of the check whether there is a line at all."""
+
+
+def shell(match: ShellMatch, lists: Lists) -> Iterator[Check]:
+    """Compile `shell`: first the tests on the line as a whole, then those that one program must pass."""
+    yield Check(HAS_SHELL, lambda c: c.shell is not None, lambda _c: "no shell line")
+    if match.unparsed is not None:
+        yield _unparsed(wanted=match.unparsed)
+    if match.fork_bomb is not None:
+        yield _line("fork_bomb", lambda s: s.fork_bomb is match.fork_bomb, "no function calls itself without end")
+    if match.exports is not None:
+        export = any_of(words(match.exports, lists))
+        yield _line("exports", lambda s: any(map(export, s.exports)), "the line sets no such variable")
+    if match.feeds is not None:
+        yield _feeds(match.feeds, lists)
+    if match.only is not None:
+        yield _only(program_tests(match.only, lists))
+    one = {f: getattr(match, f) for f in ProgramMatch.__struct_fields__ if getattr(match, f) is not None}
+    # `writes_to` alone is about the line: a redirection (`> file`) writes without belonging to a program.
+    if is_about_writes(match):
+        barred = any_of(words(match.program_none or [], lists))
+        yield _any_write(place_set(one["writes_to"]), barred)
+    elif one:
+        yield _one_program(ProgramTest(ProgramMatch(**one), lists))
+    if match.beside is not None:
+        yield _beside(program_tests(match.beside, lists))
+
+
+def _unparsed(*, wanted: bool) -> Check:
+    def holds(context: Context) -> bool:
+        if context.shell is None or (context.shell.unparsed != "") is not wanted:
+            return False
+        context.found["why"] = context.shell.unparsed
+        return True
+
+    return Check("shell.unparsed", holds, lambda _c: f"the line was {'' if wanted else 'not '}read whole")
+
+
+def _line(key: str, test: Callable[[Shell], bool], why: str) -> Check:
+    return Check(f"shell.{key}", lambda c: c.shell is not None and test(c.shell), lambda _c: why)
+
+
+def _one_program(test: ProgramTest) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for index, program in enumerate(shell.programs):
+            if test.holds(context, shell, index):
+                context.found["program"] = program.name
+                context.found["command"] = " ".join(program.argv)[:120]
+                context.found["target"] = context.found["command"]
+                return True
+        return False
+
+    def why(context: Context) -> str:
+        shell = context.shell
+        if shell is None or not shell.programs:
+            return "the line runs no program"
+        index, _, failed = test.nearest(context, shell)
+        return f"no program has all of it; the nearest, `{' '.join(shell.programs[index].argv)[:60]}`, fails `{failed}`"
+
+    def progress(context: Context) -> int:
+        shell = context.shell
+        return test.nearest(context, shell)[1] if shell is not None and shell.programs else 0
+
+    return Check("shell", holds, why, progress)
+
+
+def is_about_writes(match: ShellMatch) -> bool:
+    """Return whether a condition is about any write of the line, also one that belongs to no program."""
+    keys = {name for name in ProgramMatch.__struct_fields__ if getattr(match, name) is not None}
+    return "writes_to" in keys and keys <= {"writes_to", "program_none"}
+
+
+def _any_write(places: frozenset[Place], barred: Match) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for write in context.writes:
+            if write.by >= 0 and barred(shell.programs[write.by].name):
+                continue
+            if not places.isdisjoint(context.write_places(write)):
+                context.found["target"] = write.target
+                return True
+        return False
+
+    def why(context: Context) -> str:
+        writes = context.writes
+        return f"{quoted(tuple(w.target for w in writes))} lies elsewhere" if writes else "the line writes nothing"
+
+    return Check("shell.writes_to", holds, why)
+
+
+def _feeds(match: Feeds, lists: Lists) -> Check:
+    sources, sinks = program_tests(match.source, lists), program_tests(match.into, lists)
+
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None:
+            return False
+        for source, sink in shell.feeds:
+            if (not sources or any_holds(sources, context, shell, source)) and (
+                not sinks or any_holds(sinks, context, shell, sink)
+            ):
+                context.found["program"] = shell.programs[source].name
+                context.found["sink"] = shell.programs[sink].name
+                return True
+        return False
+
+    return Check("shell.feeds", holds, lambda _c: "no such program feeds its output to one that runs it")
+
+
+def _beside(tests: list[ProgramTest]) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        return shell is not None and any(any_holds(tests, context, shell, i) for i in range(len(shell.programs)))
+
+    return Check("shell.beside", holds, lambda _c: "the line runs no such program beside it")
+
+
+def _only(tests: list[ProgramTest]) -> Check:
+    def holds(context: Context) -> bool:
+        shell = context.shell
+        if shell is None or shell.unparsed:
+            return False
+        indexes = [i for i, program in enumerate(shell.programs) if not program.wraps]
+        return bool(indexes) and all(any_holds(tests, context, shell, i) for i in indexes)
+
+    return Check("shell.only", holds, lambda _c: "the line runs another program too")

@@ -1,0 +1,357 @@
+"""The values that variables hold while a line is read, and words with these values filled in."""
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+
+from baton.engine.shell.expansion.patterns import MAX_ALTERNATIVES, braces, cut_out
+from baton.engine.shell.expansion.words import EXPANSION, KIND, LITERAL, QUOTED, Word
+
+_LONGEST = 8_192
+_MOST_WORDS = 2_500
+"""Words, and expansions in them, that are filled in one line."""
+_MOST_LETTERS = 64 * 1024
+"""Characters of values that are put into the words of one line."""
+_LONGEST_MATCHED = 500
+_MOST_STARS = 3
+_DEEPEST = 4
+_BLANKS = " \t\n"
+_NAMES = re.compile(r"\$(?:\{[!#]?)?(\w+|[@*])")
+_SIMPLE = re.compile(r"\$(\w+|[@*])\Z")
+_BRACED = re.compile(r"\$\{([!#]?)(\w+|[@*])(?:\[([^\]]*)\])?(.*)\}\Z", re.DOTALL)
+_DEFAULT = re.compile(r"(:?)([-=+?])(.*)\Z", re.DOTALL)
+_SLICE = re.compile(r":\s*\(?(-?\d+)\)?(?::(-?\d+))?\Z")
+_INNER = re.compile(r"\$(?:\w+|[@*]|\{[^{}]*\})")
+_ARRAY_ALL = frozenset(["@", "*"])
+
+
+class Unknown(str):
+    """A text that holds expansions whose values are not known."""
+
+    __slots__ = ()
+
+
+Value = str | tuple[str, ...]
+"""A variable's value; a tuple for an array."""
+Alternatives = tuple[Value, ...]
+"""The values that a variable may have; empty for one that the line does not set."""
+
+
+def as_value(word: Word) -> str:
+    """Return the value that a word gives a variable."""
+    return Unknown(word.text) if word.dynamic else word.text
+
+
+class Values:
+    """The variables that the line has set, within one shell; a subshell has its own on top of those `above`.
+
+    `args` are the positional parameters, None where they are not known. A function call has its own, and passes
+    variables `through` to its caller. They are `doubtful` where only some shells keep what is set.
+    """
+
+    __slots__ = ("_args", "_doubtful", "_known", "_through", "above")
+
+    def __init__(
+        self,
+        above: "Values | None" = None,
+        *,
+        args: tuple[str, ...] | None = None,
+        through: bool = False,
+        doubtful: bool = False,
+    ) -> None:
+        self.above = above
+        self._args = args
+        self._known: dict[str, Alternatives] = {}
+        self._through = through
+        self._doubtful = doubtful
+
+    @property
+    def args(self) -> tuple[str, ...] | None:
+        """The positional parameters."""
+        here: Values | None = self
+        while here is not None:
+            if here._args is not None:  # noqa: SLF001 (of the same class)
+                return here._args  # noqa: SLF001
+            here = here.above
+        return None
+
+    @args.setter
+    def args(self, args: tuple[str, ...]) -> None:
+        self._args = args
+
+    def get(self, name: str) -> Alternatives:
+        """Return the values that a variable may have."""
+        here: Values | None = self
+        while here is not None:
+            found = here._known.get(name)  # noqa: SLF001 (of the same class)
+            if found is not None:
+                return found
+            here = here.above
+        return ()
+
+    def set(self, name: str, values: Alternatives, *, certain: bool = True) -> None:
+        """Set a variable; where that is not `certain` to happen, it may also keep the values that it has."""
+        here = self
+        certain = certain and not self._doubtful
+        while here._through and here.above is not None:
+            here = here.above
+        if not certain:
+            values = tuple(dict.fromkeys((*self.get(name), *values)))
+        if len(values) > MAX_ALTERNATIVES:
+            values = (*values[:MAX_ALTERNATIVES], Unknown(f"${name}"))
+        here._known[name] = values  # noqa: SLF001
+
+    def forget(self, name: str) -> None:
+        """Note that a variable may have another value, which is not known."""
+        self.set(name, (Unknown(f"${name}"),), certain=False)
+
+
+class Filler:
+    """Fills values into words.
+
+    `outputs` are the known outputs of substitutions, by their text; `left` and `letters` bound the work. `whole` is False if the last command may also have values that are not known.
+    """
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, str] = {}
+        self.left = _MOST_WORDS
+        self.letters = _MOST_LETTERS
+        self.whole = True
+
+    def variants(self, words: list[Word], values: Values) -> list[list[Word]]:
+        """Return the command with known values filled in, once for each combination of alternatives; [] if none is."""
+        self.left -= len(words)
+        if self.left < 0 or self.letters < 0:
+            return []
+        chosen: list[Mapping[str, Value]] = [{}]
+        names = self._names(words)
+        if names:
+            options = {name: found for name in names if len(found := values.get(name)) > 1}
+            count = 1
+            for found in options.values():
+                count *= len(found)
+            if count > MAX_ALTERNATIVES:
+                return []
+            if options:
+                chosen = [dict(zip(options, one, strict=True)) for one in itertools.product(*options.values())]
+        made: list[list[Word]] = []
+        for choice in chosen:
+            self.left -= len(words)
+            if self.left < 0 or self.letters < 0:
+                return []
+            filling = _Filling(self, values, choice)
+            made.append([field for word in words for field in filling.word(word)])
+        written = [word.text for word in words]
+        changed = [one for one in made if one and [word.text for word in one] != written]
+        self.whole = len(changed) == len(made)
+        return changed
+
+    def text(self, word: Word, values: Values) -> Alternatives:
+        """Return the texts that a word may stand for, where it is not split."""
+        if not word.dynamic:
+            return (word.text,)
+        whole = Word(word.text)
+        whole.parts = [(text, kind | QUOTED) for text, kind in word.parts]
+        whole.dynamic = True
+        found = self.variants([whole], values)
+        if not found:
+            return (Unknown(word.text),)
+        joined = [" ".join([field.text for field in fields]) for fields in found]
+        unknown = [any(field.dynamic for field in fields) for fields in found]
+        if any(len(text) > _LONGEST for text in joined):
+            return (Unknown(word.text[:_LONGEST]),)
+        return tuple(dict.fromkeys(Unknown(text) if out else text for text, out in zip(joined, unknown, strict=True)))
+
+    @staticmethod
+    def _names(words: Iterable[Word]) -> dict[str, None]:
+        return {name: None for word in words if word.dynamic for text, _ in word.parts for name in _NAMES.findall(text)}
+
+
+class _Filling:
+    """Fills one combination of alternatives into words."""
+
+    def __init__(self, filler: Filler, values: Values, choice: Mapping[str, Value]) -> None:
+        self.filler = filler
+        self.values = values
+        self.choice = choice
+
+    def word(self, word: Word) -> list[Word]:
+        """Return the words that a word becomes."""
+        if not word.dynamic and not (word.globs and "{" in word.text):
+            return [word]
+        fields: list[list[tuple[str, int]]] = [[]]
+        changed = False
+        for text, kind in word.parts:
+            value = None if not kind & KIND else self.value(text, quoted=bool(kind & QUOTED))
+            if value is None:
+                fields[-1].append((text, kind))
+                continue
+            changed = True
+            self.filler.letters -= len(value) if isinstance(value, str) else sum(map(len, value))
+            if self.filler.letters < 0:
+                return [word]
+            self._add(value, fields, quoted=bool(kind & QUOTED))
+        if not changed and not word.globs:
+            return [word]
+        made = [self._field(parts, word) for parts in fields if parts]
+        return [one for field in made for one in (braces(field) if field.globs and "{" in field.text else [field])]
+
+    def _add(self, value: Value, fields: list[list[tuple[str, int]]], *, quoted: bool) -> None:
+        items = [value] if isinstance(value, str) else list(value)
+        for index, item in enumerate(items):
+            if index:
+                fields.append([])
+            kind = EXPANSION if isinstance(item, Unknown) else LITERAL
+            if quoted:
+                fields[-1].append((item, kind | QUOTED))
+                continue
+            if item[:1] and item[0] in self.blanks and fields[-1]:
+                fields.append([])
+            pieces = [piece for piece in re.split(f"[{re.escape(self.blanks)}]+", item) if piece]
+            for at, piece in enumerate(pieces):
+                if at:
+                    fields.append([])
+                fields[-1].append((piece, kind))
+            if item[-1:] and item[-1] in self.blanks and fields[-1]:
+                fields.append([])
+
+    @property
+    def blanks(self) -> str:
+        """The characters that part words."""
+        found = self.values.get("IFS")
+        if len(found) != 1 or not isinstance(found[0], str) or isinstance(found[0], Unknown):
+            return _BLANKS
+        return found[0] or "\0"
+
+    @staticmethod
+    def _field(parts: list[tuple[str, int]], source: Word) -> Word:
+        made = Word("".join([text for text, _ in parts]))
+        made.parts = parts
+        made.dynamic = any(kind & KIND for _, kind in parts)
+        made.globs = source.globs or any(not kind and ("*" in text or "?" in text) for text, kind in parts)
+        if made.dynamic:
+            made.spans, made.outer = source.spans, source.outer
+        return made
+
+    def value(self, text: str, *, quoted: bool, depth: int = 0) -> Value | None:
+        """Return the value of an expansion or substitution; None if it is not known."""
+        self.filler.left -= 1
+        if self.filler.left < 0 or depth > _DEEPEST:
+            return None
+        if text[:1] == "`" or text[:2] in {"$(", "<("}:
+            return self.filler.outputs.get(text)
+        simple = _SIMPLE.match(text)
+        if simple:
+            return self._joined(self._variable(simple[1]), simple[1], quoted=quoted)
+        found = _BRACED.match(text)
+        if found is None:
+            return None
+        prefix, name, index, rest = found.groups()
+        if prefix == "#":
+            known = self._variable(name)
+            return None if known is None or isinstance(known, Unknown) else str(len(known))
+        if prefix == "!":
+            pointed = self._variable(name)
+            if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
+                return None
+            name = pointed
+        known = self._element(self._variable(name), index, name)
+        if rest:
+            known = self._operated(known, name, rest, depth)
+        return self._joined(known, index or name, quoted=quoted)
+
+    @staticmethod
+    def _joined(known: Value | None, which: str, *, quoted: bool) -> Value | None:
+        if isinstance(known, tuple) and which not in _ARRAY_ALL:
+            return known[0] if known else ""
+        if isinstance(known, tuple) and which == "*" and quoted:
+            joined = " ".join(known)
+            return Unknown(joined) if any(isinstance(one, Unknown) for one in known) else joined
+        return known
+
+    def _variable(self, name: str) -> Value | None:
+        if name in self.choice:
+            return self.choice[name]
+        if name in _ARRAY_ALL:
+            return self.values.args
+        if name.isdigit():
+            args = self.values.args
+            at = int(name) if len(name) < 3 else 0  # noqa: PLR2004 (a hundred arguments)
+            return None if args is None or not at else args[at - 1] if at <= len(args) else ""
+        found = self.values.get(name)
+        if not found:
+            return _BLANKS if name == "IFS" else None
+        return found[0]
+
+    @staticmethod
+    def _element(known: Value | None, index: str | None, name: str) -> Value | None:
+        if index is None or index in _ARRAY_ALL or known is None or isinstance(known, Unknown):
+            return known
+        items = (known,) if isinstance(known, str) else known
+        if not re.fullmatch(r"-?\d{1,4}", index) or not -len(items) <= int(index) < len(items):
+            return Unknown(f"${{{name}[{index}]}}")
+        return items[int(index)]
+
+    def _operated(self, known: Value | None, name: str, rest: str, depth: int) -> Value | None:
+        """Apply what stands behind the name: a default, a cut, a replacement, a slice, letter case."""
+        default = _DEFAULT.match(rest)
+        if default:
+            return self._default(known, name, default, depth)
+        if known is None or isinstance(known, Unknown):
+            return None
+        cut = _SLICE.match(rest)
+        if cut:
+            start, length = int(cut[1]), None if cut[2] is None else int(cut[2])
+            if isinstance(known, tuple) and name in _ARRAY_ALL:
+                start = max(0, start - 1)
+            end = None if length is None else length if length < 0 else start + length
+            return known[start:end] if start >= 0 else known[start:][: length if length is not None else None]
+        if isinstance(known, tuple):
+            return None
+        if len(known) > _LONGEST_MATCHED:
+            return None
+        return self._changed(known, rest, depth)
+
+    def _default(self, known: Value | None, name: str, default: re.Match[str], depth: int) -> Value | None:
+        colon, operator, operand = default.groups()
+        is_set = known is not None and (not colon or known != "")
+        if operator == "+":
+            return self._plain(operand, depth) if is_set else None if isinstance(known, Unknown) else ""
+        if is_set or operator == "?":
+            return known
+        found = self._plain(operand, depth)
+        if operator == "=" and isinstance(found, str):
+            self.values.set(name, (found,))
+        return found
+
+    def _changed(self, known: str, rest: str, depth: int) -> str | None:
+        if rest in {"^^", ",,", "^", ",", "@U", "@L", "@u"}:
+            lower = rest[0] == "," or rest == "@L"
+            whole = rest in {"^^", ",,", "@U", "@L"}
+            head = known if whole else known[:1]
+            return (head.lower() if lower else head.upper()) + known[len(head) :]
+        operator = next((one for one in ("##", "%%", "//", "/#", "/%", "#", "%", "/") if rest.startswith(one)), "")
+        if not operator:
+            return None
+        body = rest[len(operator) :]
+        wanted, _, instead = body.partition("/") if operator[0] == "/" else (body, "", "")
+        glob, put = self._plain(wanted, depth), self._plain(instead, depth) if instead else ""
+        if not isinstance(glob, str) or isinstance(glob, Unknown) or glob.count("*") > _MOST_STARS or put is None:
+            return None
+        return cut_out(known, operator, glob, str(put))
+
+    def _plain(self, text: str, depth: int) -> str | None:
+        """Return the text of an operand: quotes removed, known variables filled in."""
+        if "`" in text or "$(" in text:
+            return None
+        if text[:1] in {"'", '"'} and text[-1:] == text[:1] and len(text) > 1:
+            text = text[1:-1]
+        if "$" not in text:
+            return text.replace('"', "").replace("'", "").replace("\\", "")
+
+        def put(found: re.Match[str]) -> str:
+            value = self.value(found[0], quoted=True, depth=depth + 1)
+            return found[0] if value is None else value if isinstance(value, str) else " ".join(value)
+
+        made = _INNER.sub(put, text)[:_LONGEST].replace('"', "")
+        return Unknown(made) if "$" in made else made

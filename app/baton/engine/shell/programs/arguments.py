@@ -1,0 +1,66 @@
+"""The arguments that one program gives another: positional parameters of a script, and what `xargs` reads."""
+
+from collections.abc import Iterator
+
+from baton.engine.shell.expansion.values import as_value
+from baton.engine.shell.expansion.words import EXPANSION, Word
+from baton.engine.shell.tables.classify import Invocation
+from baton.engine.shell.tables.unwrap import RunTargets
+
+_REPLACES = ("-I", "-J", "-i", "--replace")
+_FROM_FILE = frozenset(["-a", "--arg-file"])
+_MOST_LINES = 16
+_LISTS = frozenset([":::", ":::+"])
+
+
+def given(use: Invocation, runs: RunTargets) -> tuple[str, ...] | None:
+    """Return the positional parameters that a shell gives its script; None for a program that gives none."""
+    words = use.words
+    if runs.file is not None:
+        at = next((index for index, word in enumerate(words) if word is runs.file), len(words))
+        return tuple([as_value(word) for word in words[at + 1 :]])
+    if runs.stdin == "script":
+        return tuple([as_value(words[at]) for at in use.operands if words[at].text not in {"-", "/dev/stdin"}])
+    script = runs.scripts[0][0] if len(runs.scripts) == 1 and len(runs.scripts[0]) == 1 else None
+    if script is None or use.name not in {"bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "busybox", "rbash"}:
+        return None
+    at = next((index for index, word in enumerate(words) if word is script), len(words))
+    return tuple([as_value(word) for word in words[at + 2 :]])
+
+
+def from_input(use: Invocation, argv: list[Word], text: str | None) -> Iterator[list[Word]]:
+    """Yield the commands that `xargs` or `parallel` makes of its input, or of what stands behind `:::`."""
+    mark = next((index for index, word in enumerate(argv) if word.text in _LISTS), -1)
+    token = _token(use)
+    if mark >= 0:
+        lines = [word.text for word in argv[mark + 1 :] if word.text not in _LISTS][:_MOST_LINES]
+        argv = argv[:mark]
+    elif text is None or not use.flags.isdisjoint(_FROM_FILE):
+        # What is put into the place of the program is not known.
+        if token and argv and token in argv[0].text:
+            yield [_unknown(argv[0]), *argv[1:]]
+        return
+    elif token or use.name == "parallel":
+        lines = [line.strip() for line in text.replace("\0", "\n").split("\n") if line.strip()][:_MOST_LINES]
+    else:
+        yield [*argv, *[Word(piece) for piece in text.replace("\0", " ").split()]]
+        return
+    token = token or ("{}" if use.name in {"parallel", "sem"} else "")
+    for line in lines:
+        if any(token in word.text for word in argv):
+            yield [Word(word.text.replace(token, line)) if token in word.text else word for word in argv]
+        else:
+            yield [*argv, Word(line)]
+
+
+def _token(use: Invocation) -> str:
+    for option, value in use.values:
+        if option in _REPLACES:
+            return value
+    return "{}" if not use.flags.isdisjoint(_REPLACES) else ""
+
+
+def _unknown(word: Word) -> Word:
+    found = Word("$" + word.text)
+    found.parts, found.dynamic = [(found.text, EXPANSION)], True
+    return found

@@ -1,0 +1,126 @@
+"""What builtins of the shell do to its variables, positional parameters and aliases: `set`, `read` and `printf -v`."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from baton.engine.shell.expansion import outputs
+from baton.engine.shell.expansion.scripts import Position
+from baton.engine.shell.expansion.values import Unknown, as_value
+from baton.engine.shell.expansion.words import Word
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_READ_OPTIONS = frozenset(["-p", "-d", "-n", "-N", "-t", "-u", "-i"])
+_MAPFILE_OPTIONS = frozenset(["-d", "-n", "-O", "-s", "-u", "-c", "-C"])
+"""Options whose next argument is their value."""
+_MOST_LINES = 64
+
+
+def _set(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    for at, word in enumerate(argv[1:], 1):
+        if word.text in {"--", "-"}:
+            place.values.args = tuple([as_value(one) for one in argv[at + 1 :]])
+            return
+        if word.text[:1] not in {"-", "+"} and argv[at - 1].text not in {"-o", "+o"}:
+            place.values.args = tuple([as_value(one) for one in argv[at:]])
+            return
+
+
+def _shift(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    args = place.values.args
+    count = int(argv[1].text) if len(argv) > 1 and argv[1].text.isdigit() else 1
+    if args is not None:
+        place.values.args = args[count:]
+
+
+def _unset(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    for word in argv[1:]:
+        if _NAME.match(word.text):
+            place.values.set(word.text, (), certain=place.certain)
+
+
+def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    names, array = _names(argv, _READ_OPTIONS)
+    lines = _lines(place)
+    if lines is None:
+        for name in names or ["REPLY"]:
+            place.values.set(name, (Unknown(f"${name}"),))
+        return
+    split = [line.split() for line in lines[:_MOST_LINES]]
+    if array:
+        place.values.set(array, tuple([tuple(words) for words in split]))
+    elif not names:
+        place.values.set("REPLY", tuple(lines[:_MOST_LINES]))
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        values = [" ".join(words[index:]) if last else words[index] if index < len(words) else "" for words in split]
+        place.values.set(name, tuple(dict.fromkeys(values)))
+
+
+def _mapfile(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    names, _ = _names(argv, _MAPFILE_OPTIONS)
+    lines = _lines(place)
+    name = names[-1] if names else "MAPFILE"
+    place.values.set(name, (Unknown(f"${{{name}[@]}}"),) if lines is None else (tuple(lines),))
+
+
+def _names(argv: list[Word], takes_value: frozenset[str]) -> tuple[list[str], str]:
+    names: list[str] = []
+    array, at = "", 1
+    while at < len(argv):
+        text = argv[at].text
+        if text == "-a" and at + 1 < len(argv):
+            array = argv[at + 1].text
+            at += 1
+        elif text in takes_value:
+            at += 1
+        elif text[:1] == "-" and text.endswith("a") and len(text) > 2 and at + 1 < len(argv):  # noqa: PLR2004 (`-ra`)
+            array = argv[at + 1].text
+            at += 1
+        elif _NAME.match(text):
+            names.append(text)
+        at += 1
+    return names, array
+
+
+def _lines(place: Position) -> list[str] | None:
+    source = place.input.script if place.input is not None else None
+    text = outputs.known_text(source) if source is not None else None
+    return None if text is None else [line.strip() for line in text.strip("\n ").split("\n")]
+
+
+def _printf(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    if len(argv) > 3 and argv[1].text == "-v":  # noqa: PLR2004 (`printf -v name format`)
+        name = argv[2].text
+        dynamic = any(word.dynamic for word in argv[3:])
+        text = outputs.printf(argv[3].text, [word.text for word in argv[4:]])
+        place.values.set(name, (Unknown(text) if dynamic else text,), certain=place.certain)
+
+
+def _alias(argv: list[Word], _place: Position, aliases: dict[str, str]) -> None:
+    for word in argv[1:]:
+        name, equals, value = word.text.partition("=")
+        if equals and name:
+            aliases[name] = value
+
+
+def _hash(argv: Sequence[Word], _place: Position, aliases: dict[str, str]) -> None:
+    if len(argv) > 3 and argv[1].text == "-p":  # noqa: PLR2004 (`hash -p path name`)
+        aliases[argv[3].text] = argv[2].text
+
+
+SETTERS: dict[str, Callable[[list[Word], Position, dict[str, str]], None]] = {
+    "set": _set,
+    "shift": _shift,
+    "unset": _unset,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "printf": _printf,
+    "alias": _alias,
+    "hash": _hash,
+}
+
+
+def apply(name: str, argv: list[Word], place: Position, aliases: dict[str, str]) -> None:
+    """Apply a builtin."""
+    SETTERS[name](argv, place, aliases)

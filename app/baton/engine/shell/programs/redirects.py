@@ -1,0 +1,154 @@
+"""Read the redirections of one command: what they write, and where its input comes from."""
+
+import re
+from typing import Protocol
+
+from tree_sitter import Node
+
+from baton.engine.shell import blocks, misreadings
+from baton.engine.shell.expansion import words
+from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
+from baton.engine.shell.expansion.words import Word
+from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.tables import classify
+
+_FD = re.compile(r"[0-9]+-?\Z|-\Z")
+_WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&"])
+
+
+class Words(Protocol):
+    """What reading a redirection needs of the walk, which this module must not import."""
+
+    network: bool
+
+    def word(self, node: Node, text: ScriptText) -> Word:
+        """Read a word."""
+        ...
+
+    def text_of_file(self, word: Word, place: Position) -> list[Word] | None:
+        """Return the text of a file that the line has written, as the words of a script."""
+        ...
+
+
+class Redirects:
+    """The redirections of a command. `words` are arguments that the parser took for a part of them.
+
+    `input` is where standard input comes from, `subs` and `ticks` are the substitutions in the targets. `output` is
+    True if standard output does not go on to the next command of the pipeline; `appends` if a file keeps what it holds.
+    """
+
+    __slots__ = ("appends", "input", "output", "sources", "subs", "targets", "ticks", "words")
+
+    def __init__(self, source: StdinSource | None = None) -> None:
+        self.input = source
+        self.subs: list[Node] = []
+        self.ticks: list[str] = []
+        self.sources: list[str] = []
+        self.targets: list[str] = []
+        self.words: list[Node] = []
+        self.output = False
+        self.appends = False
+
+
+NONE = Redirects()
+
+
+def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
+    """Read the redirections of a command.
+
+    Raises:
+        UnreadableError: If the parser may have cut one wrongly.
+    """
+    found = Redirects(place.input)
+    for node in element.redirects:
+        if node.type == "herestring_redirect":
+            word = _operands(node, walk, place, found)
+            found.subs += word.subs
+            found.input = StdinSource(word.spans, None, [word])
+        else:
+            _file(node, walk, place, found)
+    if element.heredoc:
+        _heredoc(element.heredoc, place, found)
+    return found
+
+
+def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Word:
+    """Return the word after the operator. Further words (`> f b c`) are the command's arguments."""
+    src = place.text.src
+    children = node.children
+    at = 1 if children[0].type == "file_descriptor" else 0
+    end = children[at].end_byte
+    if at and children[0].end_byte != children[1].start_byte:
+        raise UnreadableError("a redirection that the parser may have cut wrongly")
+    rest = children[at + 1 :]
+    for index, child in enumerate(rest):
+        misreadings.no_comment(src, child)
+        free = index == 0 or rest[index - 1].type == "$"
+        (misreadings.within if free else misreadings.apart)(src, end, child.start_byte)
+        end = child.end_byte
+    if children[at].type.endswith("&-"):  # `2>&-` closes a descriptor and takes no target
+        found.words += rest
+        return Word("")
+    if not rest:
+        raise UnreadableError("a redirection without a target")
+    target = 0
+    # `> $"text"`: the parser makes two nodes of a translated string.
+    if rest[0].type == "$" and len(rest) > 1 and rest[1].start_byte == rest[0].end_byte:
+        target = 1
+    found.words += rest[target + 1 :]
+    return walk.word(rest[target], place.text)
+
+
+def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
+    children = node.children
+    has_fd = children[0].type == "file_descriptor"
+    fd = place.text.src[children[0].start_byte : children[0].end_byte] if has_fd else b""
+    operator = children[1 if has_fd else 0].type
+    word = _operands(node, walk, place, found)
+    found.subs += word.subs
+    spans = word.spans
+    if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection, no file
+        walk.network = True
+        found.output = True
+        if fd in (b"", b"0", b"1"):
+            found.input = _connection()
+        return
+    if (
+        operator == "<&" and walk.network and fd in (b"", b"0")
+    ):  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
+        found.input = _connection()
+    if operator == "<" and fd in (b"", b"0"):
+        found.input = StdinSource(spans, None, walk.text_of_file(word, place))
+    if operator == "<" and not word.subs:
+        found.sources.append(word.text)
+    if operator not in _WRITING:
+        return
+    # `>&2` copies a descriptor; `>& file` writes a file.
+    if operator == ">&" and (fd or _FD.match(word.text)):
+        return
+    if fd in (b"", b"1"):
+        found.output = True
+        found.appends = operator == ">>"
+    if not classify.harmless(word.text) and not (word.subs and word.text.startswith((">(", "<("))):
+        found.targets.append(word.text)
+
+
+def _connection() -> StdinSource:
+    source = StdinSource([])
+    source.connection = True
+    return source
+
+
+def _heredoc(heredoc: blocks.Heredoc, place: Position, found: Redirects) -> None:
+    src = place.text.src
+    if heredoc.literal:
+        word = Word(src[heredoc.start : heredoc.end].decode())
+    else:
+        word = words.heredoc(heredoc.nodes, src, heredoc.start, heredoc.end)
+    if heredoc.strips:
+        word.text = re.sub(r"(?m)^\t+", "", word.text)
+        word.parts = [(re.sub(r"(?m)^\t+", "", text), kind) for text, kind in word.parts]
+    word = place.text.bind(word)
+    found.subs += word.subs
+    found.ticks += word.ticks
+    found.input = StdinSource(word.spans, None, [word])

@@ -1,0 +1,362 @@
+"""Read simple commands: their words, assignments and redirections. `programs` lists what they run."""
+
+from abc import abstractmethod
+
+from tree_sitter import Node
+
+from baton.engine.shell import blocks, misreadings
+from baton.engine.shell.expansion import words
+from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
+from baton.engine.shell.expansion.values import Alternatives, Unknown, Value, as_value
+from baton.engine.shell.expansion.words import Span, Word
+from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.programs import redirects
+from baton.engine.shell.programs.programs import COPIES, Programs
+from baton.engine.shell.programs.redirects import Redirects
+from baton.engine.shell.tables import classify
+
+_REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
+_PREFIXES = frozenset([b"time", b"coproc"])
+_DECLARES = frozenset(["declare", "typeset"])
+_DECLARATION_WORDS = frozenset(
+    ["export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"]
+)
+
+
+_Assigned = tuple[str, Node | None, Word]
+"""`NAME=` or `NAME+=`, the node of an array, and the value."""
+
+
+class _Parts:
+    """The children of a command, sorted by kind; the text between them is checked on the way."""
+
+    def __init__(self, node: Node, src: bytes) -> None:
+        self.name: Node | None = None
+        self.before_name = node.start_byte
+        self.args: list[Node] = []
+        self.assigns: list[Node] = []
+        self.redirects: list[Node] = []
+        self.subshells: list[Node] = []
+        at, touches = node.start_byte, True
+        for child in node.children:
+            kind = child.type
+            start = child.start_byte
+            if kind == "comment":
+                misreadings.no_comment(src, child)
+            if kind in _REDIRECTS:
+                misreadings.redirection(src, at, start)
+            elif touches:
+                misreadings.within(src, at, start)
+            else:
+                misreadings.apart(src, at, start)
+            touches = kind == "$"
+            if kind == "command_name":
+                self.name, self.before_name = child, at
+            elif kind == "variable_assignment":
+                self.assigns.append(child)
+            elif kind in _REDIRECTS:
+                self.redirects.append(child)
+            elif kind == "subshell":
+                self.subshells.append(child)
+            else:
+                self.args.append(child)
+            at = child.end_byte
+
+    def check(self, args: list[Node], src: bytes) -> Node:
+        """Return the node of the program's name.
+
+        Raises:
+            UnreadableError: If it cannot be a program's name.
+            MendError: If it is a prefix (`time`, `coproc`) of a compound command.
+        """
+        name = self.name
+        if name is None:
+            raise UnreadableError("a command without a name")
+        raw = src[name.start_byte : name.end_byte]
+        if raw in _PREFIXES:
+            misreadings.prefix(src, name, args)
+        elif self.subshells:
+            raise UnreadableError("a subshell in the place of a word")
+        misreadings.name(src, self.before_name, name.start_byte, name.end_byte)
+        return name
+
+
+class Commands(Programs):
+    """Reads simple commands."""
+
+    @abstractmethod
+    def compound(self, node: Node, kind: str, place: Position) -> list[Word] | None:
+        """Walk a compound command; return what it prints, if that is known."""
+
+    @abstractmethod
+    def substitutions(self, nodes: list[Node], place: Position, source: StdinSource | None = None) -> None:
+        """Walk substitutions; `source` is the input of a `>(…)`."""
+
+    def command(self, node: Node, extra: list[Node], place: Position, found: Redirects) -> list[Word] | None:
+        """Walk a simple command; return what it prints, if that is known."""
+        text = place.text
+        parts = _Parts(node, text.src)
+        inner = redirects.NONE
+        if parts.redirects:
+            holder = blocks.Element(None)
+            holder.redirects = parts.redirects
+            inner = redirects.read(self, holder, place)
+            place = _below(place, inner, parts, text.src)
+        args = parts.args
+        if extra or inner.words:
+            args = sorted(args + extra + inner.words, key=lambda arg: arg.start_byte)
+        name = parts.check(args, text.src)
+        argv = [self.word(name.children[0] if name.child_count == 1 else name, text), *self.args(args, text)]
+        assigns = [self.assignment(child, text) for child in parts.assigns]
+        first = len(self.programs)
+        called = "" if argv[0].dynamic else argv[0].text
+        base = place.folder.base
+        given = tuple([word.text for word in assigns])
+        use = self.emit(argv, given, place, function=called in self.functions)
+        last = len(self.programs)
+        self.ran_exec = use.name == "exec" and not use.operands
+        if use.name in COPIES:
+            self.keep_copies(use, place)
+        if found.targets or inner.targets or found.sources or inner.sources:
+            self.note_writes(found, place, first)
+            self.note_writes(inner, place, first)
+        if place.function and place.certain and called:
+            self.calls.add(place.function, called, forks=place.forks)
+        for below in parts.subshells:
+            self.compound(below, "subshell", place)
+        self.word_substitutions(assigns + argv, place)
+        if inner.subs:
+            self.substitutions(inner.subs, place, StdinSource([self.span_from(first)], place.input))
+        printed = self.effects(use, called, range(first, last), base, place)
+        if place.captured or found.targets or inner.targets:
+            printed = self.printed(use, place) if called not in self.functions else printed
+            if inner.output and inner.targets:
+                self.keep_text(inner, place, printed)
+        return None if inner.output else printed
+
+    def effects(
+        self, use: classify.Invocation, called: str, listed: range, base: str | None, place: Position
+    ) -> list[Word] | None:
+        """Follow a command that calls a function, is an alias or has variables in it; return what a function prints."""
+        argv = use.words
+        printed: list[Word] | None = None
+        if called in self.functions:
+            printed = self.call(called, tuple([as_value(word) for word in self.filled(argv[1:], place)]), place)
+        elif called in self.aliases:
+            self.expand_alias(called, argv[1:], place)
+        elif any(_may_change(word) for word in argv):
+            place.folder.base, after = base, place.folder.base
+            if not self.follow(use, listed, place):
+                place.folder.base = after
+        return printed
+
+    def args(self, nodes: list[Node], text: ScriptText) -> list[Word]:
+        """Read arguments. The parser makes two touching nodes of `$"…"`; other touching nodes are one word cut in two."""
+        found: list[Word] = []
+        for index, node in enumerate(nodes):
+            following = nodes[index + 1] if index + 1 < len(nodes) else None
+            if following is not None and node.end_byte == following.start_byte:
+                if node.type == "$" and following.type == "string":
+                    continue
+                raise UnreadableError("a word that the parser may have cut wrongly")
+            found.append(self.word(node, text))
+        return found
+
+    def word(self, node: Node, text: ScriptText) -> Word:
+        """Read a word and note in it which programs' output it contains."""
+        word = words.read(node, text.src)
+        return text.bind(word) if word.dynamic or text.pattern is not None else word
+
+    def assignment(self, node: Node, text: ScriptText, kept: list[_Assigned] | None = None) -> Word:
+        """Read `NAME=value` as one word. It is added to `kept`, the variables that later commands see."""
+        src = text.src
+        value = node.child_by_field_name("value")
+        if value is None:
+            word = Word(src[node.start_byte : node.end_byte].decode())
+            if kept is not None:
+                kept.append((word.text, None, Word("")))
+            return word
+        name = src[node.start_byte : value.start_byte]
+        # `A= cmd`: the parser takes the next word for the value. To bash the value is empty, and `cmd` is run.
+        if name[-1:] != b"=":
+            end = src.rindex(b"=", node.start_byte, value.start_byte) + 1
+            gap = src[end : value.start_byte]
+            raise misreadings.MendError(src, end, value.start_byte, b"'' " if gap.strip(b"\\\n") else b"")
+        if value.type == "array":
+            word = Word(src[value.start_byte : value.end_byte].decode())
+            word.subs = words.find(value, src, quotes=True)
+        else:
+            word = words.read(value, src)
+        target = node.child_by_field_name("name")
+        if target is not None and target.type == "subscript":
+            word.subs = words.find(target, src, quotes=True) + word.subs
+        text.bind(word)
+        if kept is not None:
+            if word.spans:
+                text.variables[name.decode().rstrip("+=")] = word.spans
+            kept.append((name.decode(), value if value.type == "array" else None, word))
+            named = Word(name.decode() + word.text)
+            named.subs = word.subs
+            return named
+        word.text = name.decode() + word.text
+        return word
+
+    def set_variables(self, kept: list[_Assigned], place: Position) -> None:
+        """Set variables to their values, once the substitutions in these have been walked."""
+        for written, array, word in kept:
+            name, _, index = written.rstrip("+=").partition("[")
+            if array is not None:
+                values: Alternatives = self.items(array, place)
+            else:
+                values = self.filler.text(word, place.values)
+            if index:
+                place.values.forget(name)
+                values = _with_element(place.values.get(name), index.rstrip("]"), values)
+            elif written.endswith("+="):
+                values = _joined(place.values.get(name) or ("",), values)
+            place.values.set(name, values, certain=place.certain)
+
+    def items(self, array: Node, place: Position) -> Alternatives:
+        """Return the values of an array, for each combination of the alternatives of what is in it."""
+        try:
+            found = [self.word(node, place.text) for node in array.named_children]
+        except UnreadableError:
+            return ((Unknown("${…[@]}"),),)
+        made = self.filler.variants(found, place.values) or [found]
+        return tuple([tuple([as_value(word) for word in one]) for one in made])
+
+    def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
+        """Walk assignments that stand alone, or in front of a command that the parser took for words."""
+        nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
+        prefix: list[Word] = []
+        kept: list[_Assigned] = []
+        at = node.start_byte if node is not None else 0
+        for child in nodes:
+            misreadings.no_comment(place.text.src, child)
+            (misreadings.apart if prefix else misreadings.within)(place.text.src, at, child.start_byte)
+            at = child.end_byte
+            prefix.append(self.assignment(child, place.text, kept))
+        first = len(self.programs)
+        texts = [word.text for word in prefix]
+        argv = self.args(extra, place.text)
+        if argv:
+            misreadings.name(place.text.src, at, extra[0].start_byte, extra[0].end_byte)
+            self.emit(argv, tuple(texts), place, function=argv[0].text in self.functions)
+        else:
+            self.exports += texts
+        self.note_writes(found, place, first if argv else -1)
+        self.word_substitutions(prefix + argv, place)
+        self.set_variables(kept, place)
+
+    def declaration(self, node: Node, extra: list[Node], place: Position, found: Redirects) -> None:
+        """Walk `export`, `declare`, `local`, `readonly`, `typeset`, `unset`."""
+        text = place.text
+        argv: list[Word] = []
+        kept: list[_Assigned] = []
+        at = node.start_byte
+        for child in node.children:
+            misreadings.no_comment(text.src, child)
+            (misreadings.apart if argv else misreadings.within)(text.src, at, child.start_byte)
+            at = child.end_byte
+            if child.type == "variable_assignment":
+                argv.append(self.assignment(child, text, kept))
+            elif child.type in _DECLARATION_WORDS:
+                argv.append(Word(text.src[child.start_byte : child.end_byte].decode()))
+            else:
+                argv.append(self.word(child, text))
+        argv += self.args(extra, text)
+        name = argv[0].text
+        if name == "export" or (name in _DECLARES and any(w.text[:1] == "-" and "x" in w.text for w in argv[1:])):
+            self.exports += [word.text for word in argv[1:] if "=" in word.text and word.text[:1] != "-"]
+        first = len(self.programs)
+        self.emit(argv, (), place)
+        self.note_writes(found, place, first)
+        self.word_substitutions(argv, place)
+        self.set_variables(kept, place)
+
+    def test(self, node: Node, place: Position, found: Redirects) -> None:
+        """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is syntax and may only hold substitutions."""
+        src = place.text.src
+        if node.children[0].type != "[":
+            self.note_writes(found, place, -1)
+            self.substitutions(words.find(node, src, quotes=True), place)
+            return
+        # The parser makes an expression tree of `[ … ]`; to bash it is a list of words, so the leaves are put in order.
+        argv: list[Word] = []
+        at = node.start_byte
+        todo = [node]
+        while todo:
+            here = todo.pop()
+            if here.type == "test_command" or (here.type.endswith("_expression") and here.type != "brace_expression"):
+                todo += reversed(here.children)
+                continue
+            touches = here.start_byte == at and argv
+            misreadings.within(src, at, here.start_byte)
+            at = here.end_byte
+            if here.is_named and here.type != "test_operator":
+                word = self.word(here, place.text)
+            else:
+                raw = src[here.start_byte : at]
+                if raw in (b"<", b">", b"&&", b"||", b"(", b")"):
+                    raise UnreadableError("an operator within `[`")
+                word = Word(raw.decode().replace("\\", ""))
+            if touches:  # `[ $x = ~/a ]`: one word, two leaves
+                argv[-1].text += word.text
+                argv[-1].subs += word.subs
+                argv[-1].dynamic = argv[-1].dynamic or word.dynamic
+            else:
+                argv.append(word)
+        first = len(self.programs)
+        self.emit(argv, (), place)
+        self.note_writes(found, place, first)
+        self.word_substitutions(argv, place)
+
+    def span_from(self, first: int) -> Span:
+        """Return the span of the programs that were listed since there were `first` of them."""
+        span = Span()
+        span.first, span.last = first, len(self.programs)
+        return span
+
+    def word_substitutions(self, argv: list[Word], place: Position) -> None:
+        """Walk the substitutions in words."""
+        for word in argv:
+            if word.subs:
+                self.substitutions(word.subs, place, StdinSource([self.span_from(len(self.programs) - 1)], place.input))
+
+
+def _below(place: Position, inner: Redirects, parts: _Parts, src: bytes) -> Position:
+    """Return the position of a command with its redirections; those of `exec` alone hold for the shell from then on."""
+    below = place.below()
+    below.input = inner.input
+    name = parts.name
+    if name is not None and not parts.args and src[name.start_byte : name.end_byte] == b"exec":
+        place.input = inner.input
+    return below
+
+
+def _may_change(word: Word) -> bool:
+    return word.dynamic or (word.globs and "{" in word.text)
+
+
+def _with_element(before: Alternatives, index: str, values: Alternatives) -> Alternatives:
+    """Return an array with one more value: where it stands is only known for a number."""
+    items = [one for one in before if isinstance(one, tuple)][:1] or [()]
+    if not index.isdigit() or int(index) > len(items[0]):
+        return (Unknown("${…[@]}"),)
+    at = int(index)
+    return tuple([(*items[0][:at], str(one), *items[0][at + 1 :]) for one in values if isinstance(one, str)])
+
+
+def _joined(before: Alternatives, values: Alternatives) -> Alternatives:
+    """Return what `+=` makes of the values before and the new ones."""
+    return tuple([_appended(old, new) for old in before for new in values][:64])
+
+
+def _appended(old: Value, new: Value) -> Value:
+    if isinstance(old, tuple) or isinstance(new, tuple):
+        return (
+            *(old if isinstance(old, tuple) else (old,) if old else ()),
+            *(new if isinstance(new, tuple) else (new,)),
+        )
+    unknown = isinstance(old, Unknown) or isinstance(new, Unknown)
+    return Unknown(old + new) if unknown else old + new
