@@ -64,7 +64,8 @@ def test_a_graph_goes_from_wave_to_wave(baton, graph):
     assert "wave 1  2 of 2 started, spread 0 ms" in report
     assert "wave 2  0 of 1 started, not started" in report
     assert made in baton("graph", "report", "--session", "c1")
-    assert json.loads(baton("graph", "report", made, "--json"))["compliant"]
+    assert "wrong_wave, refused: task `build` of wave 2 waits for `find`, `read`" in report
+    assert json.loads(baton("graph", "report", made, "--json"))["violations"] == {"wrong_wave": 1}
 
 
 def test_a_graph_is_made_of_a_file_and_says_what_is_wrong_with_it(baton, tmp_path):

@@ -1,6 +1,7 @@
 """Every refusal of a spawn, and what a plan says, on rosters of its own."""
 
 import pytest
+from msgspec.structs import replace
 
 from baton.engine.agents.judge import Refusal, Spawn, judge
 from baton.engine.agents.rosters import Roster, Rosters, Row
@@ -66,6 +67,39 @@ def test_what_is_refused_says_why_and_what_is_allowed(agent, given, code, field,
     assert part in refusal.detail
     assert allowed in refusal.allowed
     assert refusal.given
+
+
+@pytest.mark.parametrize(
+    "spawner",
+    [
+        "Helper",
+        "HELPER",
+        " helper ",
+        "helper\u200b",
+        "\uff48elper",
+        "crew:Helper",
+        "CREW:helper",
+        "help_er",
+        "Help-Er",
+    ],
+)
+def test_a_worker_stays_one_however_it_is_written(spawner):
+    agents = CREW.agents | {"helper": Row(role="worker"), "help-er": Row(role="worker")}
+    rosters = Rosters({"crew": replace(CREW, agents=agents)}, ["crew"], {})
+    assert decide(rosters=rosters, spawning_agent=spawner).code == "hierarchy"
+    assert decide(rosters=rosters, spawning_agent="Lead").code == "missing_metadata"
+
+
+@pytest.mark.parametrize("spawner", ["hnd", "han", "handd", "hadn", "crew:hnd", "crw:hand", "Haand"])
+def test_a_misspelt_spawner_is_refused_with_the_name_that_was_meant(spawner):
+    refusal = decide(spawning_agent=spawner)
+    assert (refusal.code, refusal.fields) == ("unknown_agent", ("spawning_agent",))
+    assert "did you mean `hand`?" in refusal.detail
+
+
+@pytest.mark.parametrize("spawner", ["", " ", "handler", "thunder", "other:hand", "_default", "expert"])
+def test_a_spawner_with_a_name_of_its_own_is_not_taken_for_another(spawner):
+    assert decide(spawning_agent=spawner).task_id == "agent_7"
 
 
 @pytest.mark.parametrize(

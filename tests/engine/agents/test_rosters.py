@@ -120,6 +120,8 @@ def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, nam
         ("explore", "delphi", "stravinsky"),
         ("planner", "explore", "ultrapower"),
         ("dewey", "explore", "stravinsky"),
+        ("dewey", "Explore", "stravinsky"),
+        ("dewey", "CODE_REVIEWER", "stravinsky"),
     ],
 )
 def test_a_start_without_a_roster_is_judged_where_both_agents_are_known(agent, spawner, roster):

@@ -7,11 +7,12 @@ import pytest
 
 from baton.engine.agents.compliance import WaveViolation, report, totals
 from baton.engine.agents.task_graph import TaskSpec, build, ended, settled
-from baton.engine.agents.waves import Admission, Breach, admit, closes_at, due, reopen
+from baton.engine.agents.waves import Admission, Breach, admit, breach_of, closes_at, due, reopen
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)
 US = timedelta(microseconds=1)
+LONG_AFTER = NOON + timedelta(hours=1)
 TASKS = {"a": "", "b": "", "c": "a b", "d": "c"}
 
 
@@ -137,13 +138,44 @@ def test_the_report_has_spread_left_overs_and_violations_by_wave():
     late = start(start(one, "b", NOON + 700 * MS), "d", NOON)
     auto = start(one, "b", NOON + 700 * MS, auto=True)
     first, second, third = report(
-        late, [WaveViolation(kind="parallel_window", wave=0), WaveViolation(kind="wrong_wave", wave=2)]
+        late, [WaveViolation(kind="parallel_window", wave=0), WaveViolation(kind="wrong_wave", wave=2)], LONG_AFTER
     )
     assert (first.spread_ms, first.spawned, first.compliant) == (700.0, 2, False)
     assert (second.spread_ms, second.state, second.compliant) == (None, "waiting", True)
     assert (third.violations, third.state) == ({"wrong_wave": 1}, "started")
     assert totals([first, second, third]) == {"parallel_window": 1, "wrong_wave": 1}
-    (first, *_) = report(auto, [])
+    (first, *_) = report(auto, [], LONG_AFTER)
     assert (first.spread_ms, first.auto_spawned, first.compliant) == (0.0, ["b"], True)
-    ended_ones = report(done(start(STARTED, "b"), "a", "b"), [])
+    ended_ones = report(done(start(STARTED, "b"), "a", "b"), [], LONG_AFTER)
     assert [msgspec.structs.asdict(wave)["state"] for wave in ended_ones] == ["ended", "waiting", "waiting"]
+
+
+@pytest.mark.parametrize(
+    ("one", "at", "left_out"),
+    [
+        (STARTED, NOON + 500 * MS, []),
+        (STARTED, NOON + 500 * MS + US, ["b"]),
+        (graph(), LONG_AFTER, []),
+        (ended(graph(), "b", "failed", NOON), NOON, ["b"]),
+        (ended(STARTED, "a", "failed", NOON), LONG_AFTER, ["b"]),
+        (start(STARTED, "b"), LONG_AFTER, []),
+    ],
+)
+def test_a_wave_with_a_task_that_nobody_started_is_not_compliant(one, at, left_out):
+    first, *later = report(one, [], at)
+    assert (first.never_started, first.compliant) == (left_out, not left_out)
+    assert all(wave.compliant for wave in later)
+
+
+def test_with_ready_a_task_that_became_ready_after_its_wave_was_opened_is_not_left_out():
+    one = graph({"a": "", "c": "", "b": "a", "d": "c"}, barrier="ready")
+    one = start(done(start(start(one, "a"), "c"), "a"), "b")
+    assert report(done(one, "c", at=NOON + MS), [], LONG_AFTER)[1].never_started == []
+    assert report(done(one, "c", at=NOON), [], LONG_AFTER)[1].never_started == ["d"]
+
+
+def test_what_strict_refused_names_the_rule():
+    assert breach_of(STARTED.tasks["b"], admit(STARTED, "b", LONG_AFTER), refused=True).kind == "parallel_window"
+    early = breach_of(STARTED.tasks["c"], admit(STARTED, "c", NOON), refused=True)
+    assert (early.kind, early.wave, early.refused) == ("wrong_wave", 1, True)
+    assert breach_of(STARTED.tasks["a"], admit(STARTED, "a", NOON)) is None

@@ -152,8 +152,8 @@ def test_a_whole_wave_starts_at_one_moment_or_not_at_all(http, make, post, look)
     assert [one["task"] for one in done["spawned"]] == ["task_a", "task_b"]
     assert states(done["graph"]) == {"task_a": "running", "task_b": "running", "task_c": "blocked"}
     report = http.get(f"/graphs/{graph['id']}/compliance").json()
-    assert report["compliant"]
-    assert (report["waves"][0]["spread_ms"], report["waves"][0]["spawned"]) == (0, 2)
+    first = report["waves"][0]
+    assert (first["spread_ms"], first["spawned"], first["compliant"]) == (0, 2, True)
     assert post(graph, "spawn:batch", LEAD).status_code == 409
 
 
@@ -181,6 +181,56 @@ def test_a_late_start_says_what_was_expected(make, post):
         "expected: `task_a`, `task_b` within 1 ms of each other; open it again by `waves/1/reopen`" in problem["detail"]
     )
     assert problem["given"]["window_ms"] == 1
+
+
+def test_the_report_tells_what_strict_mode_refused_and_what_nobody_started(http, make, post):
+    graph = make(window_ms=1)
+    assert post(graph, "spawn", LEAD | {"task": "task_c"}).json()["code"] == "wrong_wave"
+    assert post(graph, "spawn", LEAD | {"task": "task_a"}).status_code == 200
+    again = [post(graph, "spawn", LEAD | {"task": "task_a"}).json()["code"] for _ in range(2)]
+    until(lambda: post(graph, "spawn", LEAD | {"task": "task_b"}).json()["code"] == "parallel_window")
+    post(graph, "tasks/task_a/complete")
+    report = http.get(f"/graphs/{graph['id']}/compliance").json()
+    assert again == ["already_spawned"] * 2
+    assert (report["compliant"], report["state"]) == (False, "running")
+    assert report["violations"] == {"wrong_wave": 1, "parallel_window": 1}
+    assert [(one["kind"], one["task"], one["wave"], one["refused"]) for one in report["log"]] == [
+        ("wrong_wave", "task_c", 2, True),
+        ("parallel_window", "task_b", 1, True),
+    ]
+    assert [wave["compliant"] for wave in report["waves"]] == [False, False]
+    assert [wave["never_started"] for wave in report["waves"]] == [["task_b"], []]
+    whole = http.get(f"/sessions/{graph['session_id']}/compliance").json()
+    assert (whole["compliant"], whole["violations"]) == (False, report["violations"])
+
+
+def test_a_task_that_nobody_tried_to_start_is_seen_by_the_session_s_report(http, make, post):
+    graph = make(window_ms=1, strict=False)
+    post(graph, "spawn", LEAD | {"task": "task_a"})
+    path = f"/sessions/{graph['session_id']}/compliance"
+    whole = until(lambda: (found := http.get(path).json())["compliant"] is False and found)
+    assert (whole["violations"], whole["graphs"][0]["waves"][0]["never_started"]) == ({}, ["task_b"])
+
+
+def test_a_batch_that_is_refused_starts_nothing_and_each_of_its_tasks_is_counted(http, make, post, look):
+    graph = make(
+        {"a": SEED["task_a"], "b": SEED["task_b"] | {"depends_on": ["a"]}, "c": SEED["task_c"] | {"depends_on": ["a"]}}
+    )
+    for _ in range(2):
+        answer = post(graph, "spawn:batch", LEAD | {"tasks": {"a": {}, "b": {}, "c": {}}})
+        assert (answer.status_code, answer.json()["code"]) == (409, "wrong_wave")
+    assert set(states(look(graph)).values()) == {"pending", "blocked"}
+    assert http.get(f"/graphs/{graph['id']}/compliance").json()["violations"] == {"wrong_wave": 4}
+
+
+def test_a_graph_without_a_roster_takes_starts_that_name_one(http, make, post):
+    graph = make(roster="", tasks=SEED)
+    assert post(graph, "spawn", LEAD | {"task": "task_a", "roster": "stravinsky"}).json()["roster"] == "stravinsky"
+    batch = LEAD | {"tasks": {"task_b": {"roster": "stravinsky", "workspace": "w", "project": "p"}}}
+    assert post(graph, "spawn:batch", batch).json()["spawned"][0]["roster"] == "stravinsky"
+    assert post(graph, "spawn", LEAD | {"task": "task_c", "roster": "none"}).status_code == 422
+    named = make()
+    assert post(named, "spawn", LEAD | {"task": "task_a", "roster": "ultrapower"}).status_code == 422
 
 
 def test_guidance_lets_pass_what_strict_refuses_and_counts_it(http, make, post):

@@ -15,7 +15,7 @@ from baton.kernel.base.sql import Database
 from baton.policies.in_force import Policies
 from baton.shared import policy_folders
 from baton.spawn import feature
-from baton.spawn.graphs import store
+from baton.spawn.graphs import changes, store
 from baton.spawn.graphs.service import NewGraph
 from baton.spawn.jobs import SpawnRequest
 from tests.support.delegating import ADA, ADMIN, BEA, LEAD, Runner, World
@@ -235,3 +235,13 @@ async def test_what_a_start_waits_for_inside_the_server_does_not_make_it_late(se
     late.set()
     await waiting
     assert await states(one, graph) == {"a": "running", "b": "running"}
+
+
+async def test_of_refused_starts_only_the_first_are_kept(one, monkeypatch):
+    monkeypatch.setattr(changes, "MOST_REFUSED", 2)
+    graph = await made(one, {"a": (), "b": ("a",)})
+    for _ in range(4):
+        with pytest.raises(SpawnRefused):
+            await start(one, graph, "b")
+    (found,) = await one.spawning.graphs.session_compliance(ADA, "s")
+    assert [(v.kind, v.task, v.refused) for v in found.violations] == [("wrong_wave", "b", True)] * 2

@@ -184,9 +184,11 @@ def _report(one: dict[str, Any]) -> None:
     for wave in one["waves"]:
         spread = f"spread {wave['spread_ms']:.0f} ms" if "spread_ms" in wave else "not started"
         auto = f", the server started {', '.join(wave['auto_spawned'])}" if wave["auto_spawned"] else ""
-        print(f"  wave {wave['wave']}  {wave['spawned']} of {len(wave['tasks'])} started, {spread}{auto}")
+        left = f"; never started: {', '.join(wave['never_started'])}" if wave["never_started"] else ""
+        print(plain(f"  wave {wave['wave']}  {wave['spawned']} of {len(wave['tasks'])} started, {spread}{auto}{left}"))
     for entry in one["log"]:
-        print(plain(f"  {entry['at']}  {entry['kind']}: {entry['detail']}"))
+        refused = ", refused" if entry["refused"] else ""
+        print(plain(f"  {entry['at']}  {entry['kind']}{refused}: {entry['detail']}"))
 
 
 def _path(graph_id: str) -> str:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
 
 from baton.engine.agents.task_graph import ENDED, WAITING, Graph, Task
+from baton.engine.agents.waves import never_started
 
 WaveState = Literal["waiting", "started", "ended"]
 
@@ -15,7 +16,8 @@ WaveState = Literal["waiting", "started", "ended"]
 class WaveReport(msgspec.Struct, frozen=True, kw_only=True):
     """One wave, counted from 1. `spread_ms` lies between the first and the last start that was asked for.
 
-    `auto_spawned` are the tasks that the server started when the window closed, `violations` counts by kind.
+    `auto_spawned` are the tasks that the server started when the window closed, `never_started` those that nobody
+    started in time, `violations` counts by kind what was refused or let pass.
     """
 
     wave: int
@@ -24,6 +26,7 @@ class WaveReport(msgspec.Struct, frozen=True, kw_only=True):
     spawned: int
     spread_ms: float | None
     auto_spawned: list[str]
+    never_started: list[str]
     violations: dict[str, int]
     compliant: bool
 
@@ -35,12 +38,13 @@ class WaveViolation(msgspec.Struct, frozen=True, kw_only=True):
     wave: int
 
 
-def report(graph: Graph, broken: Iterable[WaveViolation]) -> list[WaveReport]:
-    """Report on each wave of a graph."""
+def report(graph: Graph, broken: Iterable[WaveViolation], at: datetime) -> list[WaveReport]:
+    """Report on each wave of a graph, as of a moment by the database's clock."""
     counts = Counter((one.wave, one.kind) for one in broken)
     found = []
     for number in range(len(graph.windows)):
         tasks = [task for task in graph.tasks.values() if task.wave == number]
+        left_out = never_started(graph, number, at)
         violations = {kind: count for (wave, kind), count in sorted(counts.items()) if wave == number}
         found.append(
             WaveReport(
@@ -50,8 +54,9 @@ def report(graph: Graph, broken: Iterable[WaveViolation]) -> list[WaveReport]:
                 spawned=sum(task.spawned_at is not None for task in tasks),
                 spread_ms=spread_ms(tasks),
                 auto_spawned=[task.name for task in tasks if task.auto],
+                never_started=left_out,
                 violations=violations,
-                compliant=not violations,
+                compliant=not violations and not left_out,
             )
         )
     return found

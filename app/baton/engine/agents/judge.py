@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from baton.engine.agents.plan import Plan, plan, tools_of
-from baton.engine.agents.rosters import AgentMatch, Rosters
+from baton.engine.agents.rosters import AgentMatch, Rosters, folded
 from baton.engine.text.globs import any_of
-from baton.engine.text.yaml_lines import did_you_mean
+from baton.engine.text.yaml_lines import did_you_mean, nearly
 
 METADATA = ("delegation_reason", "expected_outcome", "required_tools")
 """What an orchestrator must state for every agent that it starts."""
@@ -58,7 +58,7 @@ def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
     found = target(rosters, spawn.agent_type)
     if isinstance(found, Refusal):
         return found
-    refusal = refuse(rosters, spawn, found)
+    refusal = _misspelt_spawner(rosters, spawn) or refuse(rosters, spawn, found)
     if refusal is not None:
         return refusal
     return plan(
@@ -74,7 +74,7 @@ def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
 
 def refuse(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal | None:
     """Return why a known agent may not be started; None if it may."""
-    spawner = _resolved(rosters, spawn.spawning_agent)
+    spawner = rosters.spawner(spawn.spawning_agent)
     role = spawner.row.role if spawner else ""
     return (
         (_metadata(spawn) if role == ORCHESTRATOR else None)
@@ -116,6 +116,29 @@ def agents(rosters: Rosters) -> list[str]:
 
 def _resolved(rosters: Rosters, name: str) -> AgentMatch | None:
     return rosters.resolve(name) if name and not name.startswith("_") else None
+
+
+def _misspelt_spawner(rosters: Rosters, spawn: Spawn) -> Refusal | None:
+    """Return a refusal if the spawner is in no roster, and nearly an agent with a rank: a typing error has none."""
+    name = spawn.spawning_agent
+    everywhere = Rosters(rosters.by_id, list(rosters.by_id), {})
+    if not name.strip() or rosters.spawner(name) is not None or everywhere.spawner(name) is not None:
+        return None
+    rows = [(own, row) for roster in rosters.order for own, row in rosters.by_id[roster].agents.items()]
+    ranked = sorted({own for own, row in rows if row and row.role})
+    namespace, _, wrong = folded(name).rpartition(":")
+    spaces = {folded(one) for roster in rosters.order for one in rosters.by_id[roster].namespaces}
+    near = next((own for own in ranked if nearly(wrong, folded(own))), None)
+    if near is None or (namespace and not any(nearly(namespace, one) for one in spaces)):
+        return None
+    return Refusal(
+        code="unknown_agent",
+        detail=f"spawner `{name}` stands in no roster that was asked; did you mean `{near}`? If it is an agent of"
+        " your own, give it a row in the roster",
+        fields=("spawning_agent",),
+        given={"spawning_agent": name, "rosters": list(rosters.order)},
+        allowed=tuple(ranked),
+    )
 
 
 def _metadata(spawn: Spawn) -> Refusal | None:
@@ -175,6 +198,6 @@ def _hierarchy(rosters: Rosters, spawn: Spawn, found: AgentMatch) -> Refusal:
 
 
 def _notes(rosters: Rosters, spawner: str) -> tuple[str, ...]:
-    if not spawner or _resolved(rosters, spawner) is not None:
+    if not spawner.strip() or rosters.spawner(spawner) is not None:
         return ()
     return (f"`{spawner}` stands in no roster that was asked; neither its metadata nor its rank was judged",)

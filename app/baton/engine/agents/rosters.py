@@ -1,5 +1,6 @@
 """Rosters (agents tables): which agents there are, and which model each one runs on."""
 
+import unicodedata
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -100,6 +101,16 @@ class Rosters:
             self._found[name] = found
         return found
 
+    def spawner(self, name: str) -> AgentMatch | None:
+        """Return the agent or skill that starts another; case, `_` for `-` and invisible characters make no other one."""
+        name = self._aliases.get(name.strip(), name.strip())
+        for roster_id in self.order:
+            roster = self.by_id[roster_id]
+            found = _in_roster(roster, name) or _in_roster(roster, _as_written(roster, name))
+            if found:
+                return found
+        return None
+
     def alone(self, roster: str) -> "Rosters":
         """Return one of the rosters alone, with the team's aliases."""
         return Rosters(self.by_id, [roster], self._aliases)
@@ -111,8 +122,10 @@ class Rosters:
         """
         order = [*self.order, *sorted(self.by_id.keys() - set(self.order))]
         names = [self._aliases.get(name, name) for name in (agent, spawner)]
-        both = (one for one in order if all(_in_roster(self.by_id[one], name) for name in names))
-        home = next(both, None) if spawner else None
+        knows = [one for one in order if _in_roster(self.by_id[one], names[0])] if spawner else []
+        home = next((one for one in knows if _in_roster(self.by_id[one], names[1])), None) or next(
+            (one for one in knows if self.alone(one).spawner(spawner)), None
+        )
         return Rosters(self.by_id, order if home is None else [home, *order], self._aliases)
 
 
@@ -123,6 +136,28 @@ def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> Ag
         if found:
             return found
     return None
+
+
+def folded(name: str) -> str:
+    """Return a name without the differences that make no other name: case, width, `_` for `-`, what cannot be seen."""
+    seen = (one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) not in ("Cc", "Cf"))
+    return "-".join("".join(seen).casefold().replace("_", " ").replace("-", " ").split())
+
+
+def _as_written(roster: Roster, name: str) -> str:
+    """Return how a roster writes an agent's name, "" for one that it does not have."""
+    namespace, colon, rest = folded(name).rpartition(":")
+    if colon and namespace not in map(folded, roster.namespaces):
+        return ""
+    base, dash, tier = rest.rpartition("-")
+    for own in (*roster.agents, *roster.aliases):
+        if own[:1] == "_":
+            continue
+        if folded(own) == rest:
+            return own
+        if roster.tiers and dash and folded(own) == base:
+            return f"{own}-{tier}"
+    return ""
 
 
 def _in_roster(roster: Roster, full: str) -> AgentMatch | None:

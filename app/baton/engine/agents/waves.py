@@ -9,18 +9,21 @@ from typing import Literal
 import msgspec
 
 from baton.engine.agents.judge import Refusal
-from baton.engine.agents.task_graph import WAITING, Graph, Task, current_wave, settled
+from baton.engine.agents.task_graph import LOST, WAITING, Graph, Task, current_wave, settled
 
 BreachKind = Literal["wrong_wave", "parallel_window", "reopened"]
+_KINDS: dict[str, BreachKind] = {"wrong_wave": "wrong_wave", "parallel_window": "parallel_window"}
+"""What the codes of refusals are called in a report."""
 
 
 class Breach(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of the waves that was broken and let pass: by the level `guidance`, or as a wave was opened again."""
+    """A rule of the waves that was broken: let pass by the level `guidance` or by a reopened wave, or `refused`."""
 
     kind: BreachKind
     task: str
     wave: int
     detail: str
+    refused: bool = False
 
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +47,32 @@ def admit(graph: Graph, name: str, at: datetime, *, auto: bool = False) -> Refus
     windows = list(graph.windows)
     if windows[task.wave] is None and task.state == "pending":
         windows[task.wave] = at
-    breach = None
-    if refusal is not None:
-        kind: BreachKind = "wrong_wave" if refusal.code == "wrong_wave" else "parallel_window"
-        breach = Breach(kind=kind, task=name, wave=task.wave, detail=refusal.detail)
+    breach = None if refusal is None else breach_of(task, refusal)
     tasks = {**graph.tasks, name: started}
     return Admission(graph=msgspec.structs.replace(graph, tasks=tasks, windows=tuple(windows)), breach=breach)
+
+
+def breach_of(task: Task, refusal: Refusal, *, refused: bool = False) -> Breach | None:
+    """Return the rule of the waves that a start broke; None if it was refused for something else."""
+    kind = _KINDS.get(refusal.code)
+    return kind and Breach(kind=kind, task=task.name, wave=task.wave, detail=refusal.detail, refused=refused)
+
+
+def never_started(graph: Graph, wave: int, at: datetime) -> list[str]:
+    """Return the tasks of a wave that were given up unstarted, or left out until its window closed.
+
+    A task that was skipped, or became ready only after its wave was opened, is no one's fault.
+    """
+    opened = graph.windows[wave]
+    closed = opened is not None and at > _closes(graph, opened)
+    found = []
+    for task in graph.tasks.values():
+        if task.wave != wave or task.spawned_at is not None:
+            continue
+        given_up = task.state in LOST and task.state != "skipped"
+        if given_up or (closed and task.state == "pending" and _was_ready(graph, task, opened)):
+            found.append(task.name)
+    return found
 
 
 def reopen(graph: Graph, wave: int, at: datetime) -> Admission | str:
@@ -141,13 +164,17 @@ def _too_late(graph: Graph, task: Task, at: datetime) -> Refusal | None:
 def _held(graph: Graph, wave: int) -> list[Task]:
     """Return the waiting tasks of a wave to which its window applies: those that could have started when it opened."""
     opened = graph.windows[wave]
-    held = []
-    for task in graph.tasks.values():
-        if task.wave == wave and task.state == "pending":
-            ready = [moment for other in task.depends_on if (moment := graph.tasks[other].ended_at) is not None]
-            if opened is None or all(moment <= opened for moment in ready):
-                held.append(task)
-    return held
+    return [
+        task
+        for task in graph.tasks.values()
+        if task.wave == wave and task.state == "pending" and _was_ready(graph, task, opened)
+    ]
+
+
+def _was_ready(graph: Graph, task: Task, opened: datetime | None) -> bool:
+    """Return whether what a task depends on had ended when its wave was opened."""
+    ends = [moment for other in task.depends_on if (moment := graph.tasks[other].ended_at) is not None]
+    return opened is None or all(moment <= opened for moment in ends)
 
 
 def _closes(graph: Graph, opened: datetime) -> datetime:

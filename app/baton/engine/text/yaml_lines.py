@@ -26,6 +26,9 @@ _MAX_DEPTH = 64
 _MOST_COMPARED = 200_000
 """Characters of a wrong name, times those of all that is allowed: comparing so many takes 20 ms at worst."""
 
+_LONG_NAME = 8
+"""Letters from which on a name may have two slips: two of a short one make another name."""
+
 
 class Problem(msgspec.Struct, frozen=True):
     """What is wrong in a file. `line` is 1-based, 0 if the problem belongs to no line."""
@@ -184,6 +187,25 @@ def did_you_mean(wrong: str, allowed: list[str]) -> str:
     if near:
         return f"; did you mean `{near[0]}`?"
     return f"; allowed: {', '.join(f'`{name}`' for name in sorted(allowed))}" if allowed else ""
+
+
+def nearly(wrong: str, right: str) -> bool:
+    """Return whether a name differs by one slip (a letter left out, added, changed or swapped); two from eight letters on."""
+    slips = 2 if len(right) >= _LONG_NAME else 1
+    if abs(len(wrong) - len(right)) > slips:
+        return False
+    # Damerau and Levenshtein's distance, of neighbours only: three rows of the table are enough.
+    before: list[int] = []
+    last = list(range(len(right) + 1))
+    for i, letter in enumerate(wrong, 1):
+        row = [i]
+        for j, other in enumerate(right, 1):
+            cost = min(row[-1] + 1, last[j] + 1, last[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == right[j - 2] and wrong[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1] <= slips
 
 
 def _steps(text: str) -> Path:

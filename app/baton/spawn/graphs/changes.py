@@ -20,6 +20,8 @@ from baton.spawn.graphs import store
 from baton.spawn.graphs.graph import StoredGraph, Violation
 
 AWAY = "task graphs cannot be read or changed now; nothing was changed, try again"
+MOST_REFUSED = 200
+"""Refused starts of one graph that are kept: an agent may try again and again."""
 
 
 class LockedGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +74,16 @@ async def change(
     before = locked.stored
     after = msgspec.structs.replace(before, graph=settled(graph, locked.at), plans={**before.plans, **(plans or {})})
     await store.save(locked.connection, before, after, closes_at(after.graph))
+    await note(locked, organisation, breaches)
+    return after
+
+
+async def note(locked: LockedGraph, organisation: str, breaches: Iterable[Breach]) -> None:
+    """Store the violations of a locked graph; of refused starts the first `MOST_REFUSED` are kept."""
+    before = locked.stored
     for one in breaches:
+        if one.refused and await store.refusals(locked.connection, before.id) >= MOST_REFUSED:
+            continue
         violation = Violation(
             id=str(uuid7()),
             graph_id=before.id,
@@ -80,7 +91,7 @@ async def change(
             task=one.task,
             kind=one.kind,
             detail=one.detail,
+            refused=one.refused,
             at=locked.at,
         )
         await store.note(locked.connection, organisation, before.user, violation)
-    return after

@@ -6,17 +6,18 @@ from typing import Literal
 from pydantic import BaseModel
 
 from baton.engine.agents.compliance import WaveReport, totals
-from baton.engine.agents.task_graph import Level
+from baton.engine.agents.task_graph import Level, state_of
 from baton.spawn.graphs.graph import GraphCompliance, Violation
 
 
 class ViolationModel(BaseModel):
-    """A rule of the waves that was broken; the start was counted and not refused."""
+    """A rule of the waves that was broken. `refused` tells that the start was refused, and not only counted."""
 
     kind: Literal["wrong_wave", "parallel_window", "reopened"]
     wave: int
     task: str | None = None
     detail: str
+    refused: bool
     at: datetime
 
     @classmethod
@@ -28,13 +29,17 @@ class ViolationModel(BaseModel):
                 "wave": violation.wave + 1,
                 "task": violation.task or None,
                 "detail": violation.detail,
+                "refused": violation.refused,
                 "at": violation.at,
             }
         )
 
 
 class WaveModel(BaseModel):
-    """One wave. `spread_ms` is the time between its first and its last requested start; absent before the first."""
+    """One wave. `spread_ms` is the time between its first and its last requested start; absent before the first.
+
+    `never_started` are tasks that nobody started: left out until the window closed, or given up before.
+    """
 
     wave: int
     tasks: list[str]
@@ -42,6 +47,7 @@ class WaveModel(BaseModel):
     spawned: int
     spread_ms: float | None = None
     auto_spawned: list[str]
+    never_started: list[str]
     violations: dict[str, int]
     compliant: bool
 
@@ -52,11 +58,16 @@ class WaveModel(BaseModel):
 
 
 class ComplianceModel(BaseModel):
-    """How well a graph kept to its waves. `violations` counts by kind."""
+    """How well a graph kept to its waves. `violations` counts by kind, refused starts too (the first 200).
+
+    It is compliant if no rule of the waves was broken or tried, and no task of a wave was left out when its window
+    closed. A wave that nobody has opened yet has broken nothing.
+    """
 
     graph_id: str
     session_id: str
     user: str
+    state: Literal["pending", "running", "completed", "failed"]
     level: Level
     window_ms: int
     compliant: bool
@@ -71,9 +82,10 @@ class ComplianceModel(BaseModel):
             graph_id=found.stored.id,
             session_id=found.stored.session_id,
             user=found.stored.user,
+            state=state_of(found.stored.graph),
             level=found.stored.graph.level,
             window_ms=found.stored.graph.window_ms,
-            compliant=not found.violations,
+            compliant=all(wave.compliant for wave in found.waves),
             violations=dict(totals(found.waves)),
             waves=[WaveModel.of(wave) for wave in found.waves],
             log=[ViolationModel.of(violation) for violation in found.violations],
@@ -95,7 +107,7 @@ class SessionComplianceModel(BaseModel):
         waves = [wave for one in graphs for wave in one.waves]
         return cls(
             session_id=session_id,
-            compliant=not any(one.violations for one in graphs),
+            compliant=all(wave.compliant for wave in waves),
             violations=dict(totals(waves)),
             widest_spread_ms=max((wave.spread_ms for wave in waves if wave.spread_ms is not None), default=None),
             graphs=[ComplianceModel.of(one) for one in graphs],

@@ -42,7 +42,10 @@ class StoredGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of the waves that was broken; `wave` counts from 0, `task` is "" for the whole wave."""
+    """A rule of the waves that was broken; `wave` counts from 0, `task` is "" for the whole wave.
+
+    `refused` tells that the start was refused, otherwise it was let pass.
+    """
 
     id: str
     graph_id: str
@@ -50,6 +53,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     kind: str
     detail: str
+    refused: bool
     at: datetime
 
 

@@ -221,12 +221,13 @@ class Graphs:
         try:
             async with self._database.transaction() as connection:
                 broken = await store.violations(connection, principal.organisation, [one.id for one in found])
+                at = await store.now(connection)
         except DatabaseUnavailable:
             raise StoreUnavailable(AWAY) from None
         graphs = []
         for one in found:
             violations = [violation for violation in broken if violation.graph_id == one.id]
-            waves = report(one.graph, [WaveViolation(kind=v.kind, wave=v.wave) for v in violations])
+            waves = report(one.graph, [WaveViolation(kind=v.kind, wave=v.wave) for v in violations], at)
             graphs.append(GraphCompliance(stored=one, waves=waves, violations=violations))
         return graphs
 

@@ -15,14 +15,14 @@ from baton.delegate.core.job import Job
 from baton.engine.agents.judge import Refusal, Spawn
 from baton.engine.agents.plan import Plan
 from baton.engine.agents.task_graph import Graph, Task, ended
-from baton.engine.agents.waves import Breach, admit, closes_at, due, startable
+from baton.engine.agents.waves import Breach, admit, breach_of, closes_at, due, startable
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, SpawnRefused
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
 from baton.people.row_scope import RowScope
 from baton.spawn.graphs import store
-from baton.spawn.graphs.changes import LockedGraph, change, locked_graph
+from baton.spawn.graphs.changes import LockedGraph, change, locked_graph, note
 from baton.spawn.graphs.graph import StoredGraph
 from baton.spawn.graphs.service import Graphs
 from baton.spawn.jobs import SpawnJobs, SpawnRequest
@@ -41,6 +41,14 @@ class PlannedStart(msgspec.Struct, frozen=True, kw_only=True):
 
     request: SpawnRequest
     plan: Plan | str
+
+
+class StartedTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """The graph after a start, how each task was started, and the jobs to announce after the commit."""
+
+    stored: StoredGraph
+    results: list[SpawnResult]
+    jobs: list[Job]
 
 
 class GraphSpawns:
@@ -96,11 +104,13 @@ class GraphSpawns:
             for name, one in fitted.items()
         }
         async with locked_graph(self._database, principal, graph_id, arrived=arrived) as locked:
-            stored, results, jobs = await self._start(principal, locked, planned)
-        for job in jobs:
+            started = await self._start(principal, locked, planned)
+        if isinstance(started, Refusal):
+            raise refusal_error(started)
+        for job in started.jobs:
             await self._jobs.announce(job)
-        self._expect_close(stored, locked)
-        return stored, results
+        self._expect_close(started.stored, locked)
+        return started.stored, started.results
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start what is left of waves whose window has closed, until `stop` is set."""
@@ -136,23 +146,27 @@ class GraphSpawns:
         async with locked_graph(self._database, principal, graph_id) as locked:
             # Looked at again under the lock: a task may have been started meanwhile.
             left = [name for name in due(locked.stored.graph, locked.at) if name in planned]
-            *_, jobs = await self._start(principal, locked, {name: planned[name] for name in left}, auto=True)
-        for job in jobs:
+            started = await self._start(principal, locked, {name: planned[name] for name in left}, auto=True)
+        if isinstance(started, Refusal):
+            raise refusal_error(started)
+        for job in started.jobs:
             await self._jobs.announce(job)
         return left
 
     async def _start(
         self, principal: Principal, locked: LockedGraph, planned: Mapping[str, PlannedStart], *, auto: bool = False
-    ) -> tuple[StoredGraph, list[SpawnResult], list[Job]]:
-        """Start the tasks that have a plan, fail the others; return the graph, the results, and the jobs to announce."""
-        graph, breaches = locked.stored.graph, list[Breach]()
+    ) -> "StartedTasks | Refusal":
+        """Start the tasks that have a plan and fail the others, or note why one may not start, and start none."""
+        graph, admitted, refusals = _admitted(locked, planned, auto=auto)
+        if refusals:
+            # Returned and not raised: raising here would roll back what is noted for the report.
+            tries = (breach_of(graph.tasks[name], refusal, refused=True) for name, refusal in refusals.items())
+            await note(locked, principal.organisation, [one for one in tries if one])
+            return next(iter(refusals.values()))
         results, jobs = list[SpawnResult](), list[Job]()
         for name, one in planned.items():
             if isinstance(one.plan, str):
                 continue
-            admitted = admit(graph, name, locked.at, auto=auto)
-            if isinstance(admitted, Refusal):
-                raise refusal_error(admitted)
             result = SpawnResult(plan=one.plan, task=name)
             if locked.stored.execute == "run":
                 graph_task = (locked.stored.id, name)
@@ -161,17 +175,18 @@ class GraphSpawns:
                 )
                 jobs.append(job)
                 result = msgspec.structs.replace(result, job_id=job.id, job_state=job.state)
-            if admitted.breach:
-                breaches.append(admitted.breach)
-                result = msgspec.structs.replace(result, violation=admitted.breach.detail)
-            graph = _with_ids(admitted.graph, name, task_id=one.plan.task_id, job_id=result.job_id)
+            breach = admitted[name]
+            if breach:
+                result = msgspec.structs.replace(result, violation=breach.detail)
+            graph = _with_ids(graph, name, task_id=one.plan.task_id, job_id=result.job_id)
             results.append(result)
         for name, one in planned.items():
             if isinstance(one.plan, str):
                 graph = ended(graph, name, "failed", locked.at, one.plan)
         plans = {one.task: msgspec.to_builtins(one.plan) for one in results}
+        breaches = [one for one in admitted.values() if one]
         stored = await change(locked, principal.organisation, graph, plans=plans, breaches=breaches)
-        return stored, results, jobs
+        return StartedTasks(stored=stored, results=results, jobs=jobs)
 
     def _expect_close(self, stored: StoredGraph, locked: LockedGraph) -> None:
         """Look again as soon as the graph's window has closed with tasks left."""
@@ -189,6 +204,22 @@ class GraphSpawns:
                 wait.cancel()
 
 
+def _admitted(
+    locked: LockedGraph, planned: Mapping[str, PlannedStart], *, auto: bool
+) -> tuple[Graph, dict[str, Breach | None], dict[str, Refusal]]:
+    """Start the planned tasks in the graph; return it, what each start broke, and the refused ones."""
+    graph, admitted, refusals = locked.stored.graph, dict[str, Breach | None](), dict[str, Refusal]()
+    for name, one in planned.items():
+        if isinstance(one.plan, str):
+            continue
+        found = admit(graph, name, locked.at, auto=auto)
+        if isinstance(found, Refusal):
+            refusals[name] = found
+        else:
+            graph, admitted[name] = found.graph, found.breach
+    return graph, admitted, refusals
+
+
 def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> SpawnRequest:
     """Fill a request with what its task and its graph say; what it says itself must match them."""
     task = stored.graph.tasks.get(name)
@@ -203,7 +234,8 @@ def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> Spawn
         ("workspace", request.workspace, stored.workspace),
         ("execute", request.execute, stored.execute),
     ):
-        if given and given != own:
+        # A graph that names no roster, project or workspace leaves the choice to each start.
+        if given and own and given != own:
             raise Invalid(field, f"is `{given}`, and task `{name}` is for `{own}`")
     spawn = msgspec.structs.replace(
         request.spawn,
@@ -217,9 +249,9 @@ def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> Spawn
         spawn=spawn,
         execute="run" if stored.execute == "run" else "plan",
         session_id=stored.session_id,
-        project=stored.project,
-        workspace=stored.workspace,
-        roster=stored.roster,
+        project=stored.project or request.project,
+        workspace=stored.workspace or request.workspace,
+        roster=stored.roster or request.roster,
     )
 
 

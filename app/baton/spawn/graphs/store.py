@@ -102,6 +102,12 @@ async def note(connection: AsyncConnection, organisation: str, user: str, violat
     await connection.execute(insert(_violations).values(row))
 
 
+async def refusals(connection: AsyncConnection, graph_id: str) -> int:
+    """Count the refused starts of a graph that are kept."""
+    query = select(func.count()).where(_violations.c.graph_id == graph_id, _violations.c.refused)
+    return int((await connection.execute(query)).scalar_one())
+
+
 async def violations(connection: AsyncConnection, organisation: str, graph_ids: list[str]) -> list[Violation]:
     """Read the violations of graphs, the oldest first."""
     query = (

@@ -65,7 +65,7 @@ class GraphTaskRow(SQLModel, table=True):
 
 
 class GraphViolationRow(SQLModel, table=True):
-    """One rule of the waves that was broken, and counted."""
+    """One rule of the waves that was broken: the start was refused, or only counted."""
 
     __tablename__ = "graph_violations"
     __table_args__ = (Index("ix_graph_violations_graph", "organisation", "graph_id"),)
@@ -79,4 +79,5 @@ class GraphViolationRow(SQLModel, table=True):
     task: str
     kind: str
     detail: str
+    refused: bool
     at: datetime = Field(sa_type=UTCDateTime)
