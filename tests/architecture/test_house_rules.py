@@ -32,7 +32,6 @@ IMPURE = {
 LARGE = {
     # file: why it is one idea in more than 400 lines
     "app/baton/engine/code/languages/windows.py": "one reader for PowerShell and cmd, which differ in little: words, statements, programs",
-    "app/baton/engine/shell/programs/programs.py": "one list of programs, and all that is noted of each while it grows",
     "app/baton/engine/shell/tables/tables.py": "the format of a shell table, what it becomes, and the checks between the two",
 }
 

@@ -141,37 +141,42 @@ class _Reading:
 
 def _shell(walk: Walk) -> Shell:
     # Rules ask for the place of each.
-    if len(walk.writes) > misreadings.MAX_WRITES:
+    if len(walk.listing.writes) > misreadings.MAX_WRITES:
         raise UnreadableError(f"over {misreadings.MAX_WRITES} files that are written")
-    programs = tuple([program for program in walk.programs if program is not None])
+    programs = tuple([program for program in walk.listing.programs if program is not None])
     found: set[Category] = set()
     for program in programs:
         if not program.guess:
             found.update(program.categories)
-    if walk.redirects_to_file:
+    if walk.listing.redirects_to_file:
         found.add("file-write")
-    if walk.network:
+    if walk.listing.network:
         found.add("network")
     return Shell(
         programs=programs,
         writes=_writes(walk),
         categories=tuple(sorted(found, key=_ORDER.__getitem__)) if len(found) > 1 else tuple(found),
-        feeds=_feeds(walk) if walk.sinks or walk.run_downloads else (),
+        feeds=_feeds(walk) if walk.listing.sinks or walk.listing.run_downloads else (),
         exports=tuple(walk.exports),
-        reads=tuple(walk.reads),
+        reads=tuple(walk.listing.reads),
         fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
     )
 
 
 def _guess(walk: Walk) -> None:
     """List guesses at the end of a line that has been read; what cannot be guessed does not make the line unreadable."""
-    counted, network, exports = walk.count, walk.network, len(walk.exports)
+    counted, network, exports = walk.count, walk.listing.network, len(walk.exports)
     walk.count = 0
     try:
         walk.guess()
     except UnreadableError:
-        walk.forget(next((index for index, program in enumerate(walk.programs) if program is None), len(walk.programs)))
-    walk.count, walk.network = counted, network
+        walk.listing.forget(
+            next(
+                (index for index, program in enumerate(walk.listing.programs) if program is None),
+                len(walk.listing.programs),
+            )
+        )
+    walk.count, walk.listing.network = counted, network
     del walk.exports[exports:]
 
 
@@ -180,19 +185,21 @@ def _writes(walk: Walk) -> tuple[Write, ...]:
     if walk.moved and walk.in_functions:
         return tuple(
             Write(target=write.target, base=None, by=write.by) if index in walk.in_functions else write
-            for index, write in enumerate(walk.writes)
+            for index, write in enumerate(walk.listing.writes)
         )
-    return tuple(walk.writes)
+    return tuple(walk.listing.writes)
 
 
 def _feeds(walk: Walk) -> tuple[tuple[int, int], ...]:
-    pairs: dict[tuple[int, int], None] = {(index, index): None for index in walk.run_downloads}
-    for sink, source in walk.sinks:
+    pairs: dict[tuple[int, int], None] = {(index, index): None for index in walk.listing.run_downloads}
+    for sink, source in walk.listing.sinks:
         for index in source.programs(misreadings.MAX_FEEDS):
             if index != sink:
                 pairs[index, sink] = None
-            if index in walk.printed_files:
-                pairs |= {(writer, sink): None for writer in walk.printed_files[index].programs(misreadings.MAX_FEEDS)}
+            if index in walk.listing.printed_files:
+                pairs |= {
+                    (writer, sink): None for writer in walk.listing.printed_files[index].programs(misreadings.MAX_FEEDS)
+                }
         if len(pairs) > misreadings.MAX_FEEDS:
             raise UnreadableError(f"over {misreadings.MAX_FEEDS} pipes into scripts")
     return tuple(pairs)

@@ -16,17 +16,35 @@ _FD = re.compile(r"[0-9]+-?\Z|-\Z")
 _WRITING = frozenset([">", ">>", ">|", "&>", "&>>", ">&"])
 
 
-class Words(Protocol):
-    """What reading a redirection needs of the walk, which this module must not import."""
+class Connections(Protocol):
+    """Where it is noted that the line opens a connection to another machine."""
 
     network: bool
 
-    def word(self, node: Node, text: ScriptText) -> Word:
-        """Read a word."""
+
+class Files(Protocol):
+    """The files that the line has written."""
+
+    def of_file(self, word: Word, place: Position) -> list[Word] | None:
+        """Return the text of a file that the line has written, as the words of a script."""
         ...
 
-    def text_of_file(self, word: Word, place: Position) -> list[Word] | None:
-        """Return the text of a file that the line has written, as the words of a script."""
+
+class Words(Protocol):
+    """What reading a redirection needs of the walk, which this module must not import."""
+
+    @property
+    def listing(self) -> Connections:
+        """Return the notes."""
+        ...
+
+    @property
+    def texts(self) -> Files:
+        """Return the files."""
+        ...
+
+    def word(self, node: Node, text: ScriptText) -> Word:
+        """Read a word."""
         ...
 
 
@@ -108,17 +126,17 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
     found.subs += word.subs
     spans = word.spans
     if word.text.startswith(("/dev/tcp/", "/dev/udp/")):  # bash opens a connection, no file
-        walk.network = True
+        walk.listing.network = True
         found.output = True
         if fd in (b"", b"0", b"1"):
             found.input = _connection()
         return
     if (
-        operator == "<&" and walk.network and fd in (b"", b"0")
+        operator == "<&" and walk.listing.network and fd in (b"", b"0")
     ):  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
         found.input = _connection()
     if operator == "<" and fd in (b"", b"0"):
-        found.input = StdinSource(spans, None, walk.text_of_file(word, place))
+        found.input = StdinSource(spans, None, walk.texts.of_file(word, place))
     if operator == "<" and not word.subs:
         found.sources.append(word.text)
     if operator not in _WRITING:

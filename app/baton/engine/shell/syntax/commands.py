@@ -108,18 +108,18 @@ class Commands(Programs):
         name = parts.check(args, text.src)
         argv = [self.word(name.children[0] if name.child_count == 1 else name, text), *self.args(args, text)]
         assigns = [self.assignment(child, text) for child in parts.assigns]
-        first = len(self.programs)
+        first = len(self.listing.programs)
         called = "" if argv[0].dynamic else argv[0].text
         base = place.folder.base
         given = tuple([word.text for word in assigns])
         use = self.emit(argv, given, place, function=called in self.functions)
-        last = len(self.programs)
+        last = len(self.listing.programs)
         self.ran_exec = use.name == "exec" and not use.operands
         if use.name in COPIES:
-            self.keep_copies(use, place)
+            self.texts.keep_copies(use, place)
         if found.targets or inner.targets or found.sources or inner.sources:
-            self.note_writes(found, place, first)
-            self.note_writes(inner, place, first)
+            self.listing.note_writes(found, place, first)
+            self.listing.note_writes(inner, place, first)
         if place.function and place.certain and called:
             self.calls.add(place.function, called, forks=place.forks)
         for below in parts.subshells:
@@ -129,9 +129,9 @@ class Commands(Programs):
             self.substitutions(inner.subs, place, StdinSource([self.span_from(first)], place.input))
         printed = self.effects(use, called, range(first, last), base, place)
         if place.captured or found.targets or inner.targets:
-            printed = self.printed(use, place) if called not in self.functions else printed
+            printed = self.texts.printed(use, place) if called not in self.functions else printed
             if inner.output and inner.targets:
-                self.keep_text(inner, place, printed)
+                self.texts.keep_text(inner, place, printed, by=use.name)
         return None if inner.output else printed
 
     def effects(
@@ -141,7 +141,7 @@ class Commands(Programs):
         argv = use.words
         printed: list[Word] | None = None
         if called in self.functions:
-            printed = self.call(called, tuple([as_value(word) for word in self.filled(argv[1:], place)]), place)
+            printed = self.call(called, tuple([as_value(word) for word in self.texts.filled(argv[1:], place)]), place)
         elif called in self.aliases:
             self.expand_alias(called, argv[1:], place)
         elif any(_may_change(word) for word in argv):
@@ -208,7 +208,7 @@ class Commands(Programs):
             if array is not None:
                 values: Alternatives = self.items(array, place)
             else:
-                values = self.filler.text(word, place.values)
+                values = self.texts.filler.text(word, place.values)
             if index:
                 place.values.forget(name)
                 values = _with_element(place.values.get(name), index.rstrip("]"), values)
@@ -222,7 +222,7 @@ class Commands(Programs):
             found = [self.word(node, place.text) for node in array.named_children]
         except UnreadableError:
             return ((Unknown("${…[@]}"),),)
-        made = self.filler.variants(found, place.values) or [found]
+        made = self.texts.filler.variants(found, place.values) or [found]
         return tuple([tuple([as_value(word) for word in one]) for one in made])
 
     def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
@@ -236,7 +236,7 @@ class Commands(Programs):
             (misreadings.apart if prefix else misreadings.within)(place.text.src, at, child.start_byte)
             at = child.end_byte
             prefix.append(self.assignment(child, place.text, kept))
-        first = len(self.programs)
+        first = len(self.listing.programs)
         texts = [word.text for word in prefix]
         argv = self.args(extra, place.text)
         if argv:
@@ -244,7 +244,7 @@ class Commands(Programs):
             self.emit(argv, tuple(texts), place, function=argv[0].text in self.functions)
         else:
             self.exports += texts
-        self.note_writes(found, place, first if argv else -1)
+        self.listing.note_writes(found, place, first if argv else -1)
         self.word_substitutions(prefix + argv, place)
         self.set_variables(kept, place)
 
@@ -268,9 +268,9 @@ class Commands(Programs):
         name = argv[0].text
         if name == "export" or (name in _DECLARES and any(w.text[:1] == "-" and "x" in w.text for w in argv[1:])):
             self.exports += [word.text for word in argv[1:] if "=" in word.text and word.text[:1] != "-"]
-        first = len(self.programs)
+        first = len(self.listing.programs)
         self.emit(argv, (), place)
-        self.note_writes(found, place, first)
+        self.listing.note_writes(found, place, first)
         self.word_substitutions(argv, place)
         self.set_variables(kept, place)
 
@@ -278,7 +278,7 @@ class Commands(Programs):
         """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is syntax and may only hold substitutions."""
         src = place.text.src
         if node.children[0].type != "[":
-            self.note_writes(found, place, -1)
+            self.listing.note_writes(found, place, -1)
             self.substitutions(words.find(node, src, quotes=True), place)
             return
         # The parser makes an expression tree of `[ … ]`; to bash it is a list of words, so the leaves are put in order.
@@ -306,22 +306,24 @@ class Commands(Programs):
                 argv[-1].dynamic = argv[-1].dynamic or word.dynamic
             else:
                 argv.append(word)
-        first = len(self.programs)
+        first = len(self.listing.programs)
         self.emit(argv, (), place)
-        self.note_writes(found, place, first)
+        self.listing.note_writes(found, place, first)
         self.word_substitutions(argv, place)
 
     def span_from(self, first: int) -> Span:
         """Return the span of the programs that were listed since there were `first` of them."""
         span = Span()
-        span.first, span.last = first, len(self.programs)
+        span.first, span.last = first, len(self.listing.programs)
         return span
 
     def word_substitutions(self, argv: list[Word], place: Position) -> None:
         """Walk the substitutions in words."""
         for word in argv:
             if word.subs:
-                self.substitutions(word.subs, place, StdinSource([self.span_from(len(self.programs) - 1)], place.input))
+                self.substitutions(
+                    word.subs, place, StdinSource([self.span_from(len(self.listing.programs) - 1)], place.input)
+                )
 
 
 def _below(place: Position, inner: Redirects, parts: _Parts, src: bytes) -> Position:

@@ -36,7 +36,7 @@ class Walk(Commands):
         doubts: list[str | None] = []
         for pipeline in blocks.pipelines(nodes, place.text.src, start, end):
             after = pipeline.after
-            first = len(self.programs)
+            first = len(self.listing.programs)
             if doubts and after == "||":
                 self.otherwise(pipeline, place, doubts)
                 doubts = []
@@ -97,11 +97,11 @@ class Walk(Commands):
                     # zsh runs the last command in the shell itself, bash in one of its own.
                     here.values = Values(place.values, through=True, doubtful=True)
                 span = Span()
-                span.first = len(self.programs)
+                span.first = len(self.listing.programs)
                 printed = self.element(element, here)
-                span.last = len(self.programs)
+                span.last = len(self.listing.programs)
                 source = StdinSource([span], source, printed)
-                source.decoded = source.decoded or self.decodes(span.first)
+                source.decoded = source.decoded or self.listing.decodes(span.first)
         place.certain = certain
         return printed
 
@@ -111,10 +111,10 @@ class Walk(Commands):
         outer = place
         if element.redirects or element.heredoc:
             found, place = self.redirected(element, place)
-        first = len(self.programs)
+        first = len(self.listing.programs)
         printed = self.simple(element, found, outer, place)
         if found.output and found.targets:
-            self.keep_text(found, outer, printed)
+            self.texts.keep_text(found, outer, printed, by=self.listing.last_name())
         # Substitutions in redirects run in the shell around the command, before it: they see neither its folder nor input.
         for text in found.ticks:
             self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
@@ -143,7 +143,7 @@ class Walk(Commands):
         elif node is not None and kind == "test_command":
             self.test(node, place, found)
         else:
-            self.note_writes(found, outer, -1)
+            self.listing.note_writes(found, outer, -1)
             printed = self.compound(node, kind, place) if node is not None else _read_whole(found)
         return printed
 
@@ -207,7 +207,7 @@ class Walk(Commands):
             items = [self.word(one, place.text) for one in nodes]
         except UnreadableError:
             return
-        made = self.filler.variants(items, place.values) or [items]
+        made = self.texts.filler.variants(items, place.values) or [items]
         values = [as_value(word) for one in made for word in one]
         place.values.set(name, tuple(dict.fromkeys(values)))
 
@@ -268,9 +268,9 @@ class Walk(Commands):
         element.redirects = [child for child in node.children if child.type == "file_redirect"]
         if any(child.type in {"heredoc_redirect", "herestring_redirect"} for child in node.children):
             raise UnreadableError("a heredoc on a function")
-        first = len(self.writes)
+        first = len(self.listing.writes)
         self.element(element, here)
-        self.in_functions.update(range(first, len(self.writes)))
+        self.in_functions.update(range(first, len(self.listing.writes)))
         if here.folder.base != place.folder.base:
             self.moving.add(name)
 
@@ -312,7 +312,7 @@ class Walk(Commands):
         """Walk substitutions; `source` is the input of a `>(…)`."""
         for node in nodes:
             span = place.text.span(node.start_byte)
-            span.first = len(self.programs)
+            span.first = len(self.listing.programs)
             src = place.text.src
             here = place.below(deeper=1, subshell=True)
             here.captured = True
@@ -326,8 +326,8 @@ class Walk(Commands):
                 if opener == b">" and source is not None:
                     here.input = source
                 printed = self.block(children[1:-1], children[0].end_byte, children[-1].start_byte, here)
-            span.last = len(self.programs)
-            self.keep_output(src[node.start_byte : node.end_byte].decode(), printed, here)
+            span.last = len(self.listing.programs)
+            self.texts.keep_output(src[node.start_byte : node.end_byte].decode(), printed, here)
 
     def backticks(self, node: Node, start: int, place: Position) -> list[Word] | None:
         """Walk the text in backticks. The shell removes one level of escapes from it before reading it."""
