@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from baton.engine.call.agent_model import ModelChoice, Step
 from baton.engine.call.verdict import RuleHit, Verdict
 from baton.engine.shell.model import SOMEWHERE, Category, Shell
 from baton.records.pipeline.decision import Decision, ModeInForce
@@ -25,6 +26,15 @@ class ShellView(msgspec.Struct, frozen=True, kw_only=True):
     unparsed_reason: str | UnsetType = UNSET
 
 
+class ModelView(msgspec.Struct, frozen=True, kw_only=True):
+    """The model of an agent: `name` is what the call is given, absent where it is left alone."""
+
+    name: str | UnsetType = UNSET
+    step: Step
+    """What decided, first to last: the call, the agent's own file, the team's row, the shipped roster, its default."""
+    reason: str
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What the rules say of a call. A field without a value is absent, never null."""
 
@@ -40,6 +50,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What was changed in the input."""
     modified_input: dict[str, Any] = msgspec.field(name="modifiedInput")
     """The whole tool input, as it is to be used."""
+    model: ModelView | UnsetType = UNSET
+    """The model of the agent that the call starts."""
     rules: tuple[RuleHit, ...]
     """Every rule that matched; effect `guidance` is a deny that the guidance level softened."""
     mode: ModeInForce
@@ -80,9 +92,14 @@ def judgement_fields(verdict: Verdict, tool_input: dict[str, Any]) -> dict[str, 
         "suggestion": verdict.suggestion or UNSET,
         "message": verdict.message or UNSET,
         "modified_input": tool_input if verdict.updated_input is None else verdict.updated_input,
+        "model": UNSET if verdict.model is None else _model_view(verdict.model),
         "rules": verdict.hits,
         "shell": UNSET if verdict.shell is None else shell_view(verdict.shell),
     }
+
+
+def _model_view(choice: ModelChoice) -> ModelView:
+    return ModelView(name=choice.name or UNSET, step=choice.step, reason=choice.reason)
 
 
 def render(decision: Decision, tool_input: dict[str, Any]) -> PreToolUseAnswer:

@@ -89,7 +89,7 @@ class AgentTables:
             rows.append(
                 AgentRow(
                     agent=agent,
-                    model=(match.model or "") if match else "",
+                    model=match.full if match else "",
                     row=row or Row(),
                     overridden=sorted(msgspec.to_builtins(change)) if change is not None else [],
                 )

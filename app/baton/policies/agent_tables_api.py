@@ -1,11 +1,12 @@
 """`/policies/agents`: the agents tables in force; and overrides of their rows, each a part of a layer."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from baton.engine.agents.models import wrong_model
 from baton.kernel.http.etags import etag
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
@@ -30,7 +31,7 @@ class AgentTableModel(BaseModel):
 
 
 class AgentRowModel(BaseModel):
-    """One agent; `model` is the one that it gets, `overridden` names the keys that a layer has changed."""
+    """One agent; `model` is the one that its row gives it (`leave-alone`: none), `overridden` names the keys that a layer has changed."""
 
     agent: str
     model: str
@@ -44,12 +45,26 @@ class AgentTableRowsModel(AgentTableModel):
     rows: list[AgentRowModel]
 
 
+def _checked_model(model: str) -> str:
+    if wrong := wrong_model(model):
+        raise ValueError(wrong)
+    return model
+
+
 class AgentOverrideBody(BaseModel):
-    """The keys of a row that a layer overrides; the others stay as they are."""
+    """The keys of a row that a layer overrides; the others stay as they are. A new row needs a description."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"model": "haiku"}]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"model": "haiku"}, {"model": "sonnet", "description": "Reviews Terraform plans."}]
+        },
+    )
 
-    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | None = None
+    model: Annotated[Text, AfterValidator(_checked_model)] | None = Field(
+        None,
+        description="`haiku`, `sonnet`, `opus`, `fable`, a model's full id, `inherit` (the roster's default), or `leave-alone`.",
+    )
     tier: Text | None = None
     display_model: Text | None = None
     cli_model: Text | None = None
@@ -127,7 +142,7 @@ async def get_agent_override(
 async def put_agent_override(
     tables: AgentTablesOf, response: Response, change: LayerChangeOf, table: str, agent: str, body: AgentOverrideBody
 ) -> AgentOverrideModel:
-    """Override a row in a layer: a new version of the layer, active at once; `If-Match` names the one it replaces."""
+    """Override a row in a layer, or add one: a new version of the layer, active at once; `If-Match` names the one it replaces."""
     stored = await tables.put_override(
         change.principal,
         OverrideKey(change.where, table, agent),

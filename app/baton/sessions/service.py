@@ -169,7 +169,7 @@ class Sessions:
                 principal, call.project
             )
             found = in_force.policies.rosters.resolve(event.agent_type)
-            if found is None or found.model is None:
+            if found is None or not found.model:
                 return "", ()
             count = await self._history.unannounced(principal, event.session_id, event.agent_type)
         except RedisUnavailable:

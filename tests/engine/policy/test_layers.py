@@ -103,7 +103,7 @@ def hits(policies, tool):
         ({"config.yaml": "overrides: {org/codr: {model: haiku}}"}, "unknown row `org/codr`; did you mean `org/coder`?"),
         (
             {"config.yaml": "overrides: {org/coder: {model: gpt}}"},
-            "config.yaml:1: `overrides`: invalid enum value 'gpt'",
+            "config.yaml:1: `model` is `gpt`; allowed: `fable`",
         ),
         ({"config.yaml": "overrides: {org/coder: {modl: opus}}"}, "unknown key `modl`; did you mean `model`?"),
     ],

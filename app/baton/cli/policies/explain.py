@@ -92,6 +92,8 @@ def _show_verdict(answer: dict[str, Any], *, everything: bool) -> None:
         print(plain(f"  rule {hit['id']}: {hit['effect']}{_lock(traces.get(hit['id'], {}))}"))
     if not answer["rules"]:
         print("  no rule matched: the client goes on as without Baton")
+    if "model" in answer:
+        print(plain(f"  model: {answer['model'].get('name', 'left alone')} ({answer['model']['reason']})"))
     if "shell" in answer:
         _show_shell(answer["shell"])
     for name in ("reason", "guidance", "suggestion", "message"):

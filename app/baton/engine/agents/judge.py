@@ -9,6 +9,7 @@ import msgspec
 
 from baton.engine.agents.plan import Plan, plan, tools_of
 from baton.engine.agents.rosters import AgentMatch, Rosters, folded
+from baton.engine.call.agent_model import OwnAgent
 from baton.engine.text.globs import any_of
 from baton.engine.text.yaml_lines import did_you_mean, nearly
 
@@ -53,8 +54,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
 
 
-def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
-    """Return the plan of a start, or the refusal, by the rosters given."""
+def judge(rosters: Rosters, spawn: Spawn, task_id: str, own: OwnAgent | None = None) -> Refusal | Plan:
+    """Return the plan of a start, or the refusal, by the rosters given; `own` is the agent's own file, if it is known."""
     found = target(rosters, spawn.agent_type)
     if isinstance(found, Refusal):
         return found
@@ -67,6 +68,7 @@ def judge(rosters: Rosters, spawn: Spawn, task_id: str) -> Refusal | Plan:
         task_id=task_id,
         prompt=spawn.prompt,
         model=spawn.model,
+        own=own,
         thinking_budget=spawn.thinking_budget,
         notes=_notes(rosters, spawn.spawning_agent),
     )

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from baton.engine.agents.rosters import AgentMatch, Roster, Row
+from baton.engine.agents.models import choose
+from baton.engine.agents.rosters import AgentMatch, Roster, Row, filled
+from baton.engine.call.agent_model import OwnAgent
 
 COLOURS = {"CHEAP": "green", "MEDIUM": "blue", "EXPENSIVE": "purple"}
 """The colour that a cost tier is shown in."""
-DEFAULT = "_default"
-"""The row that fills what an agent without a display model leaves out."""
 PROVIDER = "claude_code"
 """Who runs a planned agent; a thin wrapper hands its task on from there."""
 _ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -47,8 +47,8 @@ class Acp(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent is started. `argv` takes `stdin`, the prompt, on its standard input, with `env` beside its own.
 
-    `cli_model` is "" where the client's own default holds, `tools` is empty where all are allowed. `notes` say what
-    could not be judged.
+    `cli_model` is "" where the client's own default holds, and `model_reason` says who decided that; `tools` is empty
+    where all are allowed. `notes` say what could not be judged.
     """
 
     agent: str
@@ -67,6 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     stdin: str
     env: dict[str, str]
     acp: Acp
+    model_reason: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -77,12 +78,21 @@ def plan(
     task_id: str,
     prompt: str,
     model: str = "",
+    own: OwnAgent | None = None,
     thinking_budget: int = 0,
     notes: tuple[str, ...] = (),
 ) -> Plan:
-    """Plan the start of an agent of a roster; `model` stands in for the one that the roster gives the client."""
-    row = _filled(roster, found)
-    cli_model = model or row.cli_model
+    """Plan the start of an agent of a roster.
+
+    Its model is the one that a client's call of the same agent gets. `model` is what the request says, `own` the agent's
+    own file, if the caller's session has one.
+    """
+    row = filled(roster, found.row)
+    choice = choose(model, own, found)
+    # A row may name another model for the command line than for a call; what a person or a file says comes before both.
+    cli_model = choice.full if choice.step in ("call", "agent-file") else row.cli_model or choice.full
+    if not row.display_model:
+        row = msgspec.structs.replace(row, display_model=cli_model)
     delegation = _delegation(row)
     told = instruction(row)
     system_prompt = _system_prompt(found.name, row, task_id, told)
@@ -104,6 +114,7 @@ def plan(
         stdin=prompt,
         env={"MAX_THINKING_TOKENS": str(thinking_budget)} if thinking_budget else {},
         acp=Acp(provider=PROVIDER, model=cli_model),
+        model_reason=choice.reason,
         notes=notes,
     )
 
@@ -135,23 +146,6 @@ def _delegation(row: Row) -> Delegation | None:
         return None
     fixed = _ARGUMENTS.get(row.delegation_call, {})
     return Delegation(target=row.delegation_target, call=row.delegation_call, **fixed)
-
-
-def _filled(roster: Roster, found: AgentMatch) -> Row:
-    """Complete a row without a display model, from `_default` or from the model of an agent call."""
-    row = found.row
-    if row.display_model:
-        return row
-    default = roster.agents.get(DEFAULT)
-    if default is None:
-        model = found.model or ""
-        return msgspec.structs.replace(row, display_model=model, cli_model=row.cli_model or model)
-    return msgspec.structs.replace(
-        row,
-        display_model=default.display_model,
-        tier=row.tier or default.tier,
-        cli_model=row.cli_model or default.cli_model,
-    )
 
 
 def _system_prompt(agent: str, row: Row, task_id: str, told: str) -> str:

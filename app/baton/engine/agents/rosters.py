@@ -1,5 +1,6 @@
 """Rosters (agents tables): which agents there are, and which model each one runs on."""
 
+import re
 import unicodedata
 from typing import Annotated, Any, Literal
 
@@ -7,7 +8,17 @@ import msgspec
 
 MODELS = frozenset({"haiku", "sonnet", "opus", "fable"})
 """The only values that a client's agent call accepts."""
+INHERIT = "inherit"
+"""In an agent's own file: the caller's model. In a row: the roster's default."""
+LEAVE_ALONE = "leave-alone"
+"""In a row, or as a roster's default: the client's call stays as it is."""
+DEFAULT = "_default"
+"""The row that fills what an agent without a display model leaves out."""
 
+RowStep = Literal["team-row", "shipped-roster", "default"]
+"""Whose word the model of a row is."""
+
+_FAMILY = re.compile(r"(?<![a-z])(haiku|sonnet|opus|fable)(?![a-z])")
 _CACHED = 4096
 _CACHED_NAME = 200
 _TIERS = {"low": "haiku", "high": "opus"}
@@ -18,7 +29,11 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Row(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """One agent. `model` is what an agent call gets; a missing one or `inherit` is the roster's `default_model`."""
+    """One agent. `model` is what an agent call gets: an alias, a full id, or `leave-alone`.
+
+    A missing one or `inherit` is `cli_model`, else the roster's `default_model`; a row with a `display_model` and neither
+    of them leaves the call alone.
+    """
 
     model: str = ""
     tier: str = ""
@@ -43,7 +58,7 @@ class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     description: Annotated[str, msgspec.Meta(min_length=1)]
     namespaces: list[str] = msgspec.field(default_factory=list)
-    default_model: Literal["haiku", "sonnet", "opus", "fable"] = "sonnet"
+    default_model: Literal["haiku", "sonnet", "opus", "fable", "leave-alone"] = "sonnet"
     tiers: bool = False
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     skills: list[str] = msgspec.field(default_factory=list)
@@ -52,12 +67,18 @@ class Roster(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AgentMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A name found in a roster. `name` is the row's; `model` is None for a skill, which is not an agent."""
+    """A name found in a roster. `name` is the row's.
+
+    `model` is what an agent call gets, "" if it is left alone, None for a skill, which is not an agent. `full` is the
+    model as the row says it, `step` whose word that is.
+    """
 
     roster: str
     name: str
     row: Row
     model: str | None
+    full: str = ""
+    step: RowStep = "shipped-roster"
     skill: bool = False
 
 
@@ -68,6 +89,8 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     description: str
     model: str = ""
+    own_model: str = ""
+    """The model that the agent's own file names, "" if it names none or is not known."""
 
 
 def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
@@ -83,12 +106,39 @@ def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
     return AgentCall(agent=agent, prompt=prompt, description=description, model=str(model))
 
 
-class Rosters:
-    """The rosters of a policy set in the team's order, with the team's own aliases; the first that knows a name wins."""
+def family(model: str) -> str:
+    """Return the alias that a client's call takes for a model, whichever provider's id it is; "" if there is none.
 
-    def __init__(self, rosters: dict[str, Roster], order: list[str], aliases: dict[str, str]) -> None:
+    `us.anthropic.claude-haiku-4-5-20251001-v1:0` (Bedrock), `claude-opus-4-1@20250805` (Vertex),
+    `anthropic/claude-sonnet-4.5` and `sonnet[1m]` have one; an ARN that does not name its model has none.
+    """
+    name = model.strip().lower().removesuffix("[1m]")
+    if name in MODELS:
+        return name
+    found = _FAMILY.search(name) if "claude" in name else None
+    return found[1] if found else ""
+
+
+class Rosters:
+    """The rosters of a policy set, with the team's own aliases; the first that knows a name wins.
+
+    `own` are the rosters that the team's layers brought, `changed` the rows whose model a layer overrides, as
+    `roster/agent`.
+    """
+
+    def __init__(
+        self,
+        rosters: dict[str, Roster],
+        order: list[str],
+        aliases: dict[str, str],
+        *,
+        own: frozenset[str] = frozenset(),
+        changed: frozenset[str] = frozenset(),
+    ) -> None:
         self.by_id = rosters
         self.order = tuple(name for name in order if name in rosters)
+        self.own = own
+        self._changed = changed
         self._aliases = aliases
         self._found: dict[str, AgentMatch | None] = {}
 
@@ -97,6 +147,13 @@ class Rosters:
         if name in self._found:
             return self._found[name]
         found = resolve(self.by_id, self.order, self._aliases.get(name, name))
+        if (
+            found is not None
+            and not found.skill
+            and (found.roster in self.own or f"{found.roster}/{found.name}" in self._changed)
+        ):
+            step: RowStep = "default" if found.step == "default" else "team-row"
+            found = msgspec.structs.replace(found, step=step)
         if len(self._found) < _CACHED and len(name) < _CACHED_NAME:
             self._found[name] = found
         return found
@@ -113,7 +170,7 @@ class Rosters:
 
     def alone(self, roster: str) -> "Rosters":
         """Return one of the rosters alone, with the team's aliases."""
-        return Rosters(self.by_id, [roster], self._aliases)
+        return self._with([roster])
 
     def around(self, agent: str, spawner: str) -> "Rosters":
         """Return the rosters for a start that names none: the team's order, then the others.
@@ -126,7 +183,10 @@ class Rosters:
         home = next((one for one in knows if _in_roster(self.by_id[one], names[1])), None) or next(
             (one for one in knows if self.alone(one).spawner(spawner)), None
         )
-        return Rosters(self.by_id, order if home is None else [home, *order], self._aliases)
+        return self._with(order if home is None else [home, *order])
+
+    def _with(self, order: list[str]) -> "Rosters":
+        return Rosters(self.by_id, order, self._aliases, own=self.own, changed=self._changed)
 
 
 def resolve(rosters: dict[str, Roster], order: tuple[str, ...], name: str) -> AgentMatch | None:
@@ -160,25 +220,47 @@ def _as_written(roster: Roster, name: str) -> str:
     return ""
 
 
+def filled(roster: Roster, row: Row) -> Row:
+    """Complete a row without a display model from the row `_default`, where the roster has one."""
+    default = roster.agents.get(DEFAULT)
+    if row.display_model or default is None:
+        return row
+    return msgspec.structs.replace(
+        row,
+        model=row.model or default.model,
+        display_model=default.display_model,
+        tier=row.tier or default.tier,
+        cli_model=row.cli_model or default.cli_model,
+    )
+
+
 def _in_roster(roster: Roster, full: str) -> AgentMatch | None:
     namespace, colon, rest = full.partition(":")
     named = bool(colon) and namespace in roster.namespaces
     name = rest if named else full
     name = roster.aliases.get(name, name)
     if name in roster.agents:
-        row = roster.agents[name] or Row()
-        return AgentMatch(roster=roster.id, name=name, row=row, model=_model(roster, row))
+        return _match(roster, name)
     if name in roster.skills or (named and name in roster.namespaced_skills):
         return AgentMatch(roster=roster.id, name=name, row=Row(), model=None, skill=True)
     base, dash, tier = name.rpartition("-")
     if not (roster.tiers and dash and tier in ("low", "medium", "high")):
         return None
     base = roster.aliases.get(base, base)
-    if base not in roster.agents:
-        return None
-    row = roster.agents[base] or Row()
-    return AgentMatch(roster=roster.id, name=base, row=row, model=_TIERS.get(tier) or _model(roster, row))
+    return _match(roster, base, _TIERS.get(tier, "")) if base in roster.agents else None
 
 
-def _model(roster: Roster, row: Row) -> str:
-    return roster.default_model if row.model in ("", "inherit") else row.model
+def _match(roster: Roster, name: str, tier_model: str = "") -> AgentMatch:
+    row = roster.agents[name] or Row()
+    whole = filled(roster, row)
+    said = tier_model or ("" if whole.model == INHERIT else whole.model) or whole.cli_model
+    # A row that shows a model and names none runs on the client's own: a wrapper, whose work another model does.
+    full = said or (LEAVE_ALONE if whole.display_model else roster.default_model)
+    return AgentMatch(
+        roster=roster.id,
+        name=name,
+        row=row,
+        model="" if full == LEAVE_ALONE else family(full),
+        full=full,
+        step="shipped-roster" if said or whole.display_model else "default",
+    )

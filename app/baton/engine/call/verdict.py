@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.engine.call.agent_model import ModelChoice, OwnAgent
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.shell.model import Shell
@@ -36,6 +37,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     lifted: frozenset[str] = frozenset()
     installed: str = ""
     accepts_rewrites: frozenset[str] = frozenset()
+    own_agent: OwnAgent | None = None
+    """The agent that the call starts, as its own file describes it; None if the call starts none, or no file is known."""
 
 
 class RuleHit(msgspec.Struct, frozen=True):
@@ -55,7 +58,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `rule` is the id of the deciding rule ("" on abstain). `reason` is the text for the agent on deny and ask,
     `guidance` the text beside an allowed call, `suggestion` a ready-made Task call. `updated_input` is the full tool
     input after rewriting, or None when nothing was rewritten; `message` says what was rewritten. `notice` tells the
-    person that more than the model was changed, and by which rules. `blind` names the
+    person that more than the model was changed, and by which rules. `model` is that of the agent which the call starts,
+    None for a call that starts none. `blind` names the
     facts that a rule needed and that were missing; `errors` names expressions that failed, as `when:rule/id`.
     """
 
@@ -69,5 +73,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str = ""
     notice: str = ""
     shell: Shell | None = None
+    model: ModelChoice | None = None
     blind: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

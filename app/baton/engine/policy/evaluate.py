@@ -54,6 +54,7 @@ def _stricter(verdict: Verdict, rewritten_verdict: Verdict) -> Verdict:
         message=verdict.message if asks else "",
         notice=verdict.notice if asks else "",
         shell=verdict.shell,
+        model=verdict.model,
     )
 
 
@@ -223,6 +224,7 @@ def _verdict(context: Context, outcome: Outcome) -> Verdict:
         message=outcome.message,
         notice=outcome.notice,
         shell=context.shell,
+        model=context.model,
         blind=tuple(sorted(context.blind)) if context.blind else (),
         errors=tuple(sorted(context.errors)) if context.errors else (),
     )

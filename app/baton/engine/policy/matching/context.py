@@ -4,7 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+import msgspec
+
+from baton.engine.agents.models import choose
 from baton.engine.agents.rosters import AgentCall, AgentMatch, Rosters, agent_call
+from baton.engine.call.agent_model import ModelChoice
 from baton.engine.call.call import ToolCall
 from baton.engine.call.input_texts import has_more_texts
 from baton.engine.call.mcp_tools import is_mcp_tool
@@ -181,7 +185,10 @@ class Context:
         """The sub-agent that the call starts; None if it starts none."""
         if self._agent is _UNREAD:
             is_agent = self.call.tool_name in self.policies.agent_tools
-            self._agent = agent_call(self.call.tool_input) if is_agent else None
+            agent = agent_call(self.call.tool_input) if is_agent else None
+            if agent is not None and self.facts.own_agent is not None:
+                agent = msgspec.structs.replace(agent, own_model=self.facts.own_agent.model)
+            self._agent = agent
         return self._agent  # type: ignore[no-any-return]
 
     @property
@@ -190,6 +197,11 @@ class Context:
         if self._match is _UNREAD:
             self._match = self.policies.rosters.resolve(self.agent.agent) if self.agent else None
         return self._match  # type: ignore[no-any-return]
+
+    @property
+    def model(self) -> ModelChoice | None:
+        """The model of the agent that the call starts; None for a call that starts none."""
+        return None if self.agent is None else choose(self.agent.model, self.facts.own_agent, self.agent_match)
 
     @property
     def paths(self) -> tuple[str, ...]:

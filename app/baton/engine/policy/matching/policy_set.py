@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
+import msgspec
+
 from baton.engine.agents.rosters import AgentCall, Roster, Rosters
 from baton.engine.call.call import ToolCall
 from baton.engine.call.commands import command_of, in_shell
@@ -63,7 +65,13 @@ class PolicySet:
         self.revision = revision
         self.rules = rules
         self.config = config
-        self.rosters = Rosters(dict(rosters), config.rosters, config.aliases)
+        self.rosters = Rosters(
+            dict(rosters),
+            config.rosters,
+            config.aliases,
+            own=parsed.own_rosters,
+            changed=frozenset(row for row, change in config.overrides.items() if change.model is not msgspec.UNSET),
+        )
         self.parsed = parsed
         self.locks = locks
         self.locked = locks.in_force
@@ -95,7 +103,8 @@ class PolicySet:
         if line is not None and call.tool_name != "Bash":
             line = in_shell(call.tool_name, line)
         paths = input_paths(self.config.patch_tools, self.path_keys, call)
-        name, model = (agent.agent, agent.model) if agent else (None, "")
+        # The model of its own file is part of what is remembered: it differs between the people who start such an agent.
+        name, model = (agent.agent, f"{agent.model}\n{agent.own_model}") if agent else (None, "")
         if len(line or "") + sum(map(len, paths)) + len(name or "") + len(model) <= _CACHED_TEXT:
             return self._reading(line, line is given, paths, name, model)
         # A call is read for its history and again for its rules; only the latest long one is kept, for its size.

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from baton.engine.agents.models import wrong_model
 from baton.engine.agents.rosters import Roster, Row
 from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.model import Config, RuleFile
@@ -43,7 +44,7 @@ class PolicyFiles:
     """The files of all layers down to one, parsed and typed; `problems` collects what is wrong with them.
 
     `own` is the layer's own config.yaml and `keys` the keys that stand in it; `config` is merged from all layers.
-    `rules`, `sources` and `rosters` are keyed by id, `shell` and `files` by source; `own_rules` are the ids of the
+    `own_rosters` are those that stand in another layer than the shipped one. `rules`, `sources` and `rosters` are keyed by id, `shell` and `files` by source; `own_rules` are the ids of the
     layer's own rules.
     """
 
@@ -56,6 +57,7 @@ class PolicyFiles:
         self.rules: dict[str, RuleFile] = dict(above.rules) if above else {}
         self.sources: dict[str, str] = dict(above.sources) if above else {}
         self.rosters: dict[str, Roster] = dict(above.rosters) if above else {}
+        self.own_rosters: frozenset[str] = above.own_rosters if above else frozenset()
         self.shell: dict[str, str] = dict(above.shell) if above else {}
         self.config: Config = above.config if above else Config()
         self.own = Config()
@@ -89,19 +91,25 @@ class PolicyFiles:
         self.problems.append(Problem(source, line, text))
 
     def active_rosters(self) -> dict[str, Roster]:
-        """Return the rosters with the overrides of config.yaml applied; report overrides of rows that do not exist."""
+        """Return the rosters with the overrides of config.yaml applied, and the rows that they add; report misspelt ones."""
         rosters = dict(self.rosters)
         for key, change in self.config.overrides.items():
             roster_id, _, agent = key.partition("/")
             roster = rosters.get(roster_id)
-            if roster is None or agent not in roster.agents:
+            given = {name: v for name, v in msgspec.structs.asdict(change).items() if v is not msgspec.UNSET}
+            # What has a description is a new agent; what has none is a misspelt one.
+            if roster is None or (agent not in roster.agents and not (agent.strip() and given.get("description"))):
                 rows = [f"{name}/{row}" for name, one in self.rosters.items() for row in one.agents]
                 near = did_you_mean(key, rows)
                 text = f"unknown row `{key}`{near if len(near) < _LONG else ''}; a row is `roster/agent`"
+                text += ", and a new one needs a `description`" if roster is not None else ""
                 self.report(self.config_file, ("overrides", key), text)
                 continue
-            given = {name: v for name, v in msgspec.structs.asdict(change).items() if v is not msgspec.UNSET}
-            row = msgspec.structs.replace(roster.agents[agent] or Row(), **given)
+            if wrong := wrong_model(given.get("model", "")):
+                self.report(self.config_file, ("overrides", key, "model"), f"`model` {wrong}")
+            if "model" in given:  # what the row says for the command line alone is no longer meant
+                given.setdefault("cli_model", "")
+            row = msgspec.structs.replace(roster.agents.get(agent) or Row(), **given)
             rosters[roster_id] = msgspec.structs.replace(roster, agents=roster.agents | {agent: row})
         return rosters
 
@@ -151,7 +159,12 @@ class PolicyFiles:
         expected = path.removeprefix("agents/").removesuffix(".yaml")
         if roster.id != expected:
             self.report(source, ("id",), f"`id` is `{roster.id}`; a roster's id is its file's name: `{expected}`")
+        for name, row in roster.agents.items():
+            if row is not None and (wrong := wrong_model(row.model)):
+                self.report(source, ("agents", name, "model"), f"`model` {wrong}")
         self.rosters[roster.id] = roster
+        if self.layer.tier != "shipped":
+            self.own_rosters |= {roster.id}
 
     def _rule(self, path: str, source: str) -> None:
         read = self._read(source, RuleFile)

@@ -192,9 +192,12 @@ class RuleFile(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RowOverride(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """Changes to a row of a roster; other keys keep their values. The keys are those of `engine.agents.rosters.Row`."""
+    """Changes to a row of a roster; other keys keep their values. The keys are those of `engine.agents.rosters.Row`.
 
-    model: Literal["", "inherit", "haiku", "sonnet", "opus", "fable"] | msgspec.UnsetType = msgspec.UNSET
+    A row that the roster does not have is added, if it has a description.
+    """
+
+    model: str | msgspec.UnsetType = msgspec.UNSET
     tier: str | msgspec.UnsetType = msgspec.UNSET
     display_model: str | msgspec.UnsetType = msgspec.UNSET
     cli_model: str | msgspec.UnsetType = msgspec.UNSET

@@ -180,14 +180,18 @@ def agent(match: AgentMatch, lists: Lists) -> Iterator[Check]:
 
 def _default_model(wanted: Match) -> Check:
     def holds(context: Context) -> bool:
-        found = context.agent_match
-        if found is None or found.model is None:
+        choice = context.model
+        if choice is None or not choice.name:
             return False
-        context.found["model"] = found.model
-        context.found["name"] = context.agent.agent.rpartition(":")[2] if context.agent else found.name
-        return wanted(found.model)
+        context.found["model"] = choice.name
+        context.found["name"] = context.agent.agent.rpartition(":")[2] if context.agent else ""
+        return wanted(choice.name)
 
-    return Check("agent.default", holds, lambda _c: "the rosters give this agent another model, or none")
+    def why(context: Context) -> str:
+        choice = context.model
+        return choice.reason if choice is not None and not choice.name else "the rosters give this agent another model"
+
+    return Check("agent.default", holds, why)
 
 
 def input_value(key: str, value: Any, lists: Lists) -> Check:
