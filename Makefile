@@ -86,6 +86,7 @@ bench: $(VENV)/.test ## Measure /pre-tool-use, /route and the command line next 
 	$(BIN)/python -m bench.pre_tool_use
 	$(BIN)/python -m bench.route
 	$(BIN)/python -m bench.cli
+	$(BIN)/python -m bench.hook
 	$(BIN)/python -m bench.hostile
 
 delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle runners

@@ -100,7 +100,7 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
     for file in "$2" "$3"; do cksum <"$file" || echo - -; done
     case $1 in # a plugin is code: all of it counts
       opencode) cat "$settings" ;;
-      *) grep -oE 'baton-hook\.sh[\\"]* [a-z-]+ [A-Za-z]+( block)?' "$settings" | sort ;;
+      *) grep -oE "baton(-hook\.(sh|ps1)|(\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+( block)?" "$settings" | sort ;;
     esac | cksum
     grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true' "$settings"
   ) 2>/dev/null

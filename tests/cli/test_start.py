@@ -6,9 +6,9 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from baton.cli.app import app
 from baton.cli.commands import COMMANDS
 from baton.cli.groups import load
-from baton.cli.main import app
 
 HEAVY = {"acp", "fastapi", "httpx2", "mcp", "msgspec", "numpy", "pydantic", "rich", "sqlalchemy", "tree_sitter", "yaml"}
 """Packages that take longer to import than a fast command takes to run."""
@@ -53,7 +53,7 @@ def test_the_shell_completes_commands_and_options(typed, offered):
     "words", [["--help"], ["--version"], ["status", "--help"], ["mode", "status", "--help"], ["explain", "--help"]]
 )
 def test_a_fast_command_imports_nothing_heavy(words):
-    code = f"import sys; from baton.cli.main import app\ntry: app({words!r})\nexcept SystemExit: print(*sys.modules)"
+    code = f"import sys; from baton.cli.app import app\ntry: app({words!r})\nexcept SystemExit: print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not HEAVY & set(done.stdout.split("\n")[-2].split())
 

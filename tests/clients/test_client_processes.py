@@ -49,6 +49,15 @@ async def test_the_program_that_runs_hooks_is_a_client_whatever_its_name_is(redi
     assert await found(redis, shim) == {identify(client)}
 
 
+@pytest.mark.parametrize("line", [("PYTHON", "BATON", "hook", "x"), ("sh", "-c", "PYTHON BATON hook x; true")])
+async def test_the_program_that_runs_the_shim_in_python_is_one_too(redis, starts, tmp_path, line):
+    script = tmp_path / "baton"
+    script.write_text("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    words = [word.replace("PYTHON", sys.executable).replace("BATON", str(script)) for word in line]
+    client, shim = starts(*words)
+    assert await found(redis, shim) == {identify(client)}
+
+
 async def test_a_person_who_runs_the_shim_by_hand_is_not_locked_out(redis, starts):
     _, shim = starts("sh", "SHIM", runs=("bash", "-c", '"$@" & read; kill $!', "bash"))
     assert await found(redis, shim) == set()

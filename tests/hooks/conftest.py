@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.shim import SHELLS, Scripted
+from tests.hooks.shim import PYTHON, SHELLS, Scripted
 
 
 @pytest.fixture
@@ -16,8 +16,15 @@ def server() -> Iterator[Scripted]:
     scripted.close()
 
 
-@pytest.fixture(params=SHELLS.values(), ids=[Path(program).name for program in SHELLS])
+@pytest.fixture(params=[*SHELLS.values(), PYTHON], ids=[*(Path(program).name for program in SHELLS), "baton-hook"])
 def shell(request: pytest.FixtureRequest) -> list[str]:
+    """What runs the shim: each POSIX shell, and `baton hook`, which is a shim of its own. All do the same."""
+    return request.param
+
+
+@pytest.fixture(params=[["sh"], PYTHON], ids=["sh", "baton-hook"])
+def one(request: pytest.FixtureRequest) -> list[str]:
+    """One of each shim, where the shell does not matter."""
     return request.param
 
 

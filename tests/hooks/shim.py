@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +16,8 @@ HOOKS = Path(__file__).parents[2] / "hooks"
 _ASKED = [["sh"], ["busybox", "sh"], ["bash", "--posix"], ["dash"]]
 SHELLS = {os.path.realpath(program): words for words in _ASKED if (program := shutil.which(words[0]))}
 """The shells of this machine by their programs, each program once: `sh` is one of the others on most machines."""
+PYTHON = [str(Path(sys.executable).with_name("baton")), "hook"]
+"""`baton hook`, which does what the shim does where there is no POSIX shell."""
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"caf\xc3\xa9 $(id) \\n \\"q\\" %s"}}'
 
 
@@ -96,8 +99,9 @@ def run_shim(
     hooks: Path = HOOKS,
 ) -> Ran:
     words = arguments or ("claude-code", "PreToolUse")
+    script = [] if shell == PYTHON else [str(hooks / "baton-hook.sh")]
     done = subprocess.run(
-        [*shell, str(hooks / "baton-hook.sh"), *words],
+        [*shell, *script, *words],
         input=body,
         env=env,
         cwd=cwd,

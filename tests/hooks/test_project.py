@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from baton.local.project import find_project
-from tests.hooks.shim import run_shim
+from tests.hooks.shim import PYTHON, run_shim
 
 GIT_ENV = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PATH": os.environ["PATH"]}
 
@@ -120,12 +120,12 @@ def test_a_project_has_one_name_for_shim_and_command_line(make, name, root, env,
     where = make(base)
     project = find_project({}, where)
     assert (project.name, project.root) == (name.format(base=base), str(base / root))
-    for shell in (["sh"], ["bash", "--posix"]):
+    for shell in (["sh"], ["bash", "--posix"], PYTHON):
         run_shim(shell, env | {"PWD": str(where)}, where)
     for seen in server.seen:
         assert seen.headers["baton-project"].decode() == project.name
         assert seen.headers["baton-root"].decode() == project.root
-    assert len(server.seen) == 2
+    assert len(server.seen) == 3
 
 
 def test_the_clients_project_folder_counts_and_not_where_the_agent_went(env, server, tmp_path, folder):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
-from baton.cli.main import main
+from baton.cli.app import run as baton
 from baton.shared.person_socket import person_socket
 from tests.support.terminal import at_terminal
 
@@ -36,7 +36,7 @@ def run(*words, env, cwd, stdin=""):
     at_a_terminal = patch("baton.shared.person_socket.person_socket", _person_socket)
     with surroundings(env, cwd, stdin), redirect_stdout(out), redirect_stderr(err), at_a_terminal:
         try:
-            main([str(word) for word in words])
+            baton([str(word) for word in words])
             status = 0
         except SystemExit as leaving:
             status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)

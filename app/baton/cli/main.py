@@ -1,50 +1,14 @@
-"""`baton`: the command line. `baton.cli.commands` lists its commands."""
+"""The entry of `baton`. `baton hook` runs before every tool call of an agent, so it starts without the rest."""
 
-import io
 import sys
-from typing import Annotated
-
-import typer
-
-from baton.cli.groups import LazyGroup
-from baton.cli.options import UsageError
-from baton.local.server import ApiError
-
-app = typer.Typer(
-    name="baton", cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
-)
 
 
-def _version(value: bool) -> None:
-    if value:
-        from importlib.metadata import version
+def main() -> None:
+    """Run `baton` with the process's own words."""
+    if sys.argv[1:2] == ["hook"]:
+        from baton.local.hook.main import main as hook
 
-        print(f"baton {version('baton')}")
-        raise typer.Exit
+        sys.exit(hook(sys.argv[2:]))
+    from baton.cli.app import run
 
-
-@app.callback()
-def baton(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """One server that a team shares, and that every coding agent asks before it acts."""
-
-
-def main(words: list[str] | None = None) -> None:
-    """Run the command line with these words, by default the process's own. An ApiError is printed in one line; the exit status is 1, or 2 for wrong usage."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no `✓` shows something else
-    try:
-        app(words, prog_name="baton")
-    except ApiError as error:
-        print(f"baton: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
-    except BrokenPipeError:
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+    run()

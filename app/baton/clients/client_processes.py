@@ -7,6 +7,8 @@ import asyncio
 import os
 import time
 from collections.abc import Collection
+from itertools import pairwise
+from pathlib import Path
 
 import psutil
 
@@ -19,7 +21,9 @@ MOST = 256
 """Processes that are remembered; the oldest give way."""
 EXPIRES_S = 7 * 24 * 3_600
 """How long a client is remembered that does not start another session, in seconds."""
-_SCRIPT = "baton-hook.sh"
+_LINES = ("baton-hook.sh", "baton hook ")
+"""What a shell that runs a hook has in its words."""
+_PROGRAM = ("baton", "baton.exe")
 _KEY = b"baton:client-processes"
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "tcsh", "csh", "nu", "pwsh", "busybox"})
 _NO_CLIENTS = _SHELLS | {
@@ -86,4 +90,8 @@ def _client_above(shim: int) -> ProcessId | None:
 
 def _runs_shim(process: psutil.Process) -> bool:
     # The name of the script alone is no sign: it may stand in a prompt that a client was started with.
-    return process.name() in _SHELLS and any(_SCRIPT in word for word in process.cmdline())
+    words = process.cmdline()
+    if process.name() in _SHELLS:
+        return any(line in word for word in words for line in _LINES)
+    # `baton hook`, behind the interpreter or not.
+    return any(Path(word).name in _PROGRAM and after == "hook" for word, after in pairwise(words[:4]))

@@ -1,0 +1,129 @@
+"""What `baton hook` prints itself, in the words of each client, and which answers of a server it does not believe."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+_ANSWER_KEYS = frozenset(
+    [
+        "systemMessage",
+        "hookSpecificOutput",
+        "hookEventName",
+        "permissionDecision",
+        "permissionDecisionReason",
+        "updatedInput",
+        "modifiedArgs",
+        "additionalContext",
+        "decision",
+        "reason",
+        "behavior",
+        "message",
+        "updated_input",
+        "permission",
+        "user_message",
+        "agent_message",
+        "additional_context",
+        "continue",
+    ]
+)
+_AGENT_KEYS = frozenset(
+    [
+        "model",
+        "subagent_type",
+        "agent_type",
+        "agent_name",
+        "prompt",
+        "description",
+        "task_name",
+        "fork_turns",
+        "reasoning_effort",
+        "run_in_background",
+        "resume",
+        "isolation",
+        "name",
+        "team_name",
+        "mode",
+        "max_turns",
+        "context_tier",
+    ]
+)
+REWRITES = ("updatedInput", "modifiedArgs", "updated_input")
+_WITH_ALLOW = frozenset({"codex", "cursor"})
+"""Clients that change an input only beside an `allow`."""
+DROPPED = (
+    "Baton dropped an answer of its server, which would have changed what a tool does or allowed it in your place."
+)
+
+
+def is_suspect(body: str) -> bool:
+    """Return whether an answer holds a word that has to be looked at. All but the rarest answers hold none."""
+    words = (*REWRITES, '"allow"', '"approve"')
+    return any(word in body for word in words) or any(f"\\u00{digit}" in body for digit in "234567")
+
+
+def is_harmless(client: str, event: str, body: str) -> bool:
+    """Return whether an answer only refuses, asks, says something, or words an agent call.
+
+    A server that was taken over may do that. An input with other keys would be another tool's, and an `allow` would skip
+    the client's own question.
+    """
+    # Baton escapes no printable letter. One that is could spell any of these words unseen.
+    plain = body.replace("\\\\", "")
+    if any(f"\\u00{digit}" in plain for digit in "234567"):
+        return False
+    try:
+        pairs = list(_pairs(json.loads(body, object_pairs_hook=tuple)))
+    except (ValueError, RecursionError):
+        return False
+    keys = {key for key, _ in pairs}
+    rewrites = bool(keys & set(REWRITES))
+    allows = any(value in {"allow", "approve"} for _, value in pairs if isinstance(value, str))
+    if allows and not (rewrites and event == "PreToolUse" and client in _WITH_ALLOW):
+        return False
+    return not rewrites or keys <= _ANSWER_KEYS | _AGENT_KEYS
+
+
+def holds_refusal(body: str) -> bool:
+    """Return whether an answer that is dropped would have refused or asked: that must not be lost."""
+    return any(word in body for word in ('"deny"', '"ask"', '"block"'))
+
+
+def refusal(client: str, event: str, text: str) -> str:
+    """Return a refusal of an event in a client's dialect, "" for an event that cannot be refused."""
+    if event == "UserPromptSubmit":
+        if client == "cursor":
+            return _line({"continue": False, "user_message": text})
+        return _line({"decision": "block", "reason": text})
+    if event != "PreToolUse":
+        return ""
+    if client == "cursor":
+        return _line({"permission": "deny", "user_message": text, "agent_message": text})
+    if client == "gemini-cli":
+        return _line({"decision": "deny", "reason": text})
+    said = {"permissionDecision": "deny", "permissionDecisionReason": text}
+    if client == "copilot-cli":
+        return _line(said)
+    return _line({"hookSpecificOutput": {"hookEventName": event, **said}})
+
+
+def warning(client: str, text: str) -> str:
+    """Return a message to the person; where a client shows them nothing, the model is told."""
+    key = {"copilot-cli": "additionalContext", "cursor": "additional_context"}.get(client, "systemMessage")
+    return _line({key: text})
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every key with its value, at any depth; texts in lists with the key ""."""
+    if isinstance(value, tuple):
+        for key, held in value:
+            yield key, held
+            yield from _pairs(held)
+    elif isinstance(value, list):
+        for held in value:
+            if isinstance(held, str):
+                yield "", held
+            yield from _pairs(held)

@@ -1,0 +1,242 @@
+"""One HTTP request within a time, over the interpreter's own sockets: importing `socket` takes longer than the request."""
+
+import _socket  # the module `socket` is this one in Python, with enums that take 8 ms to make
+import _thread
+import os
+import time
+
+TYPE_CHECKING = False  # as in `typing`, whose import takes longer than the request, too
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PORTS = {"http": 80, "https": 443}
+_MOST = 64 << 20
+"""Bytes of an answer: more than any answer of Baton has."""
+
+
+class NoAnswerError(Exception):
+    """The server could not be asked; the text says why. `hung` if it did not answer in time."""
+
+    def __init__(self, why: str, *, hung: bool = False) -> None:
+        super().__init__(why)
+        self.hung = hung
+
+
+class Answer:
+    """An HTTP answer: the status with its reason (`200 OK`), the header lines, the body."""
+
+    __slots__ = ("body", "head", "status")
+
+    def __init__(self, raw: bytes) -> None:
+        head, _, self.body = raw.partition(b"\r\n\r\n")
+        first, _, self.head = head.partition(b"\r\n")
+        version, _, status = first.partition(b" ")
+        if not (version.startswith(b"HTTP/") and status[:3].isdigit()):
+            raise NoAnswerError("the answer was not HTTP")
+        self.status = status.decode("latin-1")
+        length = self.header("content-length")
+        if "chunked" in self.header("transfer-encoding").lower():
+            self.body = _without_chunks(self.body)
+        elif length.isdigit():
+            if len(self.body) < int(length):
+                raise NoAnswerError("the answer was cut")
+            self.body = self.body[: int(length)]
+
+    def header(self, name: str) -> str:
+        """Return a header's value, "" without it."""
+        for line in self.head.split(b"\r\n"):
+            key, _, value = line.partition(b":")
+            if key.decode("latin-1").lower() == name:
+                return value.strip().decode("utf-8", "replace")
+        return ""
+
+
+class Url:
+    """The parts of a URL that a request needs."""
+
+    __slots__ = ("host", "path", "port", "scheme", "user")
+
+    def __init__(self, text: str) -> None:
+        self.scheme, mark, rest = text.partition("://")
+        if not mark:
+            self.scheme, rest = "http", text
+        place, slash, path = rest.partition("/")
+        self.user, _, place = place.rpartition("@")
+        host, _, port = place.rpartition(":")
+        if (place.startswith("[") and (not host or not port.isdigit())) or not host:
+            host, port = place, ""
+        self.host = host.strip("[]")
+        self.path = (slash + path).rstrip("/")
+        self.port = int(port) if port.isdigit() else _PORTS.get(self.scheme, 0)
+        if not self.host or not self.port:
+            raise NoAnswerError("BATON_URL is not an http or https url")
+
+    @property
+    def place(self) -> str:
+        """Return host and port as a request names them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+
+def post(
+    url: Url, headers: list[tuple[bytes, bytes]], body: bytes, *, target: str, times: tuple[float, float], ca_file: str
+) -> Answer:
+    """Post a body; `times` are the seconds to connect and for all of it. No redirect is followed.
+
+    A thread does it, as a look-up of a name cannot be ended: the process ends while that still waits.
+
+    Raises:
+        NoAnswerError: If there was no whole HTTP answer within the time.
+    """
+    done = _thread.allocate_lock()
+    result: list[Answer | Exception] = []
+    done.acquire()
+
+    def work() -> None:
+        try:
+            result.append(Answer(_exchange(url, headers, body, target, times, ca_file)))
+        except Exception as error:  # noqa: BLE001 - a thread that ends without a result would be taken for a hung server
+            result.append(error)
+        finally:
+            done.release()
+
+    _thread.start_new_thread(work, ())
+    if not done.acquire(timeout=times[1]):
+        raise NoAnswerError("it took too long", hung=True)
+    found = result[0]
+    if isinstance(found, Answer):
+        return found
+    if isinstance(found, NoAnswerError):
+        raise found
+    hung = isinstance(found, TimeoutError)
+    raise NoAnswerError("it took too long" if hung else str(found) or type(found).__name__, hung=hung)
+
+
+def _exchange(
+    url: Url, headers: list[tuple[bytes, bytes]], body: bytes, target: str, times: tuple[float, float], ca_file: str
+) -> bytes:
+    until = time.monotonic() + times[1]
+    proxy = _proxy(url, os.environ)
+    connection = _connect(proxy or url, times[0], until)
+    if url.scheme == "https":
+        connection = _secured(connection, url, proxy, ca_file, until)
+    path = url.path + target
+    if proxy and url.scheme == "http":
+        path = f"http://{url.place}{path}"
+        headers = [*headers, *_authorization(proxy, b"Proxy-Authorization")]
+    if url.user and not any(name == b"Authorization" for name, _ in headers):
+        headers = [*headers, *_authorization(url, b"Authorization")]
+    lines = [b"POST " + path.encode() + b" HTTP/1.1", b"Host: " + url.place.encode(), b"Connection: close"]
+    lines += [name + b": " + value for name, value in headers]
+    lines.append(b"Content-Length: " + str(len(body)).encode())
+    connection.sendall(b"\r\n".join(lines) + b"\r\n\r\n" + body)
+    return _read(connection, until)
+
+
+def _connect(end: Url, seconds: float, until: float) -> "Any":
+    error: Exception = NoAnswerError(f"no address of `{end.host}` is known")
+    until_connected = time.monotonic() + seconds
+    # As bytes: of a text it would take the name by the rules of IDNA, whose tables take 15 ms to import.
+    name = end.host.encode("ascii" if end.host.isascii() else "idna")
+    for family, kind, protocol, _, address in _socket.getaddrinfo(name, end.port, 0, _socket.SOCK_STREAM):
+        connection = _socket.socket(family, kind, protocol)
+        connection.settimeout(max(0.01, until_connected - time.monotonic()))
+        try:
+            connection.connect(address)
+        except OSError as failed:
+            connection.close()
+            error = failed
+            continue
+        connection.settimeout(max(0.01, until - time.monotonic()))
+        return connection
+    raise error
+
+
+def _secured(connection: "Any", url: Url, proxy: Url | None, ca_file: str, until: float) -> "Any":
+    import socket
+    import ssl
+
+    context = ssl.create_default_context(cafile=ca_file or None)
+    wrapped = socket.socket(fileno=connection.detach())
+    wrapped.settimeout(max(0.01, until - time.monotonic()))
+    if proxy:
+        lines = [f"CONNECT {url.host}:{url.port} HTTP/1.1".encode(), f"Host: {url.host}:{url.port}".encode()]
+        lines += [name + b": " + value for name, value in _authorization(proxy, b"Proxy-Authorization")]
+        wrapped.sendall(b"\r\n".join(lines) + b"\r\n\r\n")
+        head = b""
+        while b"\r\n\r\n" not in head and (part := wrapped.recv(1)):
+            head += part
+        if head.split(b" ")[1:2] != [b"200"]:
+            raise NoAnswerError("the proxy makes no connection to the server")
+    return context.wrap_socket(wrapped, server_hostname=url.host)
+
+
+def _read(connection: "Any", until: float) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while size < _MOST:
+        connection.settimeout(max(0.01, until - time.monotonic()))
+        part = connection.recv(65_536)
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+        if _is_whole(parts):  # a server that keeps the connection is not waited for
+            break
+    if not parts:
+        raise NoAnswerError("the server hung up")
+    return b"".join(parts)
+
+
+def _is_whole(parts: list[bytes]) -> bool:
+    if len(parts) > 1:
+        parts[:] = [b"".join(parts)]
+    head, found, body = parts[0].partition(b"\r\n\r\n")
+    length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0].strip()
+    return bool(found) and length.isdigit() and len(body) >= int(length)
+
+
+def _without_chunks(text: bytes) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        size, _, text = text.partition(b"\r\n")
+        try:
+            count = int(size.partition(b";")[0], 16)
+        except ValueError:
+            raise NoAnswerError("the answer was cut") from None
+        if not count:
+            return b"".join(parts)
+        if len(text) < count:
+            raise NoAnswerError("the answer was cut")
+        parts.append(text[:count])
+        text = text[count:].removeprefix(b"\r\n")
+
+
+def _proxy(url: Url, env: "Mapping[str, str]") -> Url | None:
+    """Return the proxy that the environment names, as curl takes it: loopback needs none, HTTP_PROXY is not heard."""
+    if url.host in LOOPBACK:
+        return None
+    names = ("http_proxy",) if url.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
+    named = next((env[name] for name in (*names, "all_proxy", "ALL_PROXY") if env.get(name)), "")
+    for entry in (env.get("no_proxy") or env.get("NO_PROXY") or "").split(","):
+        domain = entry.strip().lstrip(".").lower()
+        if domain == "*" or (domain and (url.host.lower() == domain or url.host.lower().endswith(f".{domain}"))):
+            return None
+    if not named:
+        return None
+    proxy = Url(named)
+    if proxy.scheme != "http":
+        raise NoAnswerError("its proxy is not an http proxy")
+    return proxy
+
+
+def _authorization(end: Url, name: bytes) -> list[tuple[bytes, bytes]]:
+    if not end.user:
+        return []
+    from base64 import b64encode
+    from urllib.parse import unquote
+
+    user, _, password = end.user.partition(":")
+    return [(name, b"Basic " + b64encode(f"{unquote(user)}:{unquote(password)}".encode()))]
