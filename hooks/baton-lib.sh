@@ -24,6 +24,7 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
   event=$1 on_failure=${BATON_ON_FAILURE:-${2:-allow}}
   direct="localhost,127.0.0.1,::1,[::1],${no_proxy:-${NO_PROXY-}}"
   case ${BATON_DISABLED-} in 1 | true | yes | on) disabled=1 ;; *) disabled= ;; esac
+  case ${HTMLGRAPH_ORCHESTRATOR_DISABLED-} in 1 | true | yes | on) mode_off=1 ;; *) mode_off= ;; esac
   case ${BATON_DEBUG-}/${OMC_DEBUG-} in 1/* | true/* | */1 | */true) debug=1 ;; *) debug= ;; esac
   case $event in UserPromptSubmit) seconds=14 ;; SessionStart) seconds=4 ;; SessionEnd) seconds=2.5 ;; *) seconds=1.5 ;; esac
   [ "$debug" ] || [ "$on_failure" = block ] || exec 2>/dev/null
@@ -135,7 +136,7 @@ write_request() { # CLIENT EVENT: sets request
     option header "Baton-Manifest: $manifest"
     option header "Baton-Machine: $(uname -n)"
   fi
-  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
+  set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
   option header "Expect:"

@@ -62,6 +62,7 @@ def test_http_entries_carry_what_is_known_and_the_environment_the_rest(person, m
             "Baton-User": "ada" if scope == "user" else "$BATON_USER",
             "Baton-Project": "h.example/team/app" if scope == "project" else "$BATON_PROJECT",
             "Baton-Disabled": "$BATON_DISABLED",
+            "Baton-Orchestrator-Disabled": "$HTMLGRAPH_ORCHESTRATOR_DISABLED",
             "Baton-On-Failure": "$BATON_ON_FAILURE",
             "Baton-Debug": "$BATON_DEBUG",
             "Baton-Protocol": "1",
@@ -70,6 +71,7 @@ def test_http_entries_carry_what_is_known_and_the_environment_the_rest(person, m
             [
                 "BATON_DEBUG",
                 "BATON_DISABLED",
+                "HTMLGRAPH_ORCHESTRATOR_DISABLED",
                 "BATON_ON_FAILURE",
                 "BATON_TOKEN",
                 "BATON_PROJECT" if scope == "user" else "BATON_USER",

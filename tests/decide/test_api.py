@@ -221,6 +221,21 @@ def test_an_override_is_answered_by_no_rule_and_told(http, session):
     assert response.json()["overridden"] is True
 
 
+def test_the_mode_alone_can_be_switched_off_for_a_session_and_guardrails_stay(http, session):
+    enable(http, session)
+    off = {"Baton-Orchestrator-Disabled": "1"}
+    edit = http.post("/pre-tool-use", json=session | EDIT, headers=off).json()
+    assert (edit["decision"], edit["mode"]["enabled"], edit["overridden"]) == ("allow", False, True)
+    guarded = http.post("/pre-tool-use", json=session | bash("sudo rm -rf / --no-preserve-root"), headers=off).json()
+    assert guarded["decision"] == "block"
+    assert ask(http, session, EDIT)["decision"] == "block"
+
+
+def test_where_the_mode_is_off_its_variable_overrides_nothing(http, session):
+    answer = http.post("/pre-tool-use", json=session | EDIT, headers={"Baton-Orchestrator-Disabled": "1"}).json()
+    assert "overridden" not in answer or answer["overridden"] is False
+
+
 def test_a_guardrail_holds_in_a_sub_agent_with_the_mode_off(http, session):
     answer = ask(http, session, bash("cd /tmp && sudo rm -rf / --no-preserve-root"), agent_id="a1")
     assert answer["decision"] == "block"

@@ -175,6 +175,17 @@ def test_an_override_is_announced_once_at_the_session_s_start_and_found_again(ht
     assert len(until(lambda: http.get("/decisions", params=query).json()["items"])) == 1
 
 
+def test_a_session_with_the_mode_off_gets_no_directives_follows_no_work_items_and_is_recorded(http, session):
+    enable(http, session)
+    start = session | {"hook_event_name": "SessionStart", "source": "startup"}
+    headers = {"Baton-Orchestrator-Disabled": "1", "Baton-Work-Items": "3"}
+    answer = post(http, "claude-code", start, **headers).json()
+    assert "HTMLGRAPH_ORCHESTRATOR_DISABLED=1" in answer["systemMessage"]
+    assert "hookSpecificOutput" not in answer
+    query = {"session_id": session["session_id"], "overridden": True, "event": "SessionStart"}
+    assert len(until(lambda: http.get("/decisions", params=query).json()["items"])) == 1
+
+
 @pytest.mark.parametrize(("protocol", "side"), [("0", "hooks"), ("2", "server")])
 def test_a_shim_of_another_version_is_told_which_side_to_update(http, session, protocol, side):
     start = session | {"hook_event_name": "SessionStart", "source": "startup"}

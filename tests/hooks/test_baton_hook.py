@@ -244,6 +244,14 @@ def test_disabled_skips_at_once_but_announces_the_session(shell, env, folder, se
     assert server.seen[0].headers["baton-disabled"] == b"1"
 
 
+@pytest.mark.parametrize(("value", "sent"), [("1", True), ("true", True), ("0", False), ("", False)])
+def test_the_mode_alone_is_switched_off_by_the_seed_s_variable(shell, env, folder, server, value, sent):
+    assert run_shim(shell, env | {"HTMLGRAPH_ORCHESTRATOR_DISABLED": value}, folder).out == ANSWER + b"\n"
+    headers = server.seen[0].headers
+    assert headers.get("baton-orchestrator-disabled") == (b"1" if sent else None)
+    assert "baton-disabled" not in headers
+
+
 @pytest.mark.parametrize("switch", [{"BATON_DEBUG": "1"}, {"OMC_DEBUG": "true"}])
 def test_debug_tells_what_was_decided_on_standard_error(shell, env, folder, server, switch):
     told = b"baton-decision: rewrite models/inject\r\nBaton-Message: [OMC] Auto-injecting model: haiku for explore\r\n"

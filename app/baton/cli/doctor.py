@@ -54,6 +54,12 @@ def _examine() -> Iterator[Finding]:
         yield Finding(
             "warning", "BATON_DISABLED is set: Baton does not check agents started here", "unset BATON_DISABLED"
         )
+    if os.environ.get("HTMLGRAPH_ORCHESTRATOR_DISABLED"):
+        yield Finding(
+            "warning",
+            "HTMLGRAPH_ORCHESTRATOR_DISABLED is set: the orchestrator mode is off in agents started here",
+            "unset HTMLGRAPH_ORCHESTRATOR_DISABLED",
+        )
     path = config.config_path()
     if path.exists() and path.stat().st_mode & 0o077:
         yield Finding("error", f"`{path}` can be read by others", f"chmod 600 {path}")

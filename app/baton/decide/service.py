@@ -8,6 +8,7 @@ from uuid_utils import uuid7
 from baton.decide.installation import Installation
 from baton.decide.retries import AnswerCache, CallKey, may_leave, unpack
 from baton.engine.call.call import ToolCall
+from baton.engine.call.modes import Mode
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.matching.context import Context
@@ -104,7 +105,7 @@ class PreToolUse:
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
         return Facts(
             call=call,
-            level=mode.level if mode.enabled else "off",
+            level=mode.level if mode.enabled and not caller.mode_off else "off",
             principal=caller.principal,
             installed=self._installation.of(caller.installed),
             accepts_rewrites=caller.accepts_rewrites,
@@ -178,7 +179,10 @@ class PreToolUse:
         caller, call, prior = case.caller, case.call, case.prior
         principal = caller.principal
         mode = self._modes.effective(principal, call.project, call.session_id)
-        if mode.auto_activated:
+        switched_off = caller.mode_off and mode.enabled
+        if switched_off:
+            mode = Mode()
+        elif mode.auto_activated:
             self._sessions.note_mode(principal, call.project, call.session_id, mode)
         lifted = self._overrides.lifted(principal, call.session_id)
         wait_ms = self._rate.take(principal) if prior is None else prior.wait_ms
@@ -198,7 +202,9 @@ class PreToolUse:
             revision=case.in_force.policies.revision,
             degraded=case.degraded + case.in_force.degraded + verdict.errors,
             elapsed_us=(perf_counter_ns() - case.started_ns) // 1000,
-            overridden=caller.disabled or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
+            overridden=caller.disabled
+            or switched_off
+            or (bool(lifted) and any(hit.effect == "lifted" for hit in verdict.hits)),
         )
 
     def _record(self, case: Case, decision: Decision) -> None:

@@ -21,7 +21,16 @@ OF_PROVIDER: Mapping[str, tuple[str, ...]] = {
 }
 """Variables that one provider gets: its own credentials and settings, and nobody else's."""
 _TOKEN = "BATON_TOKEN"  # noqa: S105 - a variable's name
-_NEVER = frozenset({_TOKEN, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR", "BATON_DISABLED"})
+_NEVER = frozenset(
+    {
+        _TOKEN,
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_PROJECT_DIR",
+        "BATON_DISABLED",
+        "HTMLGRAPH_ORCHESTRATOR_DISABLED",
+    }
+)
 """Left out whatever `env_pass` says: the runner's own token, and what an agent that started the runner was given."""
 
 

@@ -35,6 +35,10 @@ NOTED_S = 600.0
 
 _EDITING_TOOLS = {"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "Bash"}
 _STOPPING_TOOLS = {"KillShell", "KillBash", "TaskStop"}
+_MODE_OFF = (
+    "The orchestrator mode is off for this session (HTMLGRAPH_ORCHESTRATOR_DISABLED=1); that is recorded."
+    " The guardrails stay."
+)
 _TASK_NAMES = ("shell_id", "task_id", "bash_id")
 
 
@@ -88,22 +92,27 @@ class Sessions:
         if moved:
             degraded.append("project")
         # The work items were counted in the folder that the client is in now.
-        if caller.work_items is not None and not caller.disabled and not moved:
+        if caller.work_items is not None and not (caller.disabled or caller.mode_off or moved):
             degraded += await self._follow(caller.principal, project, caller.work_items)
         changed = await self._installations.changed(caller, event)
         if changed:
             degraded.append("installation")
         mode = self._modes.effective(caller.principal, project, event.session_id)
-        self.note_mode(caller.principal, project, event.session_id, mode)
-        if caller.disabled:
+        if not caller.mode_off:
+            self.note_mode(caller.principal, project, event.session_id, mode)
+        if caller.disabled or caller.mode_off:
             revision = self._policies.active.revision
             self._recorder.put(event_record(caller, event, project, mode, revision))
+        if caller.disabled:
             notice = "Baton is switched off for this session (BATON_DISABLED=1); that is recorded."
             return SessionStart(mode=mode, notice=notice, degraded=tuple(degraded))
+        if caller.mode_off:
+            mode = Mode()
+        notices = (changed, _moved(project, caller.project) if moved else "", _MODE_OFF if caller.mode_off else "")
         return SessionStart(
             mode=mode,
             context=directives(mode, event.client),
-            notice=" ".join(filter(None, (changed, _moved(project, caller.project) if moved else ""))),
+            notice=" ".join(filter(None, notices)),
             degraded=tuple(degraded),
         )
 

@@ -115,6 +115,7 @@ def _http(options: HookOptions, event: str) -> dict[str, Any]:
         "Baton-User": "$BATON_USER",
         "Baton-Project": "$BATON_PROJECT",
         "Baton-Disabled": "$BATON_DISABLED",
+        "Baton-Orchestrator-Disabled": "$HTMLGRAPH_ORCHESTRATOR_DISABLED",
         "Baton-On-Failure": "block" if options.fail_closed else "$BATON_ON_FAILURE",
         "Baton-Debug": "$BATON_DEBUG",
         "Baton-Protocol": PROTOCOL,

@@ -14,7 +14,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
     `installed` are paths of the clients' settings and of Baton that are elsewhere than usual on this machine; `digests` and
     `manifest` are those of the installed files as its shim finds them and as they were installed, `machine` is its name.
-    `disabled` is the person's per-session override, `on_failure` the answer they want when no decision can be made.
+    `disabled` is the person's per-session override of everything, `mode_off` that of the orchestrator mode alone;
+    `on_failure` is the answer they want when no decision can be made.
     """
 
     principal: Principal
@@ -22,6 +23,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     root: str = ""
     work_items: int | None = None
     disabled: bool = False
+    mode_off: bool = False
     on_failure: Literal["allow", "block"] = "allow"
     debug: bool = False
     protocol: str = ""

@@ -74,7 +74,7 @@ def event_record(
         mode_scope=mode.scope,
         revision=revision,
         prompt=event.prompt if event.name == "UserPromptSubmit" else "",
-        overridden=caller.disabled,
+        overridden=caller.disabled or (caller.mode_off and event.name == "SessionStart"),
         elapsed_us=0 if route is None else route.elapsed_us,
         degraded=() if route is None else route.degraded,
         routed_to="" if route is None else route.agent,
