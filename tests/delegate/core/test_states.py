@@ -39,18 +39,22 @@ async def test_what_hears_of_an_end_reads_the_job_as_ended(world):
     assert read == ["completed"]
 
 
-async def test_a_session_has_the_mode_of_what_was_queued_last_whatever_its_id(world):
-    providers = ("gemini", "claude_code", "opencode")
-    waiting = [await world.delegate(provider=provider, approval="ask") for provider in providers]
-    runner = Runner(world)
-    await world.delegate(provider="codex")
-    lease = await runner.lease()
+async def test_a_session_has_the_mode_of_what_began_last_whatever_its_id(world):
+    waiting = [await world.delegate(provider=provider) for provider in ("gemini", "claude_code", "opencode")]
+    runner = Runner(world, providers=("gemini", "claude_code", "opencode"))
+    leases = {}
     for job in sorted(waiting, key=lambda job: job.id, reverse=True):
-        await world.control.approve(ADA, job.id)
-    last = min(waiting, key=lambda job: job.id)
-    assert await world.mode() == last.provider
-    await runner.tell(lease, finish="completed")
-    assert await world.mode() == last.provider
+        await world.control.cancel(ADA, job.id)
+        await world.control.retry(ADA, job.id)
+    for _ in waiting:
+        lease = await runner.lease()
+        leases[lease.job.provider] = lease
+        await runner.tell(lease, "x")
+        assert await world.mode() == lease.job.provider
+    last = lease.job.provider
+    first = next(iter(leases.values()))
+    await runner.tell(first, first=2, finish="completed")
+    assert await world.mode() == last
 
 
 async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(world):
@@ -61,8 +65,9 @@ async def test_each_delegation_says_its_mode_and_an_end_only_where_it_changes(wo
     runner = Runner(world, slots=2)
     for _ in range(2):
         await world.delegate(provider="codex")
-    assert await modes() == ["codex", "codex"]
+    assert await modes() == []
     first, second = (await runner.poll()).jobs
+    assert await modes() == ["codex", "codex"]
     await runner.tell(first, finish="completed")
     assert await modes() == ["codex", "codex"]
     await runner.tell(second, finish="completed")

@@ -55,11 +55,11 @@ def test_a_delegation_is_acknowledged_in_the_seed_s_words(http, session):
     assert answer.status_code == 202
     body = answer.json()
     assert body["acknowledgement"] == "✓ Delegated to claude_code. Task: list files"
-    assert (body["job"]["state"], body["job"]["timeout_s"], body["job"]["events"]) == ("queued", 300, 4)
+    assert (body["job"]["state"], body["job"]["timeout_s"], body["job"]["events"]) == ("queued", 300, 2)
     listed = http.get("/jobs", params={"session_id": session["session_id"]}).json()["items"]
     assert [one["title"] for one in listed] == ["look"]
     mode = http.get(f"/sessions/{session['session_id']}/agent-mode").json()
-    assert (mode["agent_mode"], mode["provider"]) == ("claude_code", "claude_code")
+    assert (mode["agent_mode"], mode["provider"]) == ("default_mode", "claude_code")
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_a_stream_ends_with_its_token(tmp_path):
                 found = []
                 reading = threading.Thread(target=events, args=(ada, "/sessions/s/events"), kwargs={"into": found})
                 reading.start()
-                until(lambda: len(found) == 4)
+                until(lambda: len(found) == 2)
                 assert reading.is_alive()
                 assert admin.delete(f"/tokens/{made['token']['id']}").status_code == 204
                 reading.join(60)
                 assert not reading.is_alive()
-                assert [data["job"] for *_, data in found] == [job] * 4
+                assert [data["job"] for *_, data in found] == [job] * 2

@@ -65,7 +65,7 @@ async def test_a_hook_makes_jobs_in_the_transaction_that_ends_one(world):
     await world.delegate()
     await runner.tell(await runner.lease(), finish="completed")
     assert made[0] == "completed"
-    assert await world.mode() == "codex"
+    assert await world.mode() == "default_mode"
     await runner.tell(await runner.lease(), finish="completed")
     assert (await world.state(made[1]), await world.mode()) == ("completed", "default_mode")
 

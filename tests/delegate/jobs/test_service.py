@@ -17,16 +17,16 @@ ACK = "✓ Delegated to codex. Task: list files"
 
 async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
     runner, job = Runner(world), await world.delegate(description="look")
-    assert (job.state, await world.mode()) == ("queued", "codex")
+    assert (job.state, await world.mode()) == ("queued", "default_mode")
     lease = await runner.lease()
-    assert await world.state(job) == "leased"
+    assert (await world.state(job), await world.mode()) == ("leased", "codex")
     assert (await runner.tell(lease, "Found ", "2 files")).accepted == 2
     assert await world.state(job) == "running"
     usage = Usage(input_tokens=10, output_tokens=2, cost_usd=0.5)
     await runner.tell(lease, ".", first=3, finish="completed", usage=usage)
     events = await world.events(job)
     assert [told(event) for event in events] == [
-        "call codex.run", "mode codex", ACK, "queued", "leased", "running", "Found ", "2 files", ".",
+        "call codex.run", "queued", "mode codex", ACK, "leased", "running", "Found ", "2 files", ".",
         "tool_call_update completed", "mode default_mode", "completed",
     ]  # fmt: skip
     assert [event.no for event in events] == [event.session_no for event in events] == list(range(1, 13))
@@ -34,6 +34,32 @@ async def test_a_delegation_is_told_in_the_order_of_the_seed(world):
     ended = await world.get(job)
     assert (ended.input_tokens, ended.output_tokens, ended.cost_usd, ended.ended_at is None) == (10, 2, 0.5, False)
     assert await world.mode() == "default_mode"
+
+
+async def test_a_session_is_in_no_agent_s_mode_while_its_job_waits_for_a_runner(world):
+    job = await world.delegate()
+    assert [told(event) for event in await world.events(job)] == ["call codex.run", "queued"]
+    assert await world.mode() == "default_mode"
+    await world.control.cancel(ADA, job.id)
+    assert [told(event) for event in await world.session_events()][-2:] == ["tool_call_update failed", "cancelled"]
+    assert await world.mode() == "default_mode"
+
+
+async def test_a_lease_whose_answer_was_lost_is_acknowledged_once(world):
+    job = await world.delegate()
+    await Runner(world).poll()
+    assert (await Runner(world).lease()).job.attempt == 1
+    assert [told(event) for event in await world.events(job)].count(ACK) == 1
+    assert await world.mode() == "codex"
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+@pytest.mark.parametrize(
+    "name", ["Codex", "CODEX", " codex ", "Claude-Code", "CLAUDE_CODE", "claude code", "Gemini", "OpenCode"]
+)
+async def test_a_provider_is_known_however_it_is_written(world, name):
+    job = await world.delegate(provider=name)
+    assert job.provider == name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
@@ -54,7 +80,7 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ("tool_call_update completed", mine, "claude_code", "foundation_models"),
         ("mode default_mode", mine, "claude_code", "foundation_models"),
     ]
-    ack = (await world.events(job))[2].body["update"]
+    ack = (await world.events(job))[3].body["update"]
     assert ack["_meta"] == {"source": "fm_orchestrator", "provider": "foundation_models"}
 
 
@@ -193,9 +219,10 @@ async def test_what_has_ended_is_not_cancelled_and_only_retried_if_it_did_not_co
             await world.control.retry(ADA, job.id)
         return
     again = await world.control.retry(ADA, job.id)
-    assert (again.state, again.error_code, await world.mode()) == ("queued", "", "codex")
+    assert (again.state, again.error_code, await world.mode()) == ("queued", "", "default_mode")
     lease = await runner.lease()
-    assert lease.job.attempt == 2
+    assert (lease.job.attempt, await world.mode()) == (2, "codex")
+    assert [told(event) for event in await world.events(job)].count(ACK) == 2
     await runner.tell(lease, "y", finish="completed")
     assert (await world.state(job), await world.jobs.output(ADA, job.id)) == ("completed", "y")
 
@@ -205,13 +232,14 @@ async def test_the_mode_returns_when_the_last_of_parallel_delegations_ends(world
     await world.delegate(provider="codex")
     await world.delegate(provider="claude_code")
     await world.delegate(session_id="other")
-    assert await world.mode() == "claude_code"
+    assert await world.mode() == "default_mode"
     codex, claude = (await runner.poll()).jobs
+    assert await world.mode() == "claude_code"
     await runner.tell(claude, finish="failed", error_code="e")
     assert await world.mode() == "codex"
     await runner.tell(codex, finish="completed")
     assert await world.mode() == "default_mode"
-    assert await world.mode("other") == "codex"
+    assert await world.mode("other") == "default_mode"
     numbers = [event.session_no for event in await world.session_events()]
     assert numbers == list(range(1, len(numbers) + 1))
 

@@ -94,10 +94,10 @@ async def test_a_stream_that_nobody_wants_ends(world):
 
 async def test_a_job_that_is_deleted_ends_its_stream(world, database):
     job = await world.delegate()
-    reading = asyncio.create_task(read(world.streams.of_job(job, 4, always)))
+    reading = asyncio.create_task(read(world.streams.of_job(job, 2, always)))
     async with database.transaction() as connection:
         deleted = await user_data_store.remove(connection, "default", "ada")
-    assert (deleted["jobs"], deleted["job_events"], deleted["session_delegation"]) == (1, 4, 1)
+    assert (deleted["jobs"], deleted["job_events"], deleted["session_delegation"]) == (1, 2, 1)
     world.notifier.notify(f"job {job.id}")
     assert await reading == []
     assert await world.found(ADA) == []

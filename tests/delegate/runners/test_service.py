@@ -35,9 +35,9 @@ async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
     await report(world, first, [1])
     await world.change(job, lease_until=PAST)
     await world.sweeper.sweep()
-    assert (await world.state(job), await world.mode()) == ("queued", "codex")
+    assert (await world.state(job), await world.mode()) == ("queued", "default_mode")
     second = await Runner(world, name="desk", boot="b2").lease()
-    assert second.job.attempt == 2
+    assert (second.job.attempt, await world.mode()) == (2, "codex")
     with pytest.raises(LeaseLost):
         await report(world, first, [2])
     await report(world, second, [1], runner="desk")

@@ -67,6 +67,12 @@ async def append(
     await connection.execute(update(_sessions).where(*same).values(values))
 
 
+async def has_attempt(connection: AsyncConnection, job: Job) -> bool:
+    """Return whether a job has events of its present attempt."""
+    query = select(_events.c.no).where(_events.c.job_id == job.id, _events.c.attempt == job.attempt).limit(1)
+    return (await connection.execute(query)).first() is not None
+
+
 async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: int = LARGEST_READ) -> list[JobEvent]:
     """Read a job's events after a number, in order."""
     query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.no > after).order_by(_events.c.no).limit(limit)

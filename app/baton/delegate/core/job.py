@@ -26,9 +26,9 @@ State = Literal[
 ]
 STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined] # typing's Literal has them
 LEASED_STATES: tuple[State, ...] = ("leased", "running", "awaiting_permission")
-"""States in which a runner holds the job's lease."""
+"""States in which a runner holds the job's lease, and the session's agent mode is the job's provider."""
 ACTIVE_STATES: tuple[State, ...] = ("queued", *LEASED_STATES)
-"""States in which the session's agent mode is the job's provider."""
+"""States of a job that its session shows as an open tool call."""
 ENDED_STATES: tuple[State, ...] = ("completed", "failed", "cancelled", "skipped")
 
 

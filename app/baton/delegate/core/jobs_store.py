@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import func, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job, JobFilter, State
+from baton.delegate.core.job import LEASED_STATES, Job, JobFilter, State
 from baton.delegate.core.tables import JOBS
 from baton.kernel.base.sql import Database, insert_into, row_of, storable
 from baton.people.row_scope import RowScope
@@ -86,17 +86,13 @@ async def find(
         return [_job(row) for row in await connection.execute(query)]
 
 
-async def active_of_session(connection: AsyncConnection, job: Job) -> list[Job]:
-    """List the active jobs of a job's session, the one queued last first."""
-    query = (
-        select(JOBS)
-        .where(
-            JOBS.c.organisation == job.organisation,
-            JOBS.c.user == job.user,
-            JOBS.c.session_id == job.session_id,
-            JOBS.c.state.in_(ACTIVE_STATES),
-        )
-        .order_by(JOBS.c.queued_at.desc(), JOBS.c.id.desc())
+async def leased_of_session(connection: AsyncConnection, job: Job) -> list[Job]:
+    """List the jobs of a job's session that a runner has."""
+    query = select(JOBS).where(
+        JOBS.c.organisation == job.organisation,
+        JOBS.c.user == job.user,
+        JOBS.c.session_id == job.session_id,
+        JOBS.c.state.in_(LEASED_STATES),
     )
     return [_job(row) for row in await connection.execute(query)]
 

@@ -5,7 +5,6 @@ from typing import Any
 
 PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")
 """Agents that a task may be delegated to; the first is the default."""
-ALIASES = {"claude-code": "claude_code"}
 DEFAULT_MODE = "default_mode"
 """The agent mode of a session while nothing is delegated."""
 CHUNKS = frozenset(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
@@ -15,8 +14,8 @@ DELEGATED = "delegated_agent"
 
 
 def provider_of(text: str) -> str | None:
-    """Return the provider that a name or an alias stands for, None if there is none."""
-    name = ALIASES.get(text, text)
+    """Return the provider that a name stands for in any case, with `-` or blanks for `_`; None if there is none."""
+    name = "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
     return name if name in PROVIDERS else None
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from baton.delegate.core import events_store, permissions_store, runners_store
 from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core import permissions_store, runners_store
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import acknowledgement, message, tool_call, tool_call_ended
@@ -104,13 +104,18 @@ class JobStates:
         if is_new:
             call = tool_call(job.id, job.provider, job.prompt, job.description)
             transaction.add_orchestrator_update(job, call)
-            transaction.enter_mode(job)
-            transaction.add_orchestrator_update(job, message(acknowledgement(job.provider, job.prompt)))
         transaction.wake_runners(job)
         return await self._move(transaction, job, "queued")
 
-    def announce_lease(self, transaction: JobTransaction, job: Job) -> None:
-        """Add the event that a runner has leased a job."""
+    async def announce_lease(self, transaction: JobTransaction, job: Job) -> None:
+        """Tell the session that a runner has leased a job; only now it gets the agent's mode.
+
+        A job may wait for a runner for hours, and meanwhile the person speaks with the orchestrator.
+        """
+        transaction.enter_mode(job)
+        # A lease whose answer was lost is given again under the same number; it is acknowledged once.
+        if job.started_at is None and not await events_store.has_attempt(transaction.connection, job):
+            transaction.add_orchestrator_update(job, message(acknowledgement(job.provider, job.prompt)))
         self._add_state_event(transaction, job)
 
     async def start(self, transaction: JobTransaction, job: Job) -> Job:
@@ -137,7 +142,9 @@ class JobStates:
             await self._close_permissions(transaction, job)
         else:
             values["attempt"] = job.attempt - 1
-        return await self.queue(transaction, transaction.change(job, **values))
+        job = await self.queue(transaction, transaction.change(job, **values))
+        transaction.leave_mode(job)
+        return job
 
     async def lose(self, transaction: JobTransaction, job: Job, why: str) -> Job:
         """Take a job from a lost runner: queue it again if it has attempts left, else end it."""

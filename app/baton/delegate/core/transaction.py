@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core import events_store
 from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job, NewJobEvent
+from baton.delegate.core.job import LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.engine.text.chunks import StreamTail, mask_chunk
 from baton.engine.text.masking import mask_json
@@ -84,7 +84,7 @@ class JobTransaction:
         self.add_event(job, MODE_ENTERED, {})
 
     def leave_mode(self, job: Job) -> None:
-        """Set the session's agent mode to what is still active in it."""
+        """Set the session's agent mode to what runners still have of it."""
         self.add_event(job, MODE_LEFT, {})
 
     def wake_runners(self, job: Job) -> None:
@@ -132,10 +132,11 @@ class JobTransaction:
         return events, mode
 
     async def _remaining_mode(self, job: Job) -> str:
-        """Return the provider of the session's active job that was queued last, or the default mode."""
-        stored = await jobs.active_of_session(self.connection, job)
+        """Return the provider of the session's leased job that was started last, or the default mode."""
+        stored = await jobs.leased_of_session(self.connection, job)
         changed = [one for one in self._latest.values() if (one.user, one.session_id) == (job.user, job.session_id)]
         # What this transaction changed is not written yet, so it replaces what SQL says.
-        known = {one.id: one for one in (*stored, *changed) if one.queued_at is not None}
-        active = [one for one in known.values() if one.state in ACTIVE_STATES]
-        return max(active, key=lambda one: (one.queued_at or self.now, one.id)).provider if active else DEFAULT_MODE
+        known = {one.id: one for one in (*stored, *changed)}
+        leased = [one for one in known.values() if one.state in LEASED_STATES]
+        # One that has not begun yet was leased last.
+        return max(leased, key=lambda one: (one.started_at or self.now, one.id)).provider if leased else DEFAULT_MODE

@@ -62,7 +62,7 @@ class DelegateBody(BaseModel):
     )
     provider: Annotated[Annotated[str, Field(max_length=100)] | None, AfterValidator(_or_first)] = Field(
         PROVIDERS[0],
-        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`.",
+        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`, in any case.",
     )
     description: MaybeText = Field("", description="One line for people.")
     session_id: str = Field("", max_length=LONGEST_TEXT, description="The session that delegates.")

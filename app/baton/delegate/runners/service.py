@@ -237,7 +237,7 @@ class Runners:
             agent_session = job.agent_session
             if job.isolation == "in_place" and not agent_session:
                 agent_session = await store.agent_session(connection, job)
-            self._states.announce_lease(transaction, job)
+            await self._states.announce_lease(transaction, job)
         return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token)
 
 
