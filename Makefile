@@ -95,7 +95,7 @@ delegation: $(VENV)/.test ## Measure delegated events, chunks, cancels and idle 
 soak: $(VENV)/.test ## Break everything under load for about ten minutes, and try the API with 20,000 odd requests
 	$(BIN)/python -m bench.soak
 
-e2e: $(VENV)/.test ## Drive the real Claude Code, Codex, Copilot CLI and opencode, the first two also by their ACP adapters (downloads them from npm)
+e2e: $(VENV)/.test ## Drive the real Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, the first two also by their ACP adapters (downloads them from npm)
 	$(BIN)/python -m pytest tests/e2e -m e2e
 
 mutants: $(VENV)/.test $(VENV)/.mutants ## Break the code in a sample of small ways, and by name; the tests must notice (AREAS=modes for one part)

@@ -6,7 +6,7 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
@@ -17,6 +17,8 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
       BATON_DIGESTS_CLAUDE_CODE=*) manifest_claude=${manifest_claude:-$value} ;;
       BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
       BATON_DIGESTS_OPENCODE=*) manifest_opencode=${manifest_opencode:-$value} ;;
+      BATON_DIGESTS_GEMINI=*) manifest_gemini=${manifest_gemini:-$value} ;;
+      BATON_DIGESTS_QWEN=*) manifest_qwen=${manifest_qwen:-$value} ;;
       BATON_DIGESTS_COPILOT_CLI=*) manifest_copilot=${manifest_copilot:-$value} ;;
     esac
   done 2>/dev/null <"${XDG_CONFIG_HOME:-$HOME/.config}/baton/config"
@@ -95,6 +97,8 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
     codex) settings=${CODEX_HOME:-${HOME-}/.codex}/hooks.json manifest=${manifest_codex-} ;;
     opencode) settings=${XDG_CONFIG_HOME:-${HOME-}/.config}/opencode/plugin/baton.js manifest=${manifest_opencode-} ;;
     copilot-cli) settings=${COPILOT_HOME:-${HOME-}/.copilot}/hooks/baton.json manifest=${manifest_copilot-} ;;
+    gemini) settings=${GEMINI_CLI_HOME:-${HOME-}}/.gemini/settings.json manifest=${manifest_gemini-} ;;
+    qwen) settings=${QWEN_HOME:-${HOME-}/.qwen}/settings.json manifest=${manifest_qwen-} ;;
     *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
   esac
   digests=$(
@@ -103,7 +107,7 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
       opencode) cat "$settings" ;;
       *) grep -oE "baton(-hook\.(sh|ps1)|(\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+( block)?" "$settings" | sort ;;
     esac | cksum
-    grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true' "$settings"
+    grep -cE '"disableAllHooks"[[:space:]]*:[[:space:]]*true|"hooksConfig"' "$settings"
   ) 2>/dev/null
   set -f
   # shellcheck disable=SC2086
@@ -143,14 +147,14 @@ write_request() { # CLIENT EVENT: sets request
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.
-answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|modifiedArgs|additionalContext|decision|reason|behavior|message'
+answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|modifiedArgs|tool_input|additionalContext|decision|reason|behavior|message'
 agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_name|fork_turns|reasoning_effort|run_in_background|resume|isolation|name|team_name|mode|max_turns|context_tier'
 
 # is_harmless CLIENT: a server that was taken over may refuse, ask, and word an agent call. An input with other keys would
 # be another tool's, and an `allow` would skip the client's own question. The rare answer with these words costs a process.
 is_harmless() {
   case $body in
-    *updatedInput* | *modifiedArgs* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
+    *updatedInput* | *modifiedArgs* | *'"tool_input"'* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
     *) return 0 ;;
   esac
   [ -z "$accept" ] || return 0
@@ -162,21 +166,25 @@ is_harmless() {
     codex/PreToolUse/*updatedInput*) ;; # Codex changes an input only beside an `allow`
     *) case $texts in *'"allow"'* | *'"approve"'*) return 1 ;; esac ;;
   esac
-  case $body in *updatedInput* | *modifiedArgs*) ;; *) return 0 ;; esac
+  case $body in *updatedInput* | *modifiedArgs* | *'"tool_input"'*) ;; *) return 0 ;; esac
   ! printf '%s\n' "$texts" | grep ':$' | grep -qvE "^\"($answer_keys|$agent_keys)\" *:\$"
 }
 
 refuse() { # TEXT: prints a refusal of the event in the client's dialect; TEXT needs no escapes
   case $dialect/$event in
-    copilot-cli/UserPromptSubmit) printf '{"decision":"block","reason":"%s"}\n' "$1" ;;
+    gemini/*) printf '{"decision":"deny","reason":"%s"}\n' "$1" ;;
+    copilot-cli/UserPromptSubmit | qwen/UserPromptSubmit) printf '{"decision":"block","reason":"%s"}\n' "$1" ;;
     copilot-cli/*) printf '{"permissionDecision":"deny","permissionDecisionReason":"%s"}\n' "$1" ;;
     *) printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' "$1" ;;
   esac
 }
 
-warn() { # TEXT: tells the person; Copilot shows them nothing, so there the model is told
-  case $dialect in copilot-cli) key=additionalContext ;; *) key=systemMessage ;; esac
-  printf '{"%s":"%s"}\n' "$key" "$1"
+warn() { # TEXT: tells the person; Copilot and Qwen show them nothing, so there the model is told
+  case $dialect in
+    copilot-cli) printf '{"additionalContext":"%s"}\n' "$1" ;;
+    qwen) printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"%s"}}\n' "$event" "$1" ;;
+    *) printf '{"systemMessage":"%s"}\n' "$1" ;;
+  esac
 }
 
 drop_answer() { # what would refuse or ask must not be lost with the rest: then the call is refused
@@ -203,7 +211,7 @@ print_answer() { # CLIENT: only a 2xx with a JSON object is an answer
 remember() { # WHAT: notes the failure, and tells the person once a session what it means
   [ -d "$folder" ] || (umask 077 && mkdir -p "$folder")
   case $1 in *'code 28)') printf '' >"${memory}hung" ;; esac
-  case $on_failure/$event in block/* | */Stop | */Sub* | */SessionEnd) return ;; esac
+  case $on_failure/$event/$dialect in block/* | */Stop/* | */Sub* | */SessionEnd/* | */PreCompress/* | */PreToolUse/qwen) return ;; esac
   # The session is known by the client's process. It started a shell, and that the shim.
   client=''
   [ ! -r "/proc/$PPID/stat" ] || read -r client <"/proc/$PPID/stat"
@@ -219,7 +227,7 @@ remember() { # WHAT: notes the failure, and tells the person once a session what
 fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
   [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
   remember "$1" 2>/dev/null
-  case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse*) exit 0 ;; block/*) ;; *) exit 0 ;; esac
+  case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse* | block/PreCompress) exit 0 ;; block/*) ;; *) exit 0 ;; esac
   text="baton: $event refused, because the server at ${BATON_URL##*@} could not be asked: $1."
   case $text in *[\\\"[:cntrl:]]*) text="baton: $event refused, because its server could not be asked." ;; esac
   text="$text The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow."

@@ -53,7 +53,9 @@ def baton(typed):
 
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
-    for name in [n for n in os.environ if n.startswith(("BATON_", "XDG_", "CLAUDE", "CODEX"))]:
+    for name in [
+        n for n in os.environ if n.startswith(("BATON_", "XDG_", "CLAUDE", "CODEX", "COPILOT", "GEMINI", "QWEN"))
+    ]:
         monkeypatch.delenv(name)
     made = Person(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))

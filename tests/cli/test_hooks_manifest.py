@@ -47,7 +47,11 @@ def weaken(settings, change):
 CHANGES = [
     ("the library", lambda p: library(p).write_text("exit 0\n"), "its library"),
     ("an entry", lambda p: weaken(p.settings, lambda held: held["hooks"].pop("PreToolUse")), "the hook entries"),
-    ("the switch", lambda p: weaken(p.settings, lambda held: held.update(disableAllHooks=True)), "`disableAllHooks`"),
+    (
+        "the switch",
+        lambda p: weaken(p.settings, lambda held: held.update(disableAllHooks=True)),
+        "the switch for all hooks",
+    ),
 ]
 
 
@@ -57,7 +61,7 @@ def test_a_change_shows_in_the_status_until_a_person_installs_again(person, chan
     change(person)
     assert person.does("status")["differences"] == {"claude-code": [part]}
     assert f"claude-code: {part} changed" in person.types("status").output
-    if part == "`disableAllHooks`":
+    if part == "the switch for all hooks":
         weaken(person.settings, lambda held: held.pop("disableAllHooks"))
     person.does("install")
     assert person.does("status")["differences"] == {"claude-code": []}

@@ -52,6 +52,10 @@ def test_status_tells_what_is_where_and_when_it_was_last_heard_of(person, monkey
         ("codex", "project"): True,
         ("copilot-cli", "user"): False,
         ("copilot-cli", "project"): False,
+        ("gemini", "user"): False,
+        ("gemini", "project"): False,
+        ("qwen", "user"): False,
+        ("qwen", "project"): False,
         ("opencode", "user"): False,
         ("opencode", "project"): False,
     }

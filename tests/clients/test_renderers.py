@@ -84,19 +84,23 @@ KNOWN = {
         "decision",
         "reason",
     },
+    "gemini": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
     "opencode": {"hookSpecificOutput", "systemMessage", "decision", "reason"},
+    "qwen": {"hookSpecificOutput", "decision", "reason"},
 }
 WORDS = {
     "claude-code": {"deny", "ask"},
     "codex": {"deny", "allow"},
     "copilot-cli": {"deny", "ask"},
+    "gemini": {"deny"},
     "opencode": {"deny"},
+    "qwen": {"deny", "ask"},
 }
 
 
 def without_input(sent):
     """A tool's input is its client's own, and may hold anything."""
-    return {key: value for key, value in sent.items() if key not in {"updatedInput", "modifiedArgs"}}
+    return {key: value for key, value in sent.items() if key not in {"updatedInput", "modifiedArgs", "tool_input"}}
 
 
 def has_none(value):
@@ -113,9 +117,10 @@ def test_no_client_is_ever_sent_a_null_an_unknown_key_or_an_unknown_word(client,
         {**without_input(sent), "hookSpecificOutput": without_input(sent.get("hookSpecificOutput", {}))}
     )
     assert set(sent) <= KNOWN[client]
-    assert sent.get("decision", "block") == "block"
+    refused = "deny" if client == "gemini" else "block"
+    assert sent.get("decision", refused) == refused
     specific = sent.get("hookSpecificOutput", {})
-    assert not specific or specific["hookEventName"] == event
+    assert not specific or specific.get("hookEventName") == (None if client == "gemini" else event)
     decided = {**sent, **specific}
     assert decided.get("permissionDecision", "deny") in WORDS[client]
     if specific.get("permissionDecision") == "deny":

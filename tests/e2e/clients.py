@@ -25,6 +25,8 @@ BINARIES = {
     "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
     "copilot": "node_modules/@github/copilot-*/copilot",
     "opencode": "node_modules/opencode-*[4e]/bin/opencode",
+    "gemini": "node_modules/@google/gemini-cli/bundle/gemini.js",
+    "qwen": "node_modules/@qwen-code/qwen-code/cli.js",
     "claude-agent-acp": "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
     "codex-acp": "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
 }
@@ -51,7 +53,8 @@ def install() -> None:
         return
     INSTALLED.mkdir(exist_ok=True)
     shutil.copy(HERE / "package.json", INSTALLED)
-    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    # Not `npm ci`: it refuses a lock without the packages of other platforms, which not every registry mirror has.
+    npm = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
     shutil.copy(locked, INSTALLED / "package-lock.json.new")
     (INSTALLED / "package-lock.json.new").replace(done)
     try:
@@ -62,7 +65,7 @@ def install() -> None:
 
 
 def binary(name: str) -> Path:
-    """The program of an installed client: native for `claude` and `codex`, a script for node for the ACP adapters."""
+    """The program of an installed client: native for `claude` and `codex`, a script for node for others."""
     found = _found(name)
     if not found:
         raise FileNotFoundError(f"`{name}` is not installed under {INSTALLED}")
@@ -222,3 +225,34 @@ def opencode(
     config.write_text(json.dumps({**chosen, "provider": {"scripted": provider}, "autoupdate": False}))
     whole = clean_env(home) | {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", **env}
     return run([str(binary("opencode")), "run", "--format", "json", *args, prompt], cwd=cwd, env=whole)
+
+
+def gemini(
+    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+) -> Ran:
+    """Run Gemini CLI on one prompt. It reads the settings of `home` and of `cwd`, whose folder it trusts."""
+    _configure(home / ".gemini", "gemini-api-key")
+    whole = clean_env(home) | {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": model_url}
+    whole |= {"GEMINI_CLI_NO_RELAUNCH": "true", **env}
+    command = ["node", str(binary("gemini")), "-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"]
+    return run([*command, "-m", "gemini-2.5-pro", *args], cwd=cwd, env=whole)
+
+
+def qwen(
+    prompt: str, *, home: Path, cwd: Path, model_url: str, env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+) -> Ran:
+    """Run Qwen Code on one prompt. It reads the settings of `home` and of `cwd`."""
+    _configure(home / ".qwen", "openai")
+    whole = clean_env(home) | {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": f"{model_url}/v1"}
+    whole |= {"OPENAI_MODEL": "qwen3-coder-plus", **env}
+    command = ["node", str(binary("qwen")), "-p", prompt, "--approval-mode", "yolo", "--output-format", "stream-json"]
+    return run([*command, *args], cwd=cwd, env=whole)
+
+
+def _configure(folder: Path, auth: str) -> None:
+    """Add to a client's settings which model it uses and that it trusts the folder; the hooks there stay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "settings.json"
+    held = json.loads(file.read_text()) if file.exists() else {}
+    security = {"auth": {"selectedType": auth}, "folderTrust": {"enabled": False}}
+    file.write_text(json.dumps(held | {"security": security}))

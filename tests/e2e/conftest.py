@@ -36,7 +36,7 @@ tests:
   not_match: [echo polite]
 """
 
-Client = Literal["claude-code", "codex", "copilot-cli", "opencode"]
+Client = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen"]
 Prepared = Callable[..., "Stage"]
 
 
@@ -190,6 +190,24 @@ class Stage:
             ran = clients.opencode(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
         start = next((e for e in ran.events if e.get("sessionID")), {})
         return Played(ran, model, str(start.get("sessionID", "")))
+
+    def gemini(
+        self, script: Script, prompt: str = "[[main]] go", env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+    ) -> Played:
+        """Play a script with Gemini CLI in the project."""
+        with ModelEndpoint(script) as model:
+            ran = clients.gemini(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
+        start = next((e for e in ran.events if e.get("session_id")), {})
+        return Played(ran, model, str(start.get("session_id", "")))
+
+    def qwen(
+        self, script: Script, prompt: str = "[[main]] go", env: Mapping[str, str] = {}, args: tuple[str, ...] = ()
+    ) -> Played:
+        """Play a script with Qwen Code in the project."""
+        with ModelEndpoint(script) as model:
+            ran = clients.qwen(prompt, home=self.home, cwd=self.project, model_url=model.url, env=env, args=args)
+        start = next((e for e in ran.events if e.get("session_id")), {})
+        return Played(ran, model, str(start.get("session_id", "")))
 
     def decisions(self, played: Played, *, at_least: int = 1, **query: str) -> list[dict[str, Any]]:
         """A session's records, oldest first, once so many have reached the database."""

@@ -1,4 +1,4 @@
-"""A scripted model on loopback: Anthropic Messages, OpenAI Responses and Chat Completions. It does not reason: it reads a list.
+"""A scripted model on loopback: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini. It reads a list.
 
 A script maps a thread's marker (`[[main]]`, `[[sub]]` in a prompt, without the brackets) to its steps. Each request gets
 the step whose number is the count of tool-call turns since the marker, so a thread walks its list whatever the tools say.
@@ -46,12 +46,15 @@ class Asked:
 
     def text(self) -> str:
         """All that the model was told, as text."""
-        return json.dumps(self.body.get("messages") or self.body.get("input") or [], ensure_ascii=False)
+        told = self.body.get("messages") or self.body.get("input") or self.body.get("contents") or []
+        return json.dumps(told, ensure_ascii=False)
 
     def results(self) -> list[str]:
         """The tool results in this request, oldest first, as text."""
         if "messages" in self.body:
             return [_flat(b.get("content", "")) for m in self.body["messages"] for b in _results(m)]
+        if "contents" in self.body:
+            return [json.dumps(b["functionResponse"]["response"]) for m in self.body["contents"] for b in _responses(m)]
         return [_flat(i.get("output", "")) for i in self.body.get("input", []) if _is_output(i)]
 
 
@@ -91,10 +94,8 @@ class ModelEndpoint:
         steps = self.script.get(marker, ())
         if not steps:
             return "ok"
-        tools = [
-            str((t.get("function") or t.get("custom") or t).get("name") or t.get("type"))
-            for t in body.get("tools") or []
-        ]
+        offered = [t for given in body.get("tools") or [] for t in given.get("functionDeclarations") or [given]]
+        tools = [str((t.get("function") or t.get("custom") or t).get("name") or t.get("type")) for t in offered]
         self.asked.append(Asked(marker, turn, str(body.get("model")), body, tools))
         step = steps[turn] if turn < len(steps) else "done"
         return step() if callable(step) else step
@@ -114,6 +115,11 @@ def _position(body: dict[str, Any]) -> tuple[str, int]:
             turn += is_result and not (after_call and message["role"] == "tool")
             after_call = is_result
         return marker, turn
+    for content in body.get("contents") or []:
+        found = MARKER.findall("\n".join(str(p["text"]) for p in content["parts"] if "text" in p))
+        if found and content["role"] == "user":
+            marker, turn = found[-1], 0
+        turn += bool(_responses(content))
     for item in body.get("input") or []:
         found = MARKER.findall(_said(item)) if item.get("type") in {"message", "agent_message"} else []
         if found and item.get("role") != "assistant":
@@ -135,6 +141,10 @@ def _results(message: dict[str, Any]) -> list[dict[str, Any]]:
         return [message]
     content = message.get("content") or ""
     return [] if isinstance(content, str) else [b for b in content if b.get("type") == "tool_result"]
+
+
+def _responses(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in content["parts"] if "functionResponse" in part]
 
 
 def _is_output(item: dict[str, Any]) -> bool:
@@ -255,6 +265,16 @@ def chat_whole(step: Step, model: str, number: int) -> dict[str, Any]:
     return whole | {"choices": [choice], "usage": usage}
 
 
+def gemini_answer(step: Step, number: int) -> dict[str, Any]:
+    """One turn as an answer of Gemini; the only chunk of its stream, too."""
+    parts: list[dict[str, Any]] = [{"text": step}] if isinstance(step, str) else []
+    for index, use in enumerate(_uses(step)):
+        parts.append({"functionCall": {"id": f"call_{number:04}_{index}", "name": use.name, "args": use.input}})
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    return {"candidates": [candidate], "usageMetadata": usage}
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -272,6 +292,10 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path.endswith("/count_tokens"):
             return self.json({"input_tokens": 10})
+        if path.endswith(":countTokens"):
+            return self.json({"totalTokens": 10})
+        if path.endswith((":generateContent", ":streamGenerateContent")):
+            return self.gemini(path, json.loads(raw))
         if not path.endswith(("/messages", "/responses", "/chat/completions")):
             self.server.endpoint.other.append(f"POST {path}")
             return self.json({})
@@ -287,6 +311,13 @@ class _Handler(BaseHTTPRequestHandler):
         if not body.get("stream"):
             return self.json(message_whole(step, body["model"], number))
         return self.stream(messages_events(step, body["model"], number))
+
+    def gemini(self, path: str, body: dict[str, Any]) -> None:
+        model = path.rpartition("/")[2].partition(":")[0]  # which the body does not name
+        answer = gemini_answer(self.server.endpoint.answer({**body, "model": model}), next(NUMBERS))
+        if path.endswith(":generateContent"):
+            return self.json(answer)
+        return self.send(f"data: {json.dumps(answer)}\r\n\r\n".encode(), "text/event-stream")
 
     def do_GET(self) -> None:
         self.server.endpoint.other.append(f"GET {self.path}")

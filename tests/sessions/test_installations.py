@@ -43,7 +43,7 @@ async def test_hooks_as_they_were_installed_are_not_mentioned(installations, cou
     ("digests", "part"),
     [
         (LIBRARY, "its library"),
-        (OFF, "`disableAllHooks`"),
+        (OFF, "the switch for all hooks"),
         ("8-1,2-2,7-3,0", "the shim, the hook entries"),
         ("x", "all of"),
     ],

@@ -23,7 +23,9 @@ def test_the_versions_are_those_that_are_driven(request):
         "claude-code": "@anthropic-ai/claude-code",
         "codex": "@openai/codex",
         "copilot-cli": "@github/copilot",
+        "gemini": "@google/gemini-cli",
         "opencode": "opencode-ai",
+        "qwen": "@qwen-code/qwen-code",
     }
     assert {name: locked[package] for name, package in packages.items()} == {
         one.name: one.version for one in CLIENTS if one.name

@@ -1,5 +1,6 @@
 """Hook events and answers in one form for all clients; each client has its own module here."""
 
+from datetime import datetime
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -21,6 +22,20 @@ EventName = Literal[
 
 CONTEXT_LIMIT = 9_500
 """Bytes of a context that Claude Code passes on in line (more becomes a pointer to a file); no client gets more."""
+
+
+class AgentSign(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event tells about sub-agents, of a client whose calls do not name the agent that makes them.
+
+    `call` may be a sub-agent's call, `turn` asks a model, `start` and `end` are those of the sub-agent `agent`, and at `none`
+    no sub-agent runs. A `start` that is itself a call of the main agent has no `agent_id`.
+    """
+
+    kind: Literal["call", "turn", "start", "end", "none"]
+    at_ms: int = 0
+    """When it happened by the client's own clock, in milliseconds; 0 if it does not say."""
+    agent: str = ""
+    agent_id: str = ""
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +60,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     reason: str = ""
     prompt: str = ""
+    sign: AgentSign | None = None
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +103,14 @@ def text(payload: dict[str, Any], *names: str) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
+
+
+def at_ms(payload: dict[str, Any]) -> int:
+    """Read when an event happened, from an ISO 8601 `timestamp`, in milliseconds; 0 for none that can be read."""
+    try:
+        return int(datetime.fromisoformat(text(payload, "timestamp")).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0
 
 
 def tool_input_of(payload: dict[str, Any], *names: str) -> dict[str, Any]:

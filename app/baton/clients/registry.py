@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from baton.clients import claude_code, codex, copilot_cli, opencode
+from baton.clients import claude_code, codex, copilot_cli, gemini, opencode, qwen
 from baton.clients.event import Client
 
-CLIENTS: dict[str, Client] = {module.name: module for module in (claude_code, codex, copilot_cli, opencode)}
+_MODULES: tuple[Client, ...] = (claude_code, codex, copilot_cli, gemini, opencode, qwen)
+CLIENTS: dict[str, Client] = {module.name: module for module in _MODULES}
 """By the name in `/hooks/{client}`."""
 _IN_CLAUDE_SETTINGS = copilot_cli.InClaudeSettings()
 

@@ -57,6 +57,8 @@ def build(
     hooks = Hooks(
         pre_tool_use=pre_tool_use,
         sessions=sessions.sessions,
+        brackets=sessions.brackets,
+        advice=sessions.advice,
         routing=routing,
         route_prompts=kernel.settings.route_prompts,
     )

@@ -4,13 +4,16 @@ import msgspec
 
 from baton.clients.event import HookAnswer, HookEvent
 from baton.decide.service import PreToolUse
+from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
 from baton.people.permissions import reach
 from baton.records.pipeline.decision import Decision
 from baton.route.pipeline.pipeline import Routing
 from baton.route.prompt import Prompt
+from baton.sessions.late_advice import LateAdvice
 from baton.sessions.service import Sessions, as_call
+from baton.sessions.subagent_brackets import SubagentBrackets
 
 
 class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,18 +27,31 @@ class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
 class Hooks:
     """Dispatch each event to its use case. An event that Baton does not know gets an answer without an opinion."""
 
-    def __init__(self, *, pre_tool_use: PreToolUse, sessions: Sessions, routing: Routing, route_prompts: bool) -> None:
+    def __init__(
+        self,
+        *,
+        pre_tool_use: PreToolUse,
+        sessions: Sessions,
+        brackets: SubagentBrackets,
+        advice: LateAdvice,
+        routing: Routing,
+        route_prompts: bool,
+    ) -> None:
         self._pre_tool_use = pre_tool_use
+        self._brackets = brackets
+        self._advice = advice
         self._sessions = sessions
         self._routing = routing
         self._route_prompts = route_prompts
 
     async def handle(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Return the answer to one event."""
+        unknown: tuple[str, ...] = ()
+        if event.sign is not None:
+            event, unknown = await self._brackets.place(caller.principal, event)
         match event.name:
             case "PreToolUse":
-                decision = await self._pre_tool_use.decide(caller, as_call(caller, event))
-                return HookOutcome(answer=answer_of(decision.verdict), decision=decision, degraded=decision.degraded)
+                return await self._tool_call(caller, event, unknown)
             case "PermissionRequest":
                 return await self._permission(caller, event)
             case "SessionStart":
@@ -46,7 +62,8 @@ class Hooks:
             case "SessionEnd":
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
             case "PostToolUse":
-                return HookOutcome(degraded=await self._sessions.tool_used(caller, event))
+                degraded = await self._sessions.tool_used(caller, event)
+                return HookOutcome(answer=await self._late_advice(caller, event), degraded=degraded)
             case "UserPromptSubmit":
                 return await self._prompted(caller, event)
             case "SubagentStart":
@@ -56,6 +73,21 @@ class Hooks:
                 return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
             case _:
                 return HookOutcome()
+
+    async def _tool_call(self, caller: Caller, event: HookEvent, unknown: tuple[str, ...]) -> HookOutcome:
+        call = as_call(caller, event)
+        decision = await self._pre_tool_use.decide(caller, call, degraded=unknown)
+        answer = answer_of(decision.verdict)
+        if event.sign is not None and answer.effect == "none":
+            await self._brackets.started(caller.principal, event)
+        if answer.context and words_of(event.client).advice_after:
+            self._advice.keep(caller.principal, call, answer.context)
+        return HookOutcome(answer=answer, decision=decision, degraded=decision.degraded)
+
+    async def _late_advice(self, caller: Caller, event: HookEvent) -> HookAnswer:
+        if not words_of(event.client).advice_after or caller.disabled:
+            return HookAnswer()
+        return HookAnswer(context=await self._advice.take(caller.principal, as_call(caller, event)))
 
     async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
         if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:

@@ -84,9 +84,13 @@ class PreToolUse:
         self._rate = rate
         self._answers = AnswerCache()
 
-    async def decide(self, caller: Caller, call: ToolCall) -> Decision:
-        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not recorded."""
+    async def decide(self, caller: Caller, call: ToolCall, degraded: tuple[str, ...] = ()) -> Decision:
+        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not recorded.
+
+        `degraded` is what was unavailable when the call was read.
+        """
         case = await self._place(caller, call)
+        case.degraded = degraded
         answered = self._retry(case) or await self._read_history(case)
         if answered is not None:
             return answered
@@ -157,7 +161,7 @@ class PreToolUse:
                     editors=case.in_force.policies.needs_editors,
                 )
             except RedisUnavailable:
-                case.degraded = ("history",)
+                case.degraded = (*case.degraded, "history")
         prior = case.prior
         if prior is not None:
             if prior.retry:

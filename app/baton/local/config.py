@@ -18,7 +18,9 @@ DIGESTS = {
     "claude-code": "BATON_DIGESTS_CLAUDE_CODE",
     "codex": "BATON_DIGESTS_CODEX",
     "copilot-cli": "BATON_DIGESTS_COPILOT_CLI",
+    "gemini": "BATON_DIGESTS_GEMINI",
     "opencode": "BATON_DIGESTS_OPENCODE",
+    "qwen": "BATON_DIGESTS_QWEN",
 }
 """The names of the checksums of what was installed, by client."""
 INSTALLED = "BATON_INSTALLED"

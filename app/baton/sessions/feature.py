@@ -13,8 +13,10 @@ from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History
 from baton.sessions.inspection import SessionAdmin
 from baton.sessions.installations import Installations
+from baton.sessions.late_advice import LateAdvice
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
+from baton.sessions.subagent_brackets import SubagentBrackets
 
 
 class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,8 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
     rate: CallRate
     overrides: Overrides
     inspection: SessionAdmin
+    brackets: SubagentBrackets
+    advice: LateAdvice
 
 
 async def build(
@@ -62,4 +66,6 @@ async def build(
         rate=rate,
         overrides=overrides,
         inspection=SessionAdmin(kernel.database, history, modes, overrides),
+        brackets=SubagentBrackets(kernel.redis),
+        advice=LateAdvice(kernel.redis),
     )

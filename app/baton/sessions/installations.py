@@ -15,7 +15,7 @@ from baton.records.pipeline.counters import Counters
 
 KEPT_S = 180 * 86_400
 """How long the checksums of a machine that is not heard of are kept, in seconds."""
-PARTS = ("the shim", "its library", "the hook entries", "`disableAllHooks`")
+PARTS = ("the shim", "its library", "the hook entries", "the switch for all hooks")
 _ASK = "If you did not change them, run `baton hooks status`, look at what changed, and then `baton hooks install`."
 
 log = logging.getLogger(__name__)

@@ -137,6 +137,56 @@ CLIENTS = (
         ),
     ),
     ClientAbilities(
+        name="gemini",
+        title="Gemini CLI",
+        version="0.61.0",
+        subagents="by the time: from the call of `invoke_agent` to its result. Calls of the turn that starts it are the main agent's",
+        model="no: its agent tool takes none",
+        events=(
+            Ability("SessionStart"),
+            Ability("UserPromptSubmit", "BeforeAgent"),
+            Ability("PreToolUse", "BeforeTool", "block ask rewrite"),
+            Ability("PostToolUse", "AfterTool", "context"),
+        ),
+        notes=(
+            "A question would end a run without a terminal in silence, so it is a refusal that names the way out.",
+            "Advice on a call stands below its result.",
+            "Of sub-agents that run at once it is not known which one makes a call: they share one history, and have no type.",
+            (
+                "A sub-agent counts as ended with its result, at the next prompt, at the end of the turn or the session, when the main"
+                " agent's model is asked before it has made a call, and after an hour without a call. Without Redis none counts"
+                " as running, and the answer says `degraded: subagents`."
+            ),
+            "It runs a project's hooks only in a trusted folder.",
+        ),
+    ),
+    ClientAbilities(
+        name="qwen",
+        title="Qwen Code",
+        version="0.24.4",
+        subagents="yes, by `agent_id`; where its calls have no `tool_call_id` (earlier versions) by the time, from SubagentStart to SubagentStop",
+        model="no: it ignores a changed input",
+        ask="asks; headless it refuses",
+        events=(
+            Ability("SessionStart"),
+            Ability("UserPromptSubmit"),
+            Ability("PreToolUse", can="block ask"),
+            Ability("PostToolUse", can="context"),
+            Ability("SubagentStart"),
+        ),
+        notes=(
+            "Advice on a call stands below its result.",
+            (
+                "It shows a person no message of a hook: what Baton has to say reaches the model instead, at a session's start and"
+                " with a prompt."
+            ),
+            (
+                "In earlier versions calls name no sub-agent: of several at once it is not known which one makes a call, and one that runs in"
+                " the background is held for the main agent."
+            ),
+        ),
+    ),
+    ClientAbilities(
         title="Cursor, Continue, Factory droid, auggie",
         notes=(
             "They read Claude Code's settings, or speak its form; none of them was driven, and no hooks are installed.",

@@ -34,8 +34,10 @@ from baton.route.pipeline.context import Detect
 from baton.route.pipeline.pipeline import Routing
 from baton.sessions.history import History
 from baton.sessions.installations import Installations
+from baton.sessions.late_advice import LateAdvice
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
+from baton.sessions.subagent_brackets import SubagentBrackets
 from tests.support.records import record, until
 
 ADMIN = Principal(user="ada", role="admin")
@@ -78,7 +80,14 @@ class World:
         )
         counters, traces = Counters(), RouteTraces(redis)
         routing = Routing(((Detect(),),), sessions=sessions, traces=traces, counters=counters)
-        self.hooks = Hooks(pre_tool_use=self.decides, sessions=sessions, routing=routing, route_prompts=False)
+        self.hooks = Hooks(
+            pre_tool_use=self.decides,
+            sessions=sessions,
+            brackets=SubagentBrackets(redis),
+            advice=LateAdvice(redis),
+            routing=routing,
+            route_prompts=False,
+        )
 
     async def prompt(self, who=DORA, text=ASKED, **more):
         event = HookEvent(

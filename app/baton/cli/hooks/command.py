@@ -11,7 +11,7 @@ from baton.cli.groups import group
 from baton.cli.hooks.entries import ClientName, HookOptions, Transport
 from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.hook_files import install as put_in
-from baton.cli.hooks.hook_files import installed, is_off
+from baton.cli.hooks.hook_files import installed, off_switch
 from baton.cli.hooks.hook_files import uninstall as take_out
 from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError
@@ -24,7 +24,9 @@ from baton.local.project import Project, find_project
 from baton.local.server import Api, ApiError
 from baton.shared.client_abilities import abilities_of, summary
 
-app = group("Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, opencode.")
+app = group(
+    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode, Qwen Code."
+)
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
 
@@ -170,8 +172,10 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
         notes.append("Codex runs new hooks only after a person trusts them: open Codex and enter `/hooks`.")
         if target.scope == "project":
             notes.append("Codex reads a project's hooks only when the project is trusted.")
-    if is_off(target.client, text):
-        notes.append(f"`disableAllHooks` in {target.path} switches them all off.")
+    if target.client in {"gemini", "qwen"} and target.scope == "project":
+        notes.append("It runs a project's hooks only in a folder that the person has trusted.")
+    if switch := off_switch(target.client, text):
+        notes.append(f"`{switch}` in {target.path} switches them all off.")
     if transport == "http" and config.token and not os.environ.get("BATON_TOKEN"):
         notes.append(
             "http hooks read `BATON_TOKEN` only from the client's environment: export the one of the config file, or use curl."

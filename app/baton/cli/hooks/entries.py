@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-ClientName = Literal["claude-code", "codex", "copilot-cli", "opencode"]
+ClientName = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
@@ -21,14 +21,27 @@ TIMEOUTS: dict[str, int] = {
     "SubagentStop": 2,
     "Stop": 2,
     "SessionEnd": 3,
+    "PreCompress": 2,
 }
 """Seconds that a client waits for each event; `hooks/baton-lib.sh` gives up earlier."""
+_USUAL = tuple(event for event in TIMEOUTS if event != "PreCompress")
 EVENTS: dict[ClientName, tuple[str, ...]] = {
-    "claude-code": tuple(TIMEOUTS),
-    "codex": tuple(event for event in TIMEOUTS if event != "PostToolUseFailure"),
-    "copilot-cli": tuple(TIMEOUTS),
+    "claude-code": _USUAL,
+    "codex": tuple(event for event in _USUAL if event != "PostToolUseFailure"),
+    "copilot-cli": _USUAL,
+    "gemini": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "PreCompress"),
+    "qwen": _USUAL,
     "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
 }
+GEMINI_EVENTS = {
+    "UserPromptSubmit": "BeforeAgent",
+    "PreToolUse": "BeforeTool",
+    "PostToolUse": "AfterTool",
+    "Stop": "AfterAgent",
+}
+"""Gemini CLI's own names of the events, where they differ. PreCompress, ahead of each request, tells whose turn it is."""
+_IN_MILLISECONDS: frozenset[ClientName] = frozenset({"gemini", "qwen"})
+"""Clients whose timeouts are in milliseconds. Qwen Code takes seconds as well, but its earlier versions do not."""
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
 BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
@@ -57,14 +70,16 @@ class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
-    """Return one group for each event. SessionStart is always a command: Claude Code never sends it over http."""
+    """Return one group for each event, by its name in the client. SessionStart is always a command: Claude Code never sends it over http."""
     commands = {"SessionStart", *BACKGROUND}
+    native = GEMINI_EVENTS if options.client == "gemini" else {}
+    unit = 1_000 if options.client in _IN_MILLISECONDS else 1
     return {
-        event: {
+        native.get(event, event): {
             "hooks": [
                 _http(options, event)
                 if options.transport == "http" and event not in commands
-                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event]}
+                else {"type": "command", "command": _command(options, event), "timeout": TIMEOUTS[event] * unit}
                 | ({"async": True} if event in BACKGROUND and options.client == "claude-code" else {}),
             ],
         }
@@ -104,9 +119,18 @@ def _command(options: HookOptions, event: str) -> str:
         return f"{call} block || exit 2"
     call += " block" if options.fail_closed else ""
     if event == "SessionStart":  # once a session: a project's hooks on a machine without Baton check nothing
-        key = "additionalContext" if options.client == "copilot-cli" else "systemMessage"
-        return f"if test -f {options.shim}; then {call}; else echo '{json.dumps({key: _NOT_INSTALLED})}'; fi"
+        said = json.dumps(_to_the_person(options.client, _NOT_INSTALLED))
+        return f"if test -f {options.shim}; then {call}; else echo '{said}'; fi"
     return f"test ! -f {options.shim} || {call}"
+
+
+def _to_the_person(client: ClientName, text: str) -> dict[str, Any]:
+    """Return an answer at a session's start that tells the person something, by the model where the client shows nothing."""
+    if client == "copilot-cli":
+        return {"additionalContext": text}
+    if client == "qwen":
+        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+    return {"systemMessage": text}
 
 
 def _http(options: HookOptions, event: str) -> dict[str, Any]:

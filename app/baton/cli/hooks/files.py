@@ -58,6 +58,8 @@ def targets(
     claude = Path(env.get("CLAUDE_CONFIG_DIR") or home(env) / ".claude")
     config = Path(env.get("XDG_CONFIG_HOME") or home(env) / ".config")
     copilot = Path(env.get("COPILOT_HOME") or home(env) / ".copilot")
+    gemini = Path(env.get("GEMINI_CLI_HOME") or home(env)) / ".gemini"
+    qwen = Path(env.get("QWEN_HOME") or home(env) / ".qwen")
     codex = Path(env.get("CODEX_HOME") or home(env) / ".codex")
     files: dict[tuple[ClientName, Scope], Path] = {
         ("claude-code", "user"): claude / "settings.json",
@@ -65,6 +67,10 @@ def targets(
         ("codex", "user"): codex / "hooks.json",
         ("codex", "project"): Path(root) / ".codex" / "hooks.json",
         ("copilot-cli", "user"): copilot / "hooks" / "baton.json",
+        ("gemini", "user"): gemini / "settings.json",
+        ("gemini", "project"): Path(root) / ".gemini" / "settings.json",
+        ("qwen", "user"): qwen / "settings.json",
+        ("qwen", "project"): Path(root) / ".qwen" / "settings.json",
         ("opencode", "user"): config / "opencode" / "plugin" / "baton.js",
         ("opencode", "project"): Path(root) / ".opencode" / "plugin" / "baton.js",
         ("copilot-cli", "project"): Path(root) / ".github" / "hooks" / "baton.json",

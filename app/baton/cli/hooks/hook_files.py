@@ -3,9 +3,10 @@
 from typing import Any
 
 from baton.cli.hooks import own_file, settings
-from baton.cli.hooks.entries import ClientName, HookOptions, commands, groups
+from baton.cli.hooks.entries import GEMINI_EVENTS, ClientName, HookOptions, commands, groups
 from baton.cli.hooks.json_edit import check
 
+_OF_GEMINI = {native: event for event, native in GEMINI_EVENTS.items()}
 _OWN_FILE: frozenset[ClientName] = frozenset({"copilot-cli", "opencode"})
 
 
@@ -27,9 +28,18 @@ def uninstall(client: ClientName, text: str) -> str:
 
 def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
     """Return Baton's entries by event. Raises UnclearError."""
-    return own_file.installed(text) if client in _OWN_FILE else settings.installed(text or "{}")
+    if client in _OWN_FILE:
+        return own_file.installed(text)
+    native = _OF_GEMINI if client == "gemini" else {}
+    return {native.get(event, event): hook for event, hook in settings.installed(text or "{}").items()}
 
 
-def is_off(client: ClientName, text: str) -> bool:
-    """Return whether a file switches all its hooks off. Raises UnclearError."""
-    return client != "opencode" and check(text or "{}").get("disableAllHooks") is True
+def off_switch(client: ClientName, text: str) -> str:
+    """Return the name of the setting by which a file switches all its hooks off, "" if it does not. Raises UnclearError."""
+    if client == "opencode":
+        return ""
+    found = check(text or "{}")
+    if client == "gemini":
+        switch = found.get("hooksConfig")
+        return "hooksConfig.enabled" if isinstance(switch, dict) and switch.get("enabled") is False else ""
+    return "disableAllHooks" if found.get("disableAllHooks") is True else ""

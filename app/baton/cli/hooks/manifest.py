@@ -11,7 +11,7 @@ from baton.cli.hooks.json_edit import UnclearError
 from baton.local.config import DIGESTS, INSTALLED, config_path, home, stored
 from baton.shared import packaged
 
-PARTS = ("the shim", "its library", "the hook entries", "`disableAllHooks`")
+PARTS = ("the shim", "its library", "the hook entries", "the switch for all hooks")
 """What the checksums are of, in their order."""
 _LONGEST = 1_000
 """Bytes of the list of paths that the shim sends: the server reads 1,024."""
@@ -64,7 +64,7 @@ def _elsewhere(env: Mapping[str, str]) -> str:
     """Return the paths that the server's lists do not cover, besides those that were written down before."""
     own = home(env)
     usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton", own / ".config" / "opencode"]
-    usual.append(own / ".local" / "share" / "baton")
+    usual += [own / ".gemini", own / ".qwen", own / ".local" / "share" / "baton"]
     real = [target.path for client in EVENTS for target in targets(".", client, "user", env)]
     real += [shim_folder(env), config_path(env).parent]
     paths = stored(INSTALLED, env).split(":")

@@ -6,7 +6,7 @@ from typing import Any
 
 from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe
 from baton.cli.hooks.files import Target, shim_folder, shim_state
-from baton.cli.hooks.hook_files import installed, is_off
+from baton.cli.hooks.hook_files import installed, off_switch
 from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import differences
 from baton.local.server import Api, ApiError
@@ -67,7 +67,7 @@ def _settings(target: Target) -> dict[str, Any]:
     try:
         text = target.read()
         hooks = installed(target.client, text)
-        disabled = is_off(target.client, text)
+        switch = off_switch(target.client, text)
     except UnclearError as error:
         return found | {"installed": False, "problem": f"line {error.line}: {error}"}
     except (OSError, UnicodeDecodeError) as error:
@@ -84,7 +84,7 @@ def _settings(target: Target) -> dict[str, Any]:
     }
     if urls := sorted({url for _, _, url in about if url}):
         found["url"] = urls[0]
-    return found | ({"problem": "`disableAllHooks` switches them off"} if disabled else {})
+    return found | ({"problem": f"`{switch}` switches them off"} if switch else {})
 
 
 def _show_settings(one: dict[str, Any]) -> str:

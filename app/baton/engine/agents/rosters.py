@@ -98,6 +98,8 @@ def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
     agent, prompt, description = (tool_input.get(key) for key in ("subagent_type", "prompt", "description"))
     if agent is None:
         agent = tool_input.get("agent_type")  # as Copilot CLI names it
+    if agent is None and description is None:
+        agent, description = tool_input.get("agent_name"), ""  # Gemini CLI, whose tool has no description
     if not (isinstance(agent, str) and isinstance(prompt, str) and isinstance(description, str)):
         return None
     model = tool_input.get("model")

@@ -23,6 +23,10 @@ class ClientWords(msgspec.Struct, frozen=True, kw_only=True):
     no_question: str = ""
     takes_model: bool = True
     """Whether a call that starts a sub-agent takes the model that a rule sets."""
+    takes_rewrites: bool = True
+    """Whether the client runs a tool with an input that a rule changes."""
+    advice_after: bool = False
+    """Whether advice on a call reaches the model only beside the call's result."""
 
     def placeholders(self, tool: str) -> dict[str, str]:
         """Return what every rule's text may name: the call's tool, and the tool that starts a sub-agent."""
@@ -30,7 +34,7 @@ class ClientWords(msgspec.Struct, frozen=True, kw_only=True):
 
     def takes(self, keys: Iterable[str]) -> bool:
         """Return whether the client runs a tool with these keys of its input changed."""
-        return self.takes_model or "model" not in keys
+        return self.takes_rewrites and (self.takes_model or "model" not in keys)
 
 
 CLAUDE_CODE = ClientWords(task_tool="Task tool", task_call=("Task", {"prompt": "{prompt}", "subagent_type": "{agent}"}))
@@ -73,6 +77,42 @@ WORDS: dict[str, ClientWords] = {
         agents={"Explore": "explore", "general-purpose": "general"},
         no_question="opencode cannot ask here: the person may run it outside the agent.",
         takes_model=False,
+    ),
+    "gemini": ClientWords(
+        task_tool="invoke_agent tool",
+        task_call=("invoke_agent", {"agent_name": "{agent}", "prompt": "{prompt}"}),
+        tools={
+            "Bash": "run_shell_command",
+            "Edit": "replace",
+            "Write": "write_file",
+            "Read": "read_file",
+            "Grep": "grep_search",
+            "Glob": "glob",
+            "LS": "list_directory",
+            "Agent": "invoke_agent",
+        },
+        agents={"Explore": "codebase_investigator", "general-purpose": "generalist"},
+        no_question="Gemini CLI cannot ask here: the person may run it outside the agent.",
+        takes_model=False,
+        advice_after=True,
+    ),
+    "qwen": ClientWords(
+        task_tool="agent tool",
+        task_call=("agent", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
+        tools={
+            "Bash": "run_shell_command",
+            "Edit": "edit",
+            "Write": "write_file",
+            "Read": "read_file",
+            "Grep": "grep_search",
+            "Glob": "glob",
+            "LS": "list_directory",
+            "NotebookEdit": "notebook_edit",
+            "Agent": "agent",
+        },
+        takes_model=False,
+        takes_rewrites=False,
+        advice_after=True,
     ),
 }
 """By a client's name in `/hooks/{client}`; the others speak as Claude Code does."""
