@@ -17,8 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -58,7 +59,7 @@ def lines() -> list[str]:
     return list(found)
 
 
-def rules(number: int) -> Mapping[str, str]:
+def rules(number: int) -> dict[str, str]:
     """Return the files of so many rules, of the kinds that teams write: each matches few lines."""
     return {f"team/rule{n}.yaml": json.dumps(_rule(n)) for n in range(number)}
 
@@ -126,7 +127,7 @@ def _asked(every: list[str]) -> list[int]:
         call = ToolCall(client="claude-code", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/w")
         reading = policies.reading(call, None)
         candidates = policies.candidates("Bash", "strict", subagent=False)
-        counts.append(len(list(candidates.reached(reading.shell, reading.programs))))
+        counts.append(len(list(candidates.reached(reading.shell))))
     return sorted(counts)
 
 
@@ -165,9 +166,9 @@ class _Worker:
         took = self._answer()
         self.best[case] = [min(pair) for pair in zip(took, self.best.get(case, took), strict=True)]
 
-    def _answer(self) -> list[object]:  # type: ignore[misc]
+    def _answer(self) -> Any:
         assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())  # type: ignore[no-any-return]
+        return json.loads(self.process.stdout.readline())
 
     def end(self) -> None:
         assert self.process.stdin is not None

@@ -34,7 +34,7 @@ def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch,
 
     found = verdicts()
 
-    def every_rule(self, _shell, _programs, *, guesses=False):
+    def every_rule(self, _shell, *, guesses=False, unread=False):
         return (msgspec.structs.replace(one, guesses=guesses) for one in self.rules)
 
     monkeypatch.setattr(Candidates, "reached", every_rule)

@@ -9,10 +9,10 @@ from baton.engine.call.agent_tools import may_rewrite
 from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import EVERY, Facts, RuleHit, Verdict
 from baton.engine.policy.matching import wording
-from baton.engine.policy.matching.call_reading import Findings, LiveRule, Outcome, live_rules
+from baton.engine.policy.matching.call_reading import Findings, Outcome, live_rules
 from baton.engine.policy.matching.context import Context, Policies
 from baton.engine.policy.matching.policy_set import PolicySet
-from baton.engine.policy.matching.rule import GUESS, Rule, RuleCandidate
+from baton.engine.policy.matching.rule import GUESS, LiveRule, Rule
 
 _Effect = Literal["deny", "ask", "rewrite", "allow", "guidance"]
 _Match = tuple[Rule, _Effect, dict[str, str]]
@@ -75,9 +75,9 @@ def _judge(context: Context) -> Verdict:
     return _verdict(context, outcome)
 
 
-def _ask(context: Context, candidate: RuleCandidate) -> Findings:
+def _ask(context: Context, rule: LiveRule) -> Findings:
     context.found = {}
-    return tuple(context.found.items()) if candidate.matches(context) else None
+    return tuple(context.found.items()) if rule.matches(context) else None
 
 
 def _matches(
@@ -90,12 +90,12 @@ def _matches(
     rewrites = may_rewrite(call.tool_name, facts.accepts_rewrites)
     matches: list[_Match] = []
     silent: list[RuleHit] = []
-    for candidate, settled in rules:
-        answer = next(asked) if settled is None else settled
+    for live in rules:
+        answer = next(asked) if live.found is None else live.found
         if answer is None:
             continue
         found = dict(answer)
-        rule = candidate.rule
+        rule = live.rule
         # A rule that matches without guesses has been listed already.
         if GUESS in found and (
             any(rule is listed for listed, _, _ in matches) or any(rule.id == hit.id for hit in silent)

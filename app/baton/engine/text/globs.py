@@ -8,12 +8,18 @@ import re2
 Match = Callable[[str], bool]
 
 _SPECIAL = re.compile(r"[*?\[]")
-_WILD = re.compile(r"\*+|\?|\[.[^\]]*\]")
+_WILD = re.compile(r"\*+/?|\?|\[.[^\]]*\]")
+"""What stands for other text. `**/` may stand for none at all, so the slash behind a star is not literal."""
 
 
 def is_glob(text: str) -> bool:
     """Return whether a pattern is more than a literal."""
     return _SPECIAL.search(text) is not None
+
+
+def literal_parts(glob: str) -> list[str]:
+    """Return the texts that every text has which the glob matches; some may be empty."""
+    return _WILD.split(glob)
 
 
 def any_of(patterns: Iterable[str]) -> Match:
@@ -90,7 +96,7 @@ def _build(patterns: tuple[str, ...], star: str) -> Match:
 
 def _common_text(globs: list[str]) -> str:
     """Return the longest literal part that all globs have, "" if there is none."""
-    parts = [set(_WILD.split(glob)) for glob in globs]
+    parts = [set(literal_parts(glob)) for glob in globs]
     return max(set.intersection(*parts), key=len, default="")
 
 

@@ -1,14 +1,17 @@
 """Cache: which rules can match a call, per command line and folder, and what came of them."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
 
+from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.verdict import Level, RuleHit, VerdictEffect
 from baton.engine.policy.matching.candidates import Candidates
 from baton.engine.policy.matching.context import Context
-from baton.engine.policy.matching.rule import RuleCandidate
+from baton.engine.policy.matching.input_paths import MOST_PATHS
+from baton.engine.policy.matching.rule import LiveRule, RuleCandidate
 from baton.engine.shell.model import Shell
 
 _CACHED_FOLDERS = 64
@@ -17,8 +20,6 @@ _CACHED_NAME = 1024
 """Characters of client and folders together; calls with longer ones are not remembered."""
 _CACHED_OUTCOMES = 8
 
-LiveRule = tuple[RuleCandidate, dict[str, str] | None]
-"""A rule that may match a call. The second part is what it found; None if it must be asked for each call."""
 Findings = tuple[tuple[str, str], ...] | None
 """What a rule found that was asked, as (placeholder, text) pairs; None if it did not match."""
 _Key = tuple[str, str, Level, bool, str, str, str]
@@ -53,8 +54,8 @@ class LiveRules:
 
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
-        self.open = tuple(one for one, found in rules if found is None)
-        self.repeats = all(one.rule.suggests_by_reading(line_key) for one, _ in rules)
+        self.open = tuple([one for one in rules if one.found is None])
+        self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
 
     def keep(self, found: tuple[Findings, ...], outcome: Outcome) -> None:
@@ -70,17 +71,15 @@ class Reading:
     the text in the tool's input, False if it was joined from a list of arguments.
     """
 
-    __slots__ = ("_as_given", "_live", "guessed", "lookup", "paths", "programs", "shell")
+    __slots__ = ("_as_given", "_live", "guessed", "lookup", "paths", "shell")
 
     def __init__(self, shell: Shell | None, paths: tuple[str, ...], *, as_given: bool) -> None:
         has_guesses = shell is not None and shell.programs != () and shell.programs[-1].guess
         self.guessed = shell if has_guesses else None
         self.shell = shell.without_guesses() if shell is not None and has_guesses else shell
-        shell = self.shell
         self.paths = paths
         self._as_given = as_given
         self.lookup: str | None = None
-        self.programs = frozenset(program.name for program in shell.programs) if shell else frozenset[str]()
         self._live: dict[_Key, LiveRules] = {}
 
     def live(self, context: Context) -> LiveRules:
@@ -110,28 +109,20 @@ class Reading:
         candidates: Candidates = context.policies.candidates(
             call.tool_name, context.facts.level, subagent=call.is_subagent
         )
-        yield from _asked(candidates.reached(self.shell, self.programs), context)
+        unread = len(self.paths) > MOST_PATHS or is_mcp_tool(call.tool_name)
+        reached = candidates.reached(self.shell, unread=unread)
         if self.guessed is not None:
-            names = frozenset(program.name for program in self.guessed.programs)
-            reached = candidates.reached(self.guessed, names, guesses=True)
-            yield from _asked((one for one in reached if _sees_guesses(one)), context)
+            guessed = candidates.reached(self.guessed, guesses=True, unread=unread)
+            reached = chain(reached, (one for one in guessed if _sees_guesses(one)))
+        for one in reached:
+            live = one.live(context)
+            if live is not None:
+                yield live
 
 
 def _sees_guesses(candidate: RuleCandidate) -> bool:
     """Return whether a rule is asked about what unknown programs may run: one that always runs and stops calls."""
     return not candidate.rule.modes and candidate.rule.decision in {"deny", "ask"}
-
-
-def _asked(candidates: Iterator[RuleCandidate], context: Context) -> Iterator[LiveRule]:
-    for one in candidates:
-        open_part = one.for_reading(context)
-        if open_part is None:
-            continue
-        context.found = {}
-        if not open_part.settled:
-            yield open_part, None
-        elif open_part.matches(context):
-            yield open_part, context.found
 
 
 def live_rules(context: Context) -> LiveRules:

@@ -1,7 +1,6 @@
 """Compile the conditions of a rule into checks, cheapest first, that hold or say why they do not."""
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import msgspec
 
@@ -26,43 +25,36 @@ from baton.engine.policy.matching.checks.call_checks import (
     urls,
 )
 from baton.engine.policy.matching.checks.program_checks import Lists, place_set, words
-from baton.engine.policy.matching.checks.shell_checks import HAS_SHELL, is_about_writes, shell
+from baton.engine.policy.matching.checks.shell_checks import HAS_SHELL, shell
 from baton.engine.policy.matching.context import Context
-from baton.engine.policy.rules.model import Condition, Conditions, ShellMatch
-from baton.engine.shell.model import Category
-from baton.engine.text.globs import Match, any_of, any_path
+from baton.engine.policy.matching.demands import Demand, demand
+from baton.engine.policy.rules.model import Condition, Conditions
+from baton.engine.text.globs import any_of, any_path
 
 _BY_READING = frozenset({"shell", "paths", "places", "writes_to", "reads", "agent", "lookup"})
 """Keys of a condition whose answer follows from the call's reading and folders; the answers of others differ between calls."""
-
-
-LineFact = Literal["unparsed", "fork_bomb", "exports", "feeds", "writes", "assigns"]
-"""What few lines have, and conditions ask for."""
 
 
 class CompiledCondition(msgspec.Struct, frozen=True):
     """A compiled condition: `applies` depends on the tool's name alone, the `checks` on the call, cheapest first.
 
     `reading_checks` are the checks whose answer follows from the call's reading (its line, paths and agent) and its
-    folders, except for whether there is a line, which `needs_shell` asks.
-
-    The line must run a program whose name `program` accepts, and one of these `categories`, and have the `fact`; None
-    where the condition does not ask for it.
+    folders, except for whether there is a line; `open_checks` are the others. `line` is what a line must have at least;
+    None for a condition that asks for no line. `asks_unread` is True for one about inputs that are too large to be read.
     """
 
     applies: Callable[[str], bool]
     why_not_applies: str
     checks: tuple[Check, ...]
     reading_checks: tuple[Check, ...]
-    needs_shell: bool
-    program: Match | None
-    categories: frozenset[Category] | None
-    fact: LineFact | None
+    open_checks: tuple[Check, ...]
+    line: Demand | None
+    asks_unread: bool
 
     @property
     def settled(self) -> bool:
         """Whether the answer follows from the call's reading and folders alone."""
-        return len(self.checks) == len(self.reading_checks) + self.needs_shell
+        return not self.open_checks
 
     def settled_by_line(self, key: str) -> bool:
         """Return whether the answer follows from the reading, for a tool whose shell line is this key of its input."""
@@ -125,7 +117,6 @@ def compile_all(
 
 def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_path: bool) -> CompiledCondition:
     tool = any_of(words(condition.tools, ground.lists)) if condition.tools is not None else None
-    needs_shell = condition.shell is not None
     needs_agent = condition.agent is not None or condition.spawn_refused_by is not None
 
     def applies(name: str) -> bool:
@@ -139,53 +130,19 @@ def _compile(condition: Condition, ground: Vocabulary, *, missing: bool, every_p
     if tool is None:
         why = "`agent`: the tool starts no sub-agent" if needs_agent else "`edits_files`: not an MCP tool"
     checks = tuple(_checks(condition, ground.lists, missing=missing, every_path=every_path))
-    reading_checks = tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL)
     return CompiledCondition(
         applies,
         why,
         checks,
-        reading_checks,
-        needs_shell=needs_shell,
-        program=_program(condition.shell, ground.lists),
-        categories=_categories(condition.shell),
-        fact=_fact(condition.shell),
+        reading_checks=tuple(check for check in checks if _by_reading(check) and check.key != HAS_SHELL),
+        open_checks=tuple(check for check in checks if not _by_reading(check)),
+        line=None if condition.shell is None else demand(condition.shell, ground.lists),
+        asks_unread=condition.unread_input is True,
     )
 
 
 def _by_reading(check: Check) -> bool:
     return check.key.partition(".")[0] in _BY_READING
-
-
-def _categories(match: ShellMatch | None) -> frozenset[Category] | None:
-    if match is None or match.category is None:
-        return None
-    return frozenset([match.category] if isinstance(match.category, str) else match.category)
-
-
-def _program(match: ShellMatch | None, lists: Lists) -> Match | None:
-    if match is None or (match.program is None and match.program_none is None) or is_about_writes(match):
-        return None
-    if match.program is not None:
-        return any_of(words(match.program, lists))
-    # Nearly every line runs a program that is none of these: what else the condition asks for is rarer.
-    if match.category is not None or _fact(match) is not None:
-        return None
-    barred = any_of(words(match.program_none or [], lists))
-    return lambda name: not barred(name)
-
-
-def _fact(match: ShellMatch | None) -> LineFact | None:
-    if match is None:
-        return None
-    asked: dict[LineFact, bool] = {
-        "unparsed": match.unparsed is True,
-        "fork_bomb": match.fork_bomb is True,
-        "exports": match.exports is not None,
-        "feeds": match.feeds is not None,
-        "assigns": match.assigns is not None,
-        "writes": match.writes_to is not None or match.writes_all_of is not None,
-    }
-    return next((fact for fact, is_asked in asked.items() if is_asked), None)
 
 
 def _checks(condition: Condition, lists: Lists, *, missing: bool, every_path: bool) -> Iterator[Check]:

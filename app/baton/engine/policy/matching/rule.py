@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
+from baton.engine.policy.matching.checks.call_checks import Check
 from baton.engine.policy.matching.conditions import CompiledCondition
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.when import When
 from baton.engine.policy.matching.wording import fill, task
 from baton.engine.policy.rules.model import Decision, RuleFile, RuleTests, Who
-from baton.engine.shell.model import Category
 
 GUESS = "guess"
 """In what a rule found: it matched only a program that an unknown one may run."""
@@ -92,38 +92,58 @@ class RuleCandidate(msgspec.Struct, frozen=True):
     unless: tuple[CompiledCondition, ...]
     guesses: bool = False
 
-    @property
-    def settled(self) -> bool:
-        """Whether the rule's answer follows from the call's reading and folders alone."""
-        return self.rule.when is None and all(one.settled for one in (*self.given, *self.unless))
+    def live(self, context: Context) -> "LiveRule | None":
+        """Return what is left to ask of the rule for the call's reading; None if the rule cannot match."""
+        if not self.guesses:
+            return self._live(context)
+        context.see_guesses(on=True)
+        try:
+            return self._live(context)
+        finally:
+            context.see_guesses(on=False)
 
-    def for_reading(self, context: Context) -> "RuleCandidate | None":
-        """Return the conditions that can still hold for the call's reading; None if the rule cannot match."""
-        if self.guesses:
-            context.see_guesses(on=True)
-            try:
-                return self._for_reading(context, None)
-            finally:
-                context.see_guesses(on=False)
-        return self._for_reading(context, context.shell.categories if context.shell else ())
+    def matches(self, context: Context) -> bool:
+        """Return whether the rule matches the call."""
+        live = self.live(context)
+        return live is not None and (live.found is not None or live.matches(context))
 
-    def _for_reading(self, context: Context, categories: tuple[Category, ...] | None) -> "RuleCandidate | None":
-        given = tuple(
-            [
-                one
-                for one in self.given
-                # Told here, since most conditions do not get further.
-                if (one.categories is None or categories is None or not one.categories.isdisjoint(categories))
-                and one.possible(context)
-            ]
-        )
+    def _live(self, context: Context) -> "LiveRule | None":
+        given: list[OpenCondition] = []
+        has_line = context.shell is not None
+        for one in self.given:
+            context.found = {}
+            if (has_line or one.line is None) and one.possible(context):
+                given.append((context.found, one.open_checks))
+                # Nothing that stands behind a condition that holds is asked.
+                if one.settled:
+                    break
         if not given:
             return None
-        has_shell = context.shell is not None
-        unless = tuple([one for one in self.unless if (has_shell or not one.needs_shell) and one.possible(context)])
-        if any(exception.settled for exception in unless):
+        unless = [one.open_checks for one in self.unless if (has_line or one.line is None) and one.possible(context)]
+        if not all(unless):
             return None
-        return RuleCandidate(self.rule, given, unless, self.guesses)
+        found, checks = given[0]
+        if self.guesses:
+            found[GUESS] = "yes"
+        is_open = bool(checks or unless or self.rule.when is not None)
+        return LiveRule(self.rule, None if is_open else found, tuple(given), tuple(unless), self.guesses)
+
+
+OpenCondition = tuple[dict[str, str], tuple[Check, ...]]
+"""A condition that may hold for a reading: what it has found in that, and the checks that each call is asked."""
+
+
+class LiveRule(msgspec.Struct, frozen=True):
+    """A rule that matches the calls of one reading, or may.
+
+    `found` is what it found; None if each call must be asked whether one of `given` and none of `unless` holds.
+    """
+
+    rule: Rule
+    found: dict[str, str] | None
+    given: tuple[OpenCondition, ...]
+    unless: tuple[tuple[Check, ...], ...]
+    guesses: bool
 
     def matches(self, context: Context) -> bool:
         """Return whether the rule matches the call."""
@@ -131,21 +151,29 @@ class RuleCandidate(msgspec.Struct, frozen=True):
             return self._matches(context)
         context.see_guesses(on=True)
         try:
-            matched = self._matches(context)
+            return self._matches(context)
         finally:
             context.see_guesses(on=False)
-        context.found[GUESS] = "yes"
-        return matched
 
     def _matches(self, context: Context) -> bool:
-        for condition in self.given:
-            if condition.holds(context):
+        for found, checks in self.given:
+            if _hold(checks, context):
                 for exception in self.unless:
-                    if exception.holds(context):
+                    if _hold(exception, context):
                         return False
+                context.found |= found
+                if self.guesses:
+                    context.found[GUESS] = "yes"
                 when = self.rule.when
                 return when is None or when.holds(context)
         return False
+
+
+def _hold(checks: tuple[Check, ...], context: Context) -> bool:
+    for check in checks:  # noqa: SIM110 - a generator costs more than the checks; this runs for every call
+        if not check.holds(context):
+            return False
+    return True
 
 
 def candidate(rule: Rule, tool: str) -> RuleCandidate | None:
