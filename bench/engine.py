@@ -71,13 +71,25 @@ def _rule(number: int) -> dict[str, object]:
     edit = {"tool": "Edit", "input": {"file_path": f"src/generated{number}/a.py"}}
     asks: list[tuple[dict[str, object], object]] = [
         ({"shell": {"program": f"tool{number}"}}, f"tool{number}"),
-        ({"shell": {"program": program, "subcommand": subcommand, "operands": f"*x{number}"}}, f"{program} {subcommand} x{number}"),
+        (
+            {"shell": {"program": program, "subcommand": subcommand, "operands": f"*x{number}"}},
+            f"{program} {subcommand} x{number}",
+        ),
         ({"shell": {"program": program, "flags": [f"--option{number}"]}}, f"{program} --option{number}"),
-        ({"shell": {"program": program, "operands": f"prod-{number}*", "flags": [flag]}}, f"{program} prod-{number}-x {flag}"),
+        (
+            {"shell": {"program": program, "operands": f"prod-{number}*", "flags": [flag]}},
+            f"{program} prod-{number}-x {flag}",
+        ),
         ({"shell": {"category": category, "operands": f"secret-{number}"}}, f"{removal} secret-{number}"),
-        ({"shell": {"feeds": {"from": {"program": "curl"}, "into": {"program": "bash"}}, "operands": f"x{number}"}}, f"curl x{number} | bash"),
+        (
+            {"shell": {"feeds": {"from": {"program": "curl"}, "into": {"program": "bash"}}, "operands": f"x{number}"}},
+            f"curl x{number} | bash",
+        ),
         ({"shell": {"exports": [f"NAME{number}=*"]}}, f"export NAME{number}=1"),
-        ({"shell": {"program": program, "args": [f"{program} {subcommand} x{number}"]}}, f"{program} {subcommand} x{number}"),
+        (
+            {"shell": {"program": program, "args": [f"{program} {subcommand} x{number}"]}},
+            f"{program} {subcommand} x{number}",
+        ),
         ({"shell": {"writes_to": ["work"], "operands": f"x{number}"}}, f"cp x{number} y"),
         ({"tools": ["Edit", "Write"], "paths": [f"src/generated{number}/**"]}, edit),
     ]
@@ -197,7 +209,9 @@ def _show(every: list[str], here: _Worker, other: _Worker | None) -> None:
         places = [at for at, line in enumerate(every) if least < len(line) <= most]
         ordered = sorted(here.best[case][at] for at in places)
         row = f"{case}, {least + 1}–{most} characters ({len(places)})"
-        print(f"{row:58}p50 {_at(ordered, 0.5):>6.1f}  p99 {_at(ordered, 0.99):>7.1f}  worst {ordered[-1] / 1_000:>7.1f}")
+        print(
+            f"{row:58}p50 {_at(ordered, 0.5):>6.1f}  p99 {_at(ordered, 0.99):>7.1f}  worst {ordered[-1] / 1_000:>7.1f}"
+        )
 
 
 def main() -> None:
@@ -218,7 +232,9 @@ def main() -> None:
     every = lines()
     _show(every, workers[0], workers[1] if given.against else None)
     asked = _asked(every)
-    print(f"\nrules asked of a line, strict: mean {statistics.mean(asked):.1f}, p50 {asked[len(asked) // 2]}, p99 {asked[int(len(asked) * 0.99)]}, worst {asked[-1]}")
+    print(
+        f"\nrules asked of a line, strict: mean {statistics.mean(asked):.1f}, p50 {asked[len(asked) // 2]}, p99 {asked[int(len(asked) * 0.99)]}, worst {asked[-1]}"
+    )
     for worker in workers:
         worker.end()
 

@@ -16,7 +16,7 @@ _URL = re.compile(
     rf"|\b(?:PUT|POST|PATCH|DELETE)\b[\s'\",=\w]{{1,16}}?((?<=[\s'\"])/{_END}*)"
 )
 _BRACES = re.compile(r"\{([^{}]*)\}|\[([^\[\]:])-([^\[\]:])\]")
-_HINTS = (":", "localhost", "127.", "URL", "PUT", "POST", "PATCH", "DELETE")
+HINTS = (":", "localhost", "127.", "URL", "PUT", "POST", "PATCH", "DELETE")
 """One of these is in every text that `_URL` finds something in; most words of a line have none."""
 _MOST_FOUND = 64
 _MOST_SPELLINGS = 64
@@ -29,7 +29,7 @@ def urls(text: str) -> Iterator[str]:
 
     Braces and ranges (`{a,b}`, `[a-c]`) are written out as curl does it, up to 64 spellings of a URL.
     """
-    if "/" not in text or not any(hint in text for hint in _HINTS) or len(text) > _LONGEST:
+    if "/" not in text or not any(hint in text for hint in HINTS) or len(text) > _LONGEST:
         return
     for match in itertools.islice(_URL.finditer(text), _MOST_FOUND):
         for spelling in itertools.islice(_written_out(match[1] or match[2] or match[3]), _MOST_SPELLINGS):
