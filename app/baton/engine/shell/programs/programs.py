@@ -89,6 +89,8 @@ class Programs(ABC):
         if self.count > misreadings.MAX_WORDS:
             raise UnreadableError(f"over {misreadings.MAX_WORDS} words")
         use = classify.use(self.tables, argv, assigns)
+        if use.folders:
+            place = _inside(use, place)
         index = len(self.listing.programs)
         self.listing.programs.append(None)  # keep the place: what the program runs is listed after it
         runs = unwrap.NOTHING
@@ -341,6 +343,14 @@ class Programs(ABC):
         if outer and any("__stand_in_" in word.text for word in script):
             raise UnreadableError("a name that is reserved here")
         self.nested(joined, outer, owner, place)
+
+
+def _inside(use: classify.Invocation, place: Position) -> Position:
+    """Return the position of a program that changes to a folder first: `git -C x`, `env -C x`."""
+    here = place.below(subshell=True)
+    for word in use.folders:
+        here.folder.go("cd", [Word("cd"), word])
+    return here
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

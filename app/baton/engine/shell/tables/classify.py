@@ -41,12 +41,13 @@ class Invocation:
     """One program with its arguments, looked up in the tables.
 
     `operands` are indexes into `words`, after the subcommand. `raw_flags` are the options as written, `values` the
-    (option, value) pairs, `value_places` the indexes of the words that hold these values. `keeps` is True if the categories stay even where the program wraps another, `tests_by_name`
+    (option, value) pairs, `value_places` the indexes of the words that hold these values. `folders` are the words that name
+    the folder which the program runs in; several are changed to one after the other. `keeps` is True if the categories stay even where the program wraps another, `tests_by_name`
     if they come from the name of the script file that it runs.
     """
 
     __slots__ = (
-        "assigns", "categories", "entry", "flags", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
+        "assigns", "categories", "entry", "flags", "folders", "keeps", "name", "operands", "raw_flags", "runs", "subcommand",
         "tests_by_name", "value_places", "values", "words", "writes",
     )  # fmt: skip
 
@@ -60,6 +61,7 @@ class Invocation:
         self.raw_flags: list[str] = []
         self.values: list[tuple[str, str]] = []
         self.value_places: list[int] = []
+        self.folders: list[Word] = []
         self.operands: list[int] = []
         self.categories: tuple[Category, ...] = _UNKNOWN
         self.writes: tuple[str, ...] = ()
@@ -192,7 +194,7 @@ def _arguments(found: Invocation) -> bool:
     entry = found.entry
     takes = entry.takes_value if entry else frozenset()
     words, operands = found.words, found.operands
-    index, count = 1, len(words)
+    index, count, seen = 1, len(words), 0
     options, told = True, True
     own = entry.own_operands if entry else len(words)
     last = entry.last if entry else None
@@ -213,6 +215,8 @@ def _arguments(found: Invocation) -> bool:
                 told = told and not words[index].dynamic
                 operands.append(index)
             else:
+                if entry.folders:
+                    seen = _note_folders(found, entry.folders, seen)
                 found.entry = entry = below
                 takes, own = entry.takes_value, entry.own_operands
                 found.subcommand = f"{found.subcommand} {text}" if found.subcommand else text
@@ -221,7 +225,21 @@ def _arguments(found: Invocation) -> bool:
         # In `sudo -u x rm -rf y`, what follows `rm` belongs to `rm`: the wrapper has one operand of its own.
         options = options and len(operands) <= own
         index += 1
+    if entry is not None and entry.folders:
+        _note_folders(found, entry.folders, seen)
     return told
+
+
+def _note_folders(found: Invocation, folders: frozenset[str], seen: int) -> int:
+    """Note the folders that options name; the first `seen` values are known. Return how many values there are now."""
+    for (option, value), at in zip(found.values[seen:], found.value_places[seen:], strict=True):
+        if option in folders:
+            word = found.words[at]
+            if word.text != value:
+                dynamic, word = word.dynamic, Word(value)
+                word.dynamic = dynamic
+            found.folders.append(word)
+    return len(found.values)
 
 
 def _option(found: Invocation, text: str, index: int, takes: frozenset[str]) -> int:

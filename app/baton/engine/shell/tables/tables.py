@@ -80,6 +80,7 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     aka: list[str] = []
     takes_value: list[str] = []
     takes_two: list[str] = []
+    folders: list[str] = []
     abbreviates: bool = False
     holds: list[str | HeldText] = []
     overall: list[RawClause] = []
@@ -144,7 +145,8 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     select what a search finds by its name.
 
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
-    it can run anything at all. `takes_two` are options with two values. `holds` say where else its arguments hold commands. `long_options` are those that the
+    it can run anything at all. `takes_two` are options with two values. `folders` are options that name the folder which
+    the program changes to before it does anything. `holds` say where else its arguments hold commands. `long_options` are those that the
     table knows, sorted, where the program accepts them abbreviated.
     """
 
@@ -165,6 +167,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     names: Mapping[str, str] = {}
     may_run: bool = False
     takes_two: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
     long_options: tuple[str, ...] = ()
 
@@ -272,6 +275,7 @@ class _Defaults(msgspec.Struct, frozen=True):
     holds: tuple[HeldText, ...] = ()
     abbreviates: bool = False
     reach: Mapping[Reach, list[str]] = {}
+    folders: frozenset[str] = frozenset()
 
 
 class _Reader:
@@ -310,16 +314,19 @@ class _Reader:
             self.problems.append(error.problem)
             return Entry(name)
         holds = self.held((*at, "holds"), raw.holds)
-        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two)
+        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, raw.folders)
+        # `git -C dir commit -C HEAD`: a subcommand may use the same letter for something else.
+        folders = (above.folders - frozenset(raw.takes_value)).union(raw.folders)
         takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
         holds = above.holds + holds
         abbreviates = raw.abbreviates or above.abbreviates
         # `overall` and `takes_value` also hold for every subcommand: `git -C dir` comes before the word.
         overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
         overall = above.clauses + overall
-        for index, option in enumerate(raw.takes_value):
-            if not option.startswith(("-", "+")):
-                self.report((*at, "takes_value", index), f"`{option}` is not an option: it must start with `-`")
+        for key, options in (("takes_value", raw.takes_value), ("folders", raw.folders)):
+            for index, option in enumerate(options):
+                if not option.startswith(("-", "+")):
+                    self.report((*at, key, index), f"`{option}` is not an option: it must start with `-`")
         if raw.aka and len(at) > 1:
             self.report((*at, "aka"), "only a program has `aka`; join the names of a subcommand by `|`")
         subcommands: dict[str, Entry] = {}
@@ -327,7 +334,10 @@ class _Reader:
         for key, below in raw.subcommands.items():
             place = (*at, "subcommands", key)
             entry = self.entry(
-                place, below, name, _Defaults(takes_value, overall, holds, abbreviates, raw.reach or above.reach)
+                place,
+                below,
+                name,
+                _Defaults(takes_value, overall, holds, abbreviates, raw.reach or above.reach, folders),
             )
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
@@ -347,6 +357,7 @@ class _Reader:
             clauses=clauses,
             may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
             takes_two=frozenset(raw.takes_two),
+            folders=folders,
             holds=holds,
             long_options=_long_options(takes_value, clauses) if abbreviates else (),
             writes=self.targets((*at, "writes"), raw.writes),
