@@ -103,7 +103,7 @@ class Listing:
         asking = sum("{}" in write.target for write in here)
         if use.entry is None or not asking:
             return
-        found = targets.found_below([use.words[at].text for at in use.operands] or ["."], use, use.entry)
+        found = targets.found_below(use, use.entry)
         if asking * len(found) > _MOST_FOUND:
             found = [SOMEWHERE]
         self.writes[first:] = []
@@ -154,5 +154,5 @@ class Listing:
             self.writes.append(write)
             real = self.links.followed(write)
             if real is not None:
-                self.writes.append(msgspec.structs.replace(write, target=real))
+                self.writes.append(msgspec.structs.replace(write, target=real, base=""))
             self.links.note(write)

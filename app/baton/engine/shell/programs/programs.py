@@ -89,8 +89,8 @@ class Programs(ABC):
         if self.count > misreadings.MAX_WORDS:
             raise UnreadableError(f"over {misreadings.MAX_WORDS} words")
         use = classify.use(self.tables, argv, assigns)
-        if use.folders:
-            place = _inside(use, place)
+        if use.values:
+            place = self.moved_by_options(use, place)
         index = len(self.listing.programs)
         self.listing.programs.append(None)  # keep the place: what the program runs is listed after it
         runs = unwrap.NOTHING
@@ -99,12 +99,8 @@ class Programs(ABC):
         code: Code | None = None
         if function:
             use.categories, use.writes = (), ()
-        elif use.runs:
-            runs = unwrap.find(use)
-            scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
-            code = self.interpreters.code(use, runs, index, place)
-        elif use.entry is None and "/" in argv[0].text and self.texts.files:
-            runs = unwrap.RunTargets(file=argv[0])
+        elif use.runs or (use.entry is None and "/" in argv[0].text and self.texts.files):
+            runs = unwrap.find(use) if use.runs else unwrap.RunTargets(file=argv[0])
             scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
             code = self.interpreters.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
@@ -141,6 +137,17 @@ class Programs(ABC):
             self.listing.feed_name(index, argv[0], place.text)
         self.change_shell(use, argv, place, function=function)
         return use
+
+    def moved_by_options(self, use: classify.Invocation, place: Position) -> Position:
+        """Return the position of a program whose options name the folder that it runs in: `git -C x`, `env -C x`."""
+        if use.entry is not None and use.entry.mounts:
+            self.listing.links.mount(targets.mounts(use, use.entry.mounts), place.folder.base)
+        if not use.folders:
+            return place
+        here = place.below(subshell=True)
+        for word in use.folders:
+            here.folder.go("cd", [Word("cd"), word])
+        return here
 
     def change_shell(self, use: classify.Invocation, argv: list[Word], place: Position, *, function: bool) -> None:
         """Follow what a program changes in the shell that runs it: its folder, and whether it ends on an error."""
@@ -343,14 +350,6 @@ class Programs(ABC):
         if outer and any("__stand_in_" in word.text for word in script):
             raise UnreadableError("a name that is reserved here")
         self.nested(joined, outer, owner, place)
-
-
-def _inside(use: classify.Invocation, place: Position) -> Position:
-    """Return the position of a program that changes to a folder first: `git -C x`, `env -C x`."""
-    here = place.below(subshell=True)
-    for word in use.folders:
-        here.folder.go("cd", [Word("cd"), word])
-    return here
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

@@ -1,7 +1,7 @@
 """Find what a program writes, and how far: a file, something in a folder, or a whole tree, by the shell tables."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from baton.engine.shell.expansion.scripts import StdinSource
 from baton.engine.shell.model import SOMEWHERE, Reach, Write
@@ -12,6 +12,8 @@ from baton.engine.shell.tables.tables import Entry
 _NEGATES = frozenset({"!", "-not"})
 _OR = frozenset({"-o", "-or", ","})
 _REPLACES = frozenset(["-I", "-J", "-i", "--replace"])
+_READ_ONLY = frozenset(["ro", "readonly"])
+_FOLDERS = frozenset("/~.$")
 _FROM_FILE = frozenset(["-a", "--arg-file"])
 _LEAST_LITERALS = 2
 """Characters that are no wildcards in a name that selects few files: `*.c` does, `*a*` does not."""
@@ -30,7 +32,10 @@ def written(use: Invocation) -> list[Write]:
         return []
     reach = reach_of(use)
     if entry.names:
-        paths = found_below(paths, use, entry)
+        _, folders = _searched(use, entry)
+        searched = found_below(use, entry) if set(folders) & set(paths) else []
+        # `-fprint x` writes to `x` itself.
+        paths = [*searched, *[path for path in paths if path not in folders]]
     lands = next((kind for kind, flags in entry.lands.items() if not flags or not use.flags.isdisjoint(flags)), None)
     if lands is None:
         return [Write(target=path, reach=reach) for path in paths]
@@ -56,12 +61,25 @@ def reach_of(use: Invocation) -> Reach:
     return next((one for one, flags in reach.items() if not flags or not use.flags.isdisjoint(flags)), "file")
 
 
-def found_below(folders: list[str], use: Invocation, entry: Entry) -> list[str]:
-    """Return what a search such as `find` finds in folders, as globs: `x/**/*.pyc`, or `x` if it takes all there is."""
-    patterns = list(_selected([word.text for word in use.words], entry.names))
+def found_below(use: Invocation, entry: Entry) -> list[str]:
+    """Return what a search such as `find` finds in its folders, as globs: `x/**/*.pyc`, or `x` if it takes all there is."""
+    name, folders = _searched(use, entry)
+    patterns = _globs(entry.names["first"], name) if name else []
+    patterns = patterns or list(_selected([word.text for word in use.words], entry.names))
     if not patterns or len(patterns) * len(folders) > _MOST_FOUND:
         return folders
     return [f"{folder.rstrip('/')}/**/{pattern}" for folder in folders for pattern in patterns]
+
+
+def _searched(use: Invocation, entry: Entry) -> tuple[str, list[str]]:
+    """Return the name that is searched for, if the first operand is one, and the folders that are searched."""
+    # What follows `-exec` belongs to the command that the search starts.
+    starts = {word for way in use.runs for word in way.between or ()}
+    end = next((at for at, word in enumerate(use.words) if word.text in starts), len(use.words))
+    operands = [use.words[at].text for at in use.operands if at < end]
+    if "first" not in entry.names:
+        return "", operands or ["."]
+    return "".join(operands[:1]), operands[1:] or ["."]
 
 
 def _selected(argv: Sequence[str], options: Mapping[str, str]) -> Iterator[str]:
@@ -76,14 +94,44 @@ def _selected(argv: Sequence[str], options: Mapping[str, str]) -> Iterator[str]:
         kind = options.get(word)
         if kind is None or at + 1 >= len(argv) or argv[at - 1] in _NEGATES:
             continue
-        pattern = argv[at + 1]
-        if kind == "regex":
-            pattern = pattern.replace(".*", "*").replace("\\", "")
-        if len(_LITERAL.sub("", pattern)) >= _LEAST_LITERALS and "$" not in pattern and "`" not in pattern:
-            narrow = True
-            found.append("/".join("**" if part == "*" else part for part in pattern.split("/") if part))
+        globs = _globs(kind, argv[at + 1])
+        narrow = narrow or bool(globs)
+        found += globs
     if narrow:
         yield from found
+
+
+def _globs(kind: str, pattern: str) -> list[str]:
+    """Return a selected name as globs; none if it selects nearly everything."""
+    if kind in ("regex", "part"):
+        pattern = pattern.replace(".*", "*").replace("\\", "").strip("^$")
+    elif kind == "extension":
+        pattern = f"*.{pattern.removeprefix('.')}"
+    if len(_LITERAL.sub("", pattern)) < _LEAST_LITERALS or "$" in pattern or "`" in pattern:
+        return []
+    glob = "/".join("**" if part == "*" else part for part in pattern.split("/") if part)
+    return [glob, f"*{glob}*"] if kind == "part" else [glob]
+
+
+def mounts(use: Invocation, options: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the folders that options of a container show in it to be written, each with its path there."""
+    two = use.entry.takes_two if use.entry else ()
+    for (option, value), at in zip(use.values, use.value_places, strict=True):
+        if option not in options:
+            continue
+        if option in two:
+            folder, path, rest = value, use.words[at + 1].text if at + 1 < len(use.words) else "", ""
+        elif "=" in value and "," in value:
+            keys = dict(part.partition("=")[::2] for part in value.split(","))
+            folder = keys.get("source") or keys.get("src") or ""
+            path = keys.get("target") or keys.get("dst") or keys.get("destination") or ""
+            rest = "ro" if keys.keys() & _READ_ONLY else ""
+        else:
+            folder, _, rest = value.partition(":")
+            path, _, rest = rest.partition(":")
+        # `name:/path` is a volume, which lies in no folder of this machine.
+        if folder[:1] in _FOLDERS and path[:1] == "/" and _READ_ONLY.isdisjoint(rest.split(",")):
+            yield folder, path
 
 
 def appended(use: Invocation, source: StdinSource | None) -> tuple[str, ...]:

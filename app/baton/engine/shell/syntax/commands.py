@@ -111,7 +111,7 @@ class Commands(Programs):
         first = len(self.listing.programs)
         called = "" if argv[0].dynamic else argv[0].text
         base = place.folder.base
-        given = tuple([word.text for word in assigns])
+        given = tuple([self.given(word, place) for word in assigns])
         use = self.emit(argv, given, place, function=called in self.functions)
         last = len(self.listing.programs)
         self.ran_exec = use.name == "exec" and not use.operands
@@ -133,6 +133,15 @@ class Commands(Programs):
             if inner.output and inner.targets:
                 self.texts.keep_text(inner, place, printed, by=use.name)
         return None if inner.output else printed
+
+    def given(self, word: Word, place: Position) -> str:
+        """Return an assignment in front of a command, with its value filled in where that is known."""
+        if not word.dynamic:
+            return word.text
+        found = self.texts.filler.text(word, place.values)
+        if len(found) != 1 or not isinstance(found[0], str) or isinstance(found[0], Unknown):
+            return word.text
+        return word.text[: word.text.index("=") + 1] + found[0]
 
     def effects(
         self, use: classify.Invocation, called: str, listed: range, base: str | None, place: Position

@@ -55,6 +55,7 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     language: str = ""
     ends: bool = False
     until: tuple[str, ...] = (";", "+")
+    adds: str = ""
     program: str = ""
 
 
@@ -81,6 +82,7 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     takes_value: list[str] = []
     takes_two: list[str] = []
     folders: list[str] = []
+    mounts: list[str] = []
     abbreviates: bool = False
     holds: list[str | HeldText] = []
     overall: list[RawClause] = []
@@ -92,7 +94,7 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     lands: dict[Lands, list[str]] = {}
     replaces_target: list[str] = []
     moves: bool = False
-    names: dict[str, Literal["glob", "regex"]] = {}
+    names: dict[str, Literal["glob", "regex", "part", "extension"]] = {}
     note: str = ""
 
 
@@ -146,7 +148,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
     it can run anything at all. `takes_two` are options with two values. `folders` are options that name the folder which
-    the program changes to before it does anything. `holds` say where else its arguments hold commands. `long_options` are those that the
+    the program changes to before it does anything, `mounts` options that show a folder under another path. `holds` say where else its arguments hold commands. `long_options` are those that the
     table knows, sorted, where the program accepts them abbreviated.
     """
 
@@ -168,6 +170,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     may_run: bool = False
     takes_two: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
+    mounts: frozenset[str] = frozenset()
     holds: tuple[HeldText, ...] = ()
     long_options: tuple[str, ...] = ()
 
@@ -314,7 +317,7 @@ class _Reader:
             self.problems.append(error.problem)
             return Entry(name)
         holds = self.held((*at, "holds"), raw.holds)
-        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, raw.folders)
+        takes_value = above.takes_value.union(raw.takes_value, raw.takes_two, raw.folders, raw.mounts)
         # `git -C dir commit -C HEAD`: a subcommand may use the same letter for something else.
         folders = (above.folders - frozenset(raw.takes_value)).union(raw.folders)
         takes_value |= frozenset(one.at for one in holds if one.at[0] in "-+" and not one.joined)
@@ -323,10 +326,7 @@ class _Reader:
         # `overall` and `takes_value` also hold for every subcommand: `git -C dir` comes before the word.
         overall = tuple(self.clause((*at, "overall", index), clause) for index, clause in enumerate(raw.overall))
         overall = above.clauses + overall
-        for key, options in (("takes_value", raw.takes_value), ("folders", raw.folders)):
-            for index, option in enumerate(options):
-                if not option.startswith(("-", "+")):
-                    self.report((*at, key, index), f"`{option}` is not an option: it must start with `-`")
+        self.options(at, {"takes_value": raw.takes_value, "folders": raw.folders, "mounts": raw.mounts})
         if raw.aka and len(at) > 1:
             self.report((*at, "aka"), "only a program has `aka`; join the names of a subcommand by `|`")
         subcommands: dict[str, Entry] = {}
@@ -358,6 +358,7 @@ class _Reader:
             may_run=bool(raw.runs or any(clause.runs for clause in clauses)),
             takes_two=frozenset(raw.takes_two),
             folders=folders,
+            mounts=frozenset(raw.mounts),
             holds=holds,
             long_options=_long_options(takes_value, clauses) if abbreviates else (),
             writes=self.targets((*at, "writes"), raw.writes),
@@ -378,6 +379,12 @@ class _Reader:
                 ]
             ),
         )
+
+    def options(self, at: Path, lists: Mapping[str, list[str]]) -> None:
+        for key, options in lists.items():
+            for index, option in enumerate(options):
+                if not option.startswith(("-", "+")):
+                    self.report((*at, key, index), f"`{option}` is not an option: it must start with `-`")
 
     def clause(self, at: Path, raw: RawClause) -> Clause:
         conditions = (raw.flags, raw.values, raw.operands, raw.first, raw.count, raw.assigns)

@@ -193,18 +193,20 @@ def _end_of(word: Word, value: str) -> Word:
 
 
 def _between(way: Way, use: Invocation) -> RunTargets | None:
-    commands: list[tuple[list[Word], tuple[str, ...]]] = []
+    found: list[list[Word]] = []
     start = 0
     for index, word in enumerate(use.words):
         if start and word.text in way.until:
             if index > start:
-                commands.append((use.words[start:index], ()))
+                found.append(use.words[start:index])
             start = 0
         elif not start and word.text in (way.between or ()):
             start = index + 1
     if start and start < len(use.words):
-        commands.append((use.words[start:], ()))
-    return RunTargets(commands=tuple(commands)) if commands else None
+        found.append(use.words[start:])
+    if way.adds:
+        found = [words if any("{" in word.text for word in words) else [*words, Word(way.adds)] for words in found]
+    return RunTargets(commands=tuple([(words, ()) for words in found])) if found else None
 
 
 def _module(way: Way, use: Invocation) -> RunTargets | None:
