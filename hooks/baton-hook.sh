@@ -23,3 +23,4 @@ case $1/$event/$debug in
 esac
 answer=$(ask) || fail "no answer within $seconds s (curl exit code $?)"
 print_answer "$1"
+[ "$event" != SessionStart ] || send_agents "$1"

@@ -115,6 +115,80 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
   digests="${1-}-${2-},${3-}-${4-},${5-}-${6-},${7:-0}"
 }
 
+# Of each file of ARGV (`s=WHOSE` names the source of those behind it), what its front matter says under a few keys: no
+# body, and nothing of `mcpServers` or `hooks`. A file is left where the front matter ends, or where it has none.
+read_front_matter='
+BEGIN {
+  for (i = 1; i < ARGC && total < 120000; i++) {
+    file = ARGV[i]
+    if (file ~ /^s=/) { whose = substr(file, 3); continue }
+    count = size = keep = 0
+    while (count++ < 300 && (getline line < file) > 0) {
+      sub(/\r$/, "", line)
+      if (count == 1) {
+        if (line !~ /^(\357\273\277)?---[ \t]*$/) break
+        name = file
+        sub(/.*\//, "", name)
+        print "= " whose " " name
+        continue
+      }
+      if (line ~ /^---[ \t]*$/) break
+      if (line ~ /^[a-z][A-Za-z0-9_-]*:([ \t]|$)/) {
+        key = line
+        sub(/:.*/, "", key)
+        if (key !~ /^(user|assistant|human|context|commentary)$/) keep = key ~ /^(name|description|model|mode|disable)$/
+      }
+      if (keep && (size += length(line) + 1) < 4000) { print " " line; total += length(line) + 1 }
+    }
+    close(file)
+  }
+}'
+
+gather_agents() { # CLIENT: sets agents, what its agents' files say of themselves, and agents_sum; "" without any file
+  agents='' agents_sum='' user='' own=''
+  case $1 in
+    claude-code) user=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude} own=.claude ;;
+    copilot-cli) user=${COPILOT_HOME:-${HOME-}/.copilot} own=.github ;;
+    opencode) user=${XDG_CONFIG_HOME:-${HOME-}/.config}/opencode own=.opencode ;;
+    gemini-cli) user=${HOME-}/.gemini own=.gemini ;;
+    qwen-code) user=${HOME-}/.qwen own=.qwen ;;
+    *) return 0 ;; # Codex names no agent in the call that starts one
+  esac
+  set -- "$1"
+  [ "$1" != claude-code ] || set -- "$1" s=managed /etc/claude-code/.claude/agents/*.md
+  set -- "$@" s=project
+  place=$PWD
+  while :; do
+    set -- "$@" "$place/$own/agent"/*.md "$place/$own/agents"/*.md "$place/$own/agents"/*/*.md "$place/$own/agents"/*/*/*.md
+    case $place in "$root" | '') break ;; esac
+    place=${place%/*}
+  done
+  set -- "$@" s=user "$user/agent"/*.md "$user/agents"/*.md "$user/agents"/*/*.md "$user/agents"/*/*/*.md
+  if [ "$1" = claude-code ] && [ -f "$user/plugins/installed_plugins.json" ]; then
+    plugins=$(cat "$user/plugins/installed_plugins.json")
+    enabled='"[A-Za-z0-9._-]+@[A-Za-z0-9._-]+"[[:space:]]*:[[:space:]]*true'
+    for name in $(grep -ohE "$enabled" "$user/settings.json" "$root/.claude/settings.json" "$root/.claude/settings.local.json"); do
+      case $name in *@*) ;; *) continue ;; esac
+      name=${name#\"} && name=${name%%\"*}
+      for place in "$user/plugins/cache/${name#*@}/${name%@*}"/*; do
+        case $plugins in *"\"$place\""*) set -- "$@" "s=plugin:${name%@*}" "$place/agents"/*.md "$place/agents"/*/*.md ;; esac
+      done
+    done
+  fi
+  shift
+  rest=$# count=0
+  while [ "$rest" -gt 0 ]; do
+    case $1 in
+      s=*) set -- "$@" "$1" ;;
+      *) [ "$count" -ge 200 ] || [ ! -f "$1" ] || [ ! -r "$1" ] || { count=$((count + 1)) && set -- "$@" "$1"; } ;;
+    esac
+    shift && rest=$((rest - 1))
+  done
+  [ "$count" -gt 0 ] || return 0
+  agents=$(awk "$read_front_matter" "$@") || agents=''
+  [ -z "$agents" ] || agents_sum=$(printf '%s\n' "$agents" | cksum) && agents_sum=${agents_sum%% *}-${agents_sum#* }
+}
+
 option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE are escaped, control characters dropped
   text='' rest=$2
   while :; do
@@ -129,8 +203,6 @@ option() { # NAME VALUE: adds a line to curl's configuration; quotes in VALUE ar
 write_request() { # CLIENT EVENT: sets request
   request='' dialect=$1
   option url "${BATON_URL%/}/hooks/$1?event=$2"
-  [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
-  [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"
   if [ "$event" = SessionStart ]; then
     count_work_items
     option header "Baton-Work-Items: $work_items"
@@ -139,11 +211,30 @@ write_request() { # CLIENT EVENT: sets request
     option header "Baton-Digests: $digests"
     option header "Baton-Manifest: $manifest"
     option header "Baton-Machine: $(uname -n)"
+    gather_agents "$1"
+    option header "Baton-Agents: $agents_sum"
   fi
   set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
+  write_access
+}
+
+write_access() { # adds to request what the server is trusted by, and the token
+  [ -z "${BATON_CA_FILE-}" ] || option cacert "$BATON_CA_FILE"
+  [ -z "${BATON_TOKEN-}" ] || option header "Authorization: Bearer $BATON_TOKEN"
   option header "Expect:"
+}
+
+send_agents() { # CLIENT: sends what the server does not know yet; the session goes on whatever comes of it
+  case $head in *[Bb]aton-[Ww]ants:\ agents*) ;; *) return 0 ;; esac
+  request='' seconds=1.5
+  option url "${BATON_URL%/}/inventory/$1?checksum=$agents_sum"
+  option request PUT
+  option header "Baton-User: $BATON_USER"
+  option header "Content-Type: text/plain"
+  write_access
+  printf '%s\n' "$agents" | ask >/dev/null || :
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.

@@ -130,6 +130,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         recorder=records.recorder,
         projects=clients.projects,
         counters=records.counters,
+        inventories=clients.inventories,
     )
     route = await build_route(
         kernel,
@@ -151,7 +152,13 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
     delegate = build_delegate(kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns)
     people.tokens.also(PREFIX, delegate.agent_tokens.check)
-    spawn = build_spawn(kernel, users=people.users, policies=policies.policies, jobs=delegate.jobs)
+    spawn = build_spawn(
+        kernel,
+        users=people.users,
+        policies=policies.policies,
+        jobs=delegate.jobs,
+        inventories=clients.inventories,
+    )
     operate = build_operate(
         kernel,
         app.lifecycle,
@@ -159,6 +166,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         policies=policies.policies,
         records=records,
         history=sessions.history,
+        inventories=clients.inventories,
         jobs=delegate.counts,
     )
     kernel.run(kernel.changes.run)

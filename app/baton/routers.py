@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter
 
+from baton.clients import inventory_api
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
 from baton.delegate.runners import api as runners
@@ -39,6 +40,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         replay,
         rosters,
         catalogue_api,
+        inventory_api,
         route_feedback,
         tokens_api,
         terminal_codes_api,

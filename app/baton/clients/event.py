@@ -61,6 +61,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     prompt: str = ""
     sign: AgentSign | None = None
+    agents: str = ""
+    """The checksum of the agents' files, from the shim; "" if there are none."""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):

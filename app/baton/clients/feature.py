@@ -3,6 +3,7 @@
 import msgspec
 
 from baton.clients.client_processes import ClientProcesses
+from baton.clients.inventories import Inventories
 from baton.clients.last_heard import ClientActivity
 from baton.clients.session_projects import SessionProjects
 from baton.kernel.kernel import Kernel
@@ -15,6 +16,7 @@ class ClientsFeature(msgspec.Struct, frozen=True, kw_only=True):
     seen: ClientActivity
     projects: SessionProjects
     processes: ClientProcesses
+    inventories: Inventories
 
 
 def build(kernel: Kernel, users: Users) -> ClientsFeature:
@@ -23,6 +25,10 @@ def build(kernel: Kernel, users: Users) -> ClientsFeature:
     kernel.run(seen.run)
     processes = ClientProcesses(kernel.redis, has_socket=not kernel.settings.auth_on)
     kernel.peers.known_clients = processes.find
+    ttl_s = kernel.settings.history_ttl_s
     return ClientsFeature(
-        seen=seen, projects=SessionProjects(kernel.redis, kernel.settings.history_ttl_s), processes=processes
+        seen=seen,
+        projects=SessionProjects(kernel.redis, ttl_s),
+        processes=processes,
+        inventories=Inventories(kernel.redis, ttl_s),
     )

@@ -22,6 +22,8 @@ class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
     answer: HookAnswer = HookAnswer()
     decision: Decision | None = None
     degraded: tuple[str, ...] = ()
+    wants_agents: bool = False
+    """Whether the shim is to send which agents the client has."""
 
 
 class Hooks:
@@ -58,7 +60,7 @@ class Hooks:
                 started = await self._sessions.start(caller, event)
                 await self._expect_prompts(caller, event)
                 answer = HookAnswer(context=started.context, system_message=started.notice)
-                return HookOutcome(answer=answer, degraded=started.degraded)
+                return HookOutcome(answer=answer, degraded=started.degraded, wants_agents=started.wants_agents)
             case "SessionEnd":
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
             case "PostToolUse":
@@ -100,7 +102,12 @@ class Hooks:
             self._sessions.prompted(caller, event)
             return HookOutcome()
         call = await self._sessions.placed(caller.principal, as_call(caller, event))
+        agents, agents_missing = await self._sessions.inventory(
+            caller.principal, event.session_id, event.client, call.project
+        )
         prompt = Prompt(
+            agents=agents,
+            agents_missing=agents_missing,
             text=event.prompt,
             principal=caller.principal,
             client=event.client,

@@ -5,6 +5,9 @@ the answer that the caller configured for failures (`BATON_ON_FAILURE`), and is 
 """
 
 import logging
+import re
+
+import msgspec
 
 from baton.clients.client_processes import SHIM, ClientProcesses
 from baton.clients.event import Client, HookAnswer
@@ -22,6 +25,7 @@ from baton.records.pipeline.counters import Counters
 MAX_BODY = 32 << 20
 """Bytes of an event."""
 PATH = "/hooks/"
+_CHECKSUM = re.compile(r"[0-9]{1,10}-[0-9]{1,10}")
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +54,10 @@ class HooksEndpoint:
         client = who_posts(client, payload)
         event = client.read(payload, request.parameter("event"))
         self._seen.note(caller.principal, client.name, caller.protocol)
-        if event.name == "SessionStart" and SHIM in request.headers:
-            await self._processes.note(request.headers[SHIM])
+        if event.name == "SessionStart":
+            event = msgspec.structs.replace(event, agents=_checksum(request.headers))
+            if SHIM in request.headers:
+                await self._processes.note(request.headers[SHIM])
         outcome = await self._service.handle(caller, event)
         body = client.render(event.native_name, _with_protocol(outcome.answer, caller, event.name))
         return Response(encode(body), 200, _headers(outcome, caller))
@@ -80,6 +86,12 @@ class HooksEndpoint:
             answer = HookAnswer(effect="deny", reason=reason, system_message=answer.system_message)
         headers = [(b"baton-protocol", PROTOCOL.encode()), (b"baton-degraded", degraded)]
         return Response(encode(client.render(event, answer)), 200, headers)
+
+
+def _checksum(headers: dict[bytes, bytes]) -> str:
+    """Return the checksum of the agents' files, "" for none or for what is no checksum."""
+    found = headers.get(b"baton-agents", b"").decode("latin-1")
+    return found if _CHECKSUM.fullmatch(found) else ""
 
 
 def _client(request: Request) -> Client:
@@ -140,6 +152,8 @@ def _headers(outcome: HookOutcome, caller: Caller) -> Headers:
     if outcome.decision is not None:
         return decision_headers(outcome.decision, debug=caller.debug)
     headers: Headers = [(b"baton-protocol", PROTOCOL.encode())]
+    if outcome.wants_agents:
+        headers.append((b"baton-wants", b"agents"))
     if outcome.degraded:
         headers.append((b"baton-degraded", ",".join(outcome.degraded).encode()))
     return headers

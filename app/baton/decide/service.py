@@ -7,6 +7,8 @@ from uuid_utils import uuid7
 
 from baton.decide.installation import Installation
 from baton.decide.retries import AnswerCache, CallKey, may_leave, unpack
+from baton.engine.agents.rosters import agent_name
+from baton.engine.call.agent_model import OwnAgent
 from baton.engine.call.call import ToolCall
 from baton.engine.call.modes import Mode
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
@@ -47,6 +49,7 @@ class Case(msgspec.Struct, kw_only=True):
     decision_id: str
     started_ns: int
     prior: Prior | None = None
+    own_agent: OwnAgent | None = None
     degraded: tuple[str, ...] = ()
 
     @property
@@ -94,6 +97,8 @@ class PreToolUse:
         answered = self._retry(case) or await self._read_history(case)
         if answered is not None:
             return answered
+        if case.call.tool_name in case.in_force.policies.agent_tools:
+            await self._read_agent(case)
         decision = self._judge(case)
         self._record(case, decision)
         return decision
@@ -107,8 +112,15 @@ class PreToolUse:
         """Return the facts about a call as if it were its session's first. Nothing is written to Redis."""
         call = await self._sessions.placed(caller.principal, call)
         mode = self._modes.effective(caller.principal, call.project, call.session_id)
+        name = agent_name(call.tool_input)
+        agents, _ = (
+            await self._sessions.inventory(caller.principal, call.session_id, call.client, call.project)
+            if name
+            else (None, False)
+        )
         return Facts(
             call=call,
+            own_agent=agents.find(name) if agents and name else None,
             level=mode.level if mode.enabled and not caller.mode_off else "off",
             principal=caller.principal,
             installed=self._installation.of(caller.installed),
@@ -177,6 +189,12 @@ class PreToolUse:
         if case.named and case.named != case.call.project:
             case.degraded = (*case.degraded, "project")
         return None
+
+    async def _read_agent(self, case: Case) -> None:
+        """Read what the file of the agent says that the call starts; only such calls look it up, mostly in memory."""
+        case.own_agent, missing = await self._sessions.own_agent(case.caller.principal, case.call, case.prior)
+        if missing:
+            case.degraded = (*case.degraded, "agents")
 
     def _judge(self, case: Case) -> Decision:
         """Step 4: ask the rules, under the mode and the overrides that hold now."""
@@ -259,6 +277,7 @@ def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> 
         lifted=lifted,
         installed=installed,
         accepts_rewrites=case.caller.accepts_rewrites,
+        own_agent=case.own_agent,
     )
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.inventories import Inventories
 from baton.delegate.runners.counts import JobCounts
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
@@ -33,6 +34,7 @@ def build(
     policies: Policies,
     records: RecordsFeature,
     history: History,
+    inventories: Inventories,
     jobs: JobCounts,
 ) -> OperateFeature:
     """Build the services."""
@@ -46,5 +48,5 @@ def build(
         health=health,
         metrics=metrics,
         retention=retention,
-        user_data=UserData(kernel.database, kernel.changes, users, history),
+        user_data=UserData(kernel.database, kernel.changes, users, history, inventories),
     )

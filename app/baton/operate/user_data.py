@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 
+from baton.clients.inventories import Inventories
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
@@ -41,11 +42,14 @@ class UserExport:
 class UserData:
     """Gives users what is stored about them, and deletes it."""
 
-    def __init__(self, database: Database, changes: Changes, users: Users, history: History) -> None:
+    def __init__(
+        self, database: Database, changes: Changes, users: Users, history: History, inventories: Inventories
+    ) -> None:
         self._database = database
         self._changes = changes
         self._users = users
         self._history = history
+        self._inventories = inventories
 
     async def export(self, principal: Principal, user: str) -> UserExport:
         """Prepare an export.
@@ -91,8 +95,9 @@ class UserData:
             raise NotFound(f"there is no user `{user}`")
 
     async def _forget(self, user: Principal, sessions: list[str]) -> None:
-        """Forget the sessions' state. If Redis is down, the state expires by itself."""
+        """Forget the agents of the user's clients, and the sessions' state. If Redis is down, the state expires by itself."""
         try:
+            await self._inventories.forget(user)
             for session_id in sessions:
                 await self._history.forget(user, session_id)
         except RedisUnavailable:

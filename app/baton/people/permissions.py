@@ -46,6 +46,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "delegation.try": _READ_BY_ALL,
     "graphs.read": _READ,
     "graphs.write": _EVERY_OWN,
+    "inventory.read": {**_EVERY_OWN, "auditor": "own"},
     "jobs.decide": _WRITE,
     "jobs.read": {**_READ, **_AGENTS},
     "jobs.run": _EVERY_OWN,

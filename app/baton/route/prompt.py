@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.inventory import Inventory
 from baton.engine.call.principal import Principal
 
 
@@ -27,3 +28,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     roster: str = ""
     inline: InlineRoster | None = None
+    agents: Inventory | None = None
+    """The agents that the session's client has, None if they are not known."""
+    agents_missing: bool = False
+    """Whether it has some that cannot be read now."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
@@ -40,6 +41,7 @@ async def build(
     recorder: Recorder,
     projects: SessionProjects,
     counters: Counters,
+    inventories: Inventories,
 ) -> SessionsFeature:
     """Build the services and read the overrides.
 
@@ -57,6 +59,7 @@ async def build(
         projects=projects,
         installations=Installations(kernel.redis, counters),
         counters=counters,
+        inventories=inventories,
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()

@@ -6,11 +6,11 @@
 -- `most` names are kept for `lifetime_s`, a tool_use_id for `retry_s`. The rate limit is a GCRA: one call each
 --   `interval_ms` (0 for no limit), of which the user may be `tolerance_ms` ahead.
 -- Returns {names before, one a line; decision id; answer or false; 1 for a retry; background tasks; project or false;
---   root or false; ms until the user may call again, 0 if this call is allowed}. A call that is not allowed is not appended.
+--   root or false; ms until the user may call again, 0 if this call is allowed; checksum of its agents or false}. A call that is not allowed is not appended.
 local background = redis.call('SCARD', KEYS[2])
-local place = redis.call('HMGET', KEYS[3], 'project', 'root', 'other')
+local place = redis.call('HMGET', KEYS[3], 'project', 'root', 'other', 'agents')
 if not place[1] and ARGV[4] ~= '' then
-  place = {ARGV[4], ARGV[5]}
+  place = {ARGV[4], ARGV[5], false, place[4]}
   redis.call('HSET', KEYS[3], 'project', ARGV[4], 'root', ARGV[5])
   redis.call('EXPIRE', KEYS[3], lifetime_s)
 end
@@ -20,7 +20,7 @@ end
 if KEYS[5] then
   local seen = redis.call('HMGET', KEYS[4], 'prior', 'id')
   if seen[2] then
-    return {seen[1], seen[2], redis.call('GET', KEYS[5]), 1, background, place[1], place[2], 0}
+    return {seen[1], seen[2], redis.call('GET', KEYS[5]), 1, background, place[1], place[2], 0, place[4]}
   end
 end
 
@@ -30,7 +30,7 @@ if interval_ms > 0 then
   local due = math.max(tonumber(redis.call('GET', rate) or '0'), now)
   local wait = due - now - tolerance_ms
   if wait > 0 then
-    return {'', ARGV[3], false, 0, background, place[1], place[2], math.ceil(wait)}
+    return {'', ARGV[3], false, 0, background, place[1], place[2], math.ceil(wait), place[4]}
   end
   redis.call('SET', rate, due + interval_ms, 'PX', math.ceil(due - now + interval_ms))
 end
@@ -51,4 +51,4 @@ if KEYS[5] then
   redis.call('HSET', KEYS[4], 'prior', prior, 'id', ARGV[3])
   redis.call('EXPIRE', KEYS[4], retry_s)
 end
-return {prior, ARGV[3], false, 0, background, place[1], place[2], 0}
+return {prior, ARGV[3], false, 0, background, place[1], place[2], 0, place[4]}

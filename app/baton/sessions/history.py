@@ -40,7 +40,8 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     then `decision_id` is the first one that it was given, and `answer` the answer of that time if it is still stored.
     `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
     project and root that the session is pinned to, "" if unknown. If `wait_ms` is not 0, the user has made too many
-    calls and must wait that long, in milliseconds; such a call is not appended.
+    calls and must wait that long, in milliseconds; such a call is not appended. `agents` is the checksum of the
+    session's inventory, "" for none.
     """
 
     prior: tuple[str, ...]
@@ -51,6 +52,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     other_editor: str = ""
     place: tuple[str, str] = ("", "")
     wait_ms: int = 0
+    agents: str = ""
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +117,7 @@ class History:
         # Queued before the script, so that one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
         begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id, project, root, storable(other)))
-        names, first_id, answer, retry, background, pinned, pinned_root, wait_ms = begun
+        names, first_id, answer, retry, background, pinned, pinned_root, wait_ms, agents = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
             decision_id=first_id.decode(),
@@ -125,6 +127,7 @@ class History:
             other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
             place=((pinned or b"").decode(), (pinned_root or b"").decode()),
             wait_ms=wait_ms,
+            agents=(agents or b"").decode(),
         )
 
     def _ask_for_editors(self, principal: Principal, call: ToolCall) -> list[asyncio.Future[list[bytes]]]:

@@ -7,7 +7,11 @@ from time import monotonic
 import msgspec
 
 from baton.clients.event import HookEvent
+from baton.clients.inventories import DEGRADED, Inventories
+from baton.clients.inventory import Inventory
 from baton.clients.session_projects import SessionProject, SessionProjects
+from baton.engine.agents.rosters import agent_name
+from baton.engine.call.agent_model import OwnAgent
 from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.modes import Mode
@@ -23,7 +27,7 @@ from baton.records.pipeline.building import event_record
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
-from baton.sessions.history import History
+from baton.sessions.history import History, Prior
 from baton.sessions.installations import Installations
 
 MODE_BUDGET_S = 1.0
@@ -49,6 +53,8 @@ class SessionStart(msgspec.Struct, frozen=True, kw_only=True):
     context: str = ""
     notice: str = ""
     degraded: tuple[str, ...] = ()
+    wants_agents: bool = False
+    """Whether the server does not know the agents yet that the shim has a checksum of."""
 
 
 class Sessions:
@@ -65,6 +71,7 @@ class Sessions:
         projects: SessionProjects,
         installations: Installations,
         counters: Counters,
+        inventories: Inventories,
     ) -> None:
         self._counters = counters
         self._modes = modes
@@ -74,6 +81,7 @@ class Sessions:
         self._users = users
         self._projects = projects
         self._installations = installations
+        self._inventories = inventories
         self._under_items: OrderedDict[tuple[str, ...], float] = OrderedDict()
 
     async def start(self, caller: Caller, event: HookEvent) -> SessionStart:
@@ -94,6 +102,7 @@ class Sessions:
         # The work items were counted in the folder that the client is in now.
         if caller.work_items is not None and not (caller.disabled or caller.mode_off or moved):
             degraded += await self._follow(caller.principal, project, caller.work_items)
+        wants_agents = await self._begin_inventory(caller, event, project, degraded)
         changed = await self._installations.changed(caller, event)
         if changed:
             degraded.append("installation")
@@ -114,7 +123,41 @@ class Sessions:
             context=directives(mode, event.client),
             notice=" ".join(filter(None, notices)),
             degraded=tuple(degraded),
+            wants_agents=wants_agents,
         )
+
+    async def _begin_inventory(self, caller: Caller, event: HookEvent, project: str, degraded: list[str]) -> bool:
+        if not event.session_id:
+            return False
+        try:
+            return await self._inventories.begin(
+                caller.principal, event.session_id, event.client, project, storable(event.agents)
+            )
+        except RedisUnavailable:
+            if event.agents:
+                degraded.append(DEGRADED)
+            return False
+
+    async def inventory(
+        self, principal: Principal, session_id: str, client: str, project: str
+    ) -> tuple[Inventory | None, bool]:
+        """Return the agents that a session's client has, None if they are not known; and whether they cannot be read."""
+        return await self._inventories.of_session(principal, session_id, client, project)
+
+    async def own_agent(
+        self, principal: Principal, call: ToolCall, prior: Prior | None
+    ) -> tuple[OwnAgent | None, bool]:
+        """Return the agent that a call starts as its own file describes it; and whether that cannot be read.
+
+        `prior` is what Redis held of the session, None if it could not be asked.
+        """
+        if prior is not None:
+            self._inventories.learn(principal, call.session_id, prior.agents)
+        name = agent_name(call.tool_input)
+        if not (name and call.session_id):
+            return None, False
+        found, missing = await self._inventories.for_call(principal, call.session_id)
+        return None if found is None else found.find(name), missing
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Forget what ends with a session; its decisions and its project stay. Return what was unavailable."""
@@ -179,6 +222,10 @@ class Sessions:
             )
             found = in_force.policies.rosters.resolve(event.agent_type)
             if found is None or not found.model:
+                return "", ()
+            own, _ = await self._inventories.of_session(principal, event.session_id, event.client, call.project)
+            file = own and own.find(event.agent_type)
+            if file and file.model:  # the client follows it, whoever starts the agent
                 return "", ()
             count = await self._history.unannounced(principal, event.session_id, event.agent_type)
         except RedisUnavailable:

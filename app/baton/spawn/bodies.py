@@ -110,6 +110,9 @@ class SpawnModel(BaseModel):
     task_id: str
     display_model: str
     cli_model: str | None = Field(None, description="Absent for the client's own default.")
+    model_reason: str = Field(
+        description="What decided the model: the request, the agent's own file, a row, a default."
+    )
     tier: str | None = Field(None, description="CHEAP, MEDIUM or EXPENSIVE.")
     colour: str | None = Field(None, description="The tier's colour: green, blue or purple.")
     thinking_budget: int | None = None
@@ -140,6 +143,7 @@ class SpawnModel(BaseModel):
             task_id=plan.task_id,
             display_model=plan.display_model,
             cli_model=plan.cli_model or None,
+            model_reason=plan.model_reason,
             tier=plan.tier or None,
             colour=plan.colour or None,
             thinking_budget=plan.thinking_budget or None,

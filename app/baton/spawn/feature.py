@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.clients.inventories import Inventories
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
@@ -20,10 +21,10 @@ class SpawnFeature(msgspec.Struct, frozen=True, kw_only=True):
     graph_spawns: GraphSpawns
 
 
-def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs) -> SpawnFeature:
+def build(kernel: Kernel, *, users: Users, policies: Policies, jobs: Jobs, inventories: Inventories) -> SpawnFeature:
     """Build the services; every job that ends also ends its task in its graph."""
     runs = SpawnJobs(jobs)
-    spawns = Spawns(policies, runs)
+    spawns = Spawns(policies, runs, inventories)
     graphs = Graphs(kernel.database, spawns, users)
     jobs.on_end(graphs.job_ended)
     graph_spawns = GraphSpawns(kernel.database, graphs, spawns, runs, organisation=kernel.organisation)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 from uuid_utils import uuid4
 
+from baton.clients.inventories import PROVIDER, Inventories
 from baton.engine.agents.judge import Refusal, RefusalCode, judge
 from baton.engine.agents.plan import Plan
 from baton.engine.agents.rosters import Rosters
@@ -44,8 +45,9 @@ class SpawnResult(msgspec.Struct, frozen=True, kw_only=True):
 class Spawns:
     """Judges, plans and submits starts."""
 
-    def __init__(self, policies: Policies, jobs: SpawnJobs) -> None:
+    def __init__(self, policies: Policies, jobs: SpawnJobs, inventories: Inventories) -> None:
         self._policies = policies
+        self._inventories = inventories
         self._jobs = jobs
 
     async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
@@ -73,7 +75,9 @@ class Spawns:
         """
         spawn = request.spawn
         rosters = await self.rosters(principal, request.project, request.roster, spawn.agent_type, spawn.spawning_agent)
-        found = judge(rosters, spawn, f"agent_{uuid4().hex}")
+        agents, _ = await self._inventories.of_session(principal, request.session_id, PROVIDER, request.project)
+        own = agents.find(spawn.agent_type) if agents else None
+        found = judge(rosters, spawn, f"agent_{uuid4().hex}", own)
         if isinstance(found, Refusal):
             raise refusal_error(found)
         return found

@@ -93,14 +93,22 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
     """The model that the agent's own file names, "" if it names none or is not known."""
 
 
-def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
-    """Read the input of a call that starts an agent; None if it is not one. A model of `""` or null counts as absent."""
-    agent, prompt, description = (tool_input.get(key) for key in ("subagent_type", "prompt", "description"))
+def agent_name(tool_input: dict[str, Any]) -> str | None:
+    """Return which agent the input of a call names; None if it names none."""
+    agent = tool_input.get("subagent_type")
     if agent is None:
         agent = tool_input.get("agent_type")  # as Copilot CLI names it
-    if agent is None and description is None:
-        agent, description = tool_input.get("agent_name"), ""  # Gemini CLI, whose tool has no description
-    if not (isinstance(agent, str) and isinstance(prompt, str) and isinstance(description, str)):
+    if agent is None and tool_input.get("description") is None:
+        agent = tool_input.get("agent_name")  # as Gemini CLI names it
+    return agent if isinstance(agent, str) else None
+
+
+def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
+    """Read the input of a call that starts an agent; None if it is not one. A model of `""` or null counts as absent."""
+    agent, prompt, description = agent_name(tool_input), tool_input.get("prompt"), tool_input.get("description")
+    if description is None and tool_input.get("agent_name") is not None:
+        description = ""  # Gemini's tool has none
+    if agent is None or not (isinstance(prompt, str) and isinstance(description, str)):
         return None
     model = tool_input.get("model")
     if model is None or model == "":

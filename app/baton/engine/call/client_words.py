@@ -37,6 +37,8 @@ class ClientWords(msgspec.Struct, frozen=True, kw_only=True):
         return self.takes_rewrites and (self.takes_model or "model" not in keys)
 
 
+GENERAL_AGENTS = frozenset({"Explore", "Plan", "fork", "general", "general-purpose", "generalist"})
+"""Agents that clients bring along for any work: no prompt is for one of them more than for the client itself."""
 CLAUDE_CODE = ClientWords(task_tool="Task tool", task_call=("Task", {"prompt": "{prompt}", "subagent_type": "{agent}"}))
 WORDS: dict[str, ClientWords] = {
     "codex": ClientWords(  # it has no agent types

@@ -48,10 +48,11 @@ def _markdown(stem: str, text: str) -> Agent:
     found = _FRONT.match(text)
     if found is None:
         raise AgentFileError("has no front matter; an agent's file begins with `---`, `name: …` and `description: …`")
-    return _agent(stem, _front_matter(found[1]), found[2].strip())
+    return _agent(stem, front_matter(found[1]), found[2].strip())
 
 
-def _front_matter(text: str) -> Mapping[str, Any]:
+def front_matter(text: str) -> Mapping[str, Any]:
+    """Read a file's front matter, line by line if it is no valid YAML."""
     try:
         data, _ = yaml_lines.parse(text)
         if isinstance(data, dict):

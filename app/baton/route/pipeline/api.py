@@ -103,7 +103,13 @@ class RouteEndpoint:
         project = optional_text(payload, "project")
         caller = msgspec.structs.replace(caller, project=project) if project else caller
         call = await self._sessions.placed(caller.principal, as_call(caller, event))
-        return caller, event, _prompt(caller.principal, event, call.project, roster)
+        prompt = _prompt(caller.principal, event, call.project, roster)
+        if not (prompt.roster or prompt.inline):
+            agents, missing = await self._sessions.inventory(
+                caller.principal, event.session_id, event.client, call.project
+            )
+            prompt = msgspec.structs.replace(prompt, agents=agents, agents_missing=missing)
+        return caller, event, prompt
 
 
 def _payload(body: bytes) -> tuple[dict[str, Any], bytes]:

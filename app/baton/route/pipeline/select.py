@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from baton.clients.inventories import DEGRADED as AGENTS
 from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Candidate, Tier
 from baton.engine.routing.features import Weights
@@ -56,10 +57,12 @@ class Select:
         """Rank the agents, choose one or none, and write the sections that say so."""
         if route.passed:
             return
+        if prompt.agents_missing:
+            route.degraded.append(AGENTS)
         roster = await self._rosters.index_for(prompt)
         index = roster.index
         if not index.names:
-            route.reason = "the roster has no agents"
+            route.reason = "no agent is known: nothing was pushed, and the session's client has told of none"
             return
         ranking = await self._ranked(index, prompt)
         candidates = candidates_of(index, ranking)

@@ -1,11 +1,14 @@
 """The agents of a roster as they arrive (in a request, in files, in the policy set), checked for routing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
 
-from baton.engine.agents.rosters import Roster, Row
+from baton.clients.inventory import Inventory
+from baton.engine.agents.rosters import Roster, Rosters, Row
+from baton.engine.call.agent_model import OwnAgent
+from baton.engine.call.client_words import GENERAL_AGENTS
 from baton.engine.routing.agent_files import AgentFileError, read
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import LONGEST_BODY, LONGEST_DESCRIPTION
@@ -91,6 +94,37 @@ def agents_in(files: Mapping[str, str]) -> list[Agent]:
 def policy_agents(roster: Roster) -> list[Agent]:
     """Return an agents table's rows as routing reads them; rows such as `_default` stand for no agent."""
     return [_of_row(name, row or Row()) for name, row in roster.agents.items() if not name.startswith("_")]
+
+
+def present_agents(
+    rosters: Rosters, inventory: Inventory | None, pushed: Container[str]
+) -> tuple[tuple[Agent, ...], dict[str, str]]:
+    """Return the agents that are there without having been pushed, and which of them stand in which table.
+
+    They are those of the team's own agents tables and of the session's client. A shipped table has none of its own: it
+    only tells more of agents that its plugin brought.
+    """
+    found: dict[str, Agent] = {}
+    homes: dict[str, str] = {}
+    for table in (rosters.by_id[one] for one in rosters.order if one in rosters.own):
+        for agent in policy_agents(table):
+            if agent.name not in pushed and agent.name not in GENERAL_AGENTS and agent.name not in found:
+                found[agent.name], homes[agent.name] = agent, table.id
+    for own in inventory.agents if inventory else ():
+        if own.name not in pushed and own.name not in found:
+            found[own.name] = _of_file(own, rosters)
+    return tuple(found.values()), homes
+
+
+def _of_file(own: OwnAgent, rosters: Rosters) -> Agent:
+    match = rosters.resolve(own.name) if own.source == "plugin" else None
+    row = Row() if match is None or match.skill else match.row
+    return Agent(
+        name=own.name,
+        description=own.description or row.description,
+        body=row.description,
+        triggers=tuple(row.triggers),
+    )
 
 
 def _of_row(name: str, row: Row) -> Agent:

@@ -1,4 +1,4 @@
-"""Which agents a prompt is routed over: a pushed roster, an inline one, or the policy set's agents tables."""
+"""Which agents a prompt is routed over: those that were pushed, those of the session's client, or a roster that is named."""
 
 import asyncio
 import contextlib
@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from baton.engine.call.client_words import GENERAL_AGENTS
 from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import Index
@@ -17,7 +18,7 @@ from baton.kernel.changes.announce import Changes
 from baton.policies.in_force import Policies
 from baton.route.prompt import Prompt
 from baton.route.rosters import store
-from baton.route.rosters.agents import digest_of, first_of_each_name, inline_agents, policy_agents
+from baton.route.rosters.agents import digest_of, first_of_each_name, inline_agents, policy_agents, present_agents
 from baton.route.rosters.indexes import Indexes
 from baton.route.rosters.roster import ORGANISATION, PushedRoster, RosterKey
 
@@ -34,7 +35,7 @@ class RoutingIndex(msgspec.Struct, frozen=True):
 
 
 class _PolicyAgents(msgspec.Struct, frozen=True):
-    """The agents of a policy set's tables, as routing reads them."""
+    """Agents that were not pushed, as routing reads them; `homes` has those of pushed rosters beside them as well."""
 
     digest: str
     agents: tuple[Agent, ...]
@@ -57,9 +58,11 @@ class RoutingRosters:
         self._loaded = False
         self._swapping: asyncio.Task[None] | None = None
         self._warming: set[asyncio.Task[None]] = set()
-        # By names and digests of pushed rosters, and by revision of the policy set and name of its roster ("" for all).
+        # By names and digests of pushed rosters, and by revision of the policy set and name of its roster.
         self._homes: OrderedDict[tuple[tuple[str, str], ...], dict[str, str]] = OrderedDict()
         self._policy_agents: OrderedDict[tuple[str, str], _PolicyAgents] = OrderedDict()
+        # By what was pushed, revision of the policy set and digest of the client's agents.
+        self._present: OrderedDict[tuple[tuple[tuple[str, str], ...], str, str], _PolicyAgents] = OrderedDict()
         changes.on(KIND, self.load)
 
     async def load(self) -> None:
@@ -148,12 +151,43 @@ class RoutingRosters:
         if prompt.roster:
             named = self.find(prompt.principal, prompt.roster)
             return await self._pushed_index([named]) if named else await self._policy_index(prompt, prompt.roster)
+        return await self._present_index(prompt)
+
+    async def _present_index(self, prompt: Prompt) -> RoutingIndex:
+        """Index what is really there: what was pushed, the team's own tables, and the agents of the session's client."""
         pushed = self.pushed(prompt.principal)
-        return await self._pushed_index(pushed) if pushed else await self._policy_index(prompt, "")
+        in_force = self._policies.find(prompt.principal, prompt.project) or await self._policies.prepare(
+            prompt.principal, prompt.project
+        )
+        rosters = in_force.policies.rosters
+        key = (
+            tuple((one.name, one.digest) for one in pushed),
+            in_force.policies.revision,
+            prompt.agents.digest if prompt.agents else "",
+        )
+        known = self._present.get(key)
+        if known is None:
+            homes = await self._homes_of(pushed) if pushed else {}
+            extra, tables = present_agents(rosters, prompt.agents, homes)
+            known = self._present[key] = _PolicyAgents(digest_of(extra) if extra else "", extra, homes | tables)
+            if len(self._present) > MOST_REMEMBERED:
+                self._present.popitem(last=False)
+        if pushed and not known.agents:
+            return await self._pushed_index(pushed)
+
+        async def agents() -> Sequence[Agent]:
+            stored = [agent for one in pushed for agent in await self._routable(one)]
+            return first_of_each_name([*stored, *known.agents])
+
+        digest = _digest_of_all([*(one.digest for one in pushed), known.digest])
+        return RoutingIndex(await self._indexes.get(digest, agents), known.homes)
+
+    async def _routable(self, roster: PushedRoster) -> list[Agent]:
+        return [one for one in await self.agents_of(roster) if one.name not in GENERAL_AGENTS]
 
     async def _pushed_index(self, rosters: list[PushedRoster]) -> RoutingIndex:
         async def agents() -> Sequence[Agent]:
-            return first_of_each_name([agent for one in rosters for agent in await self.agents_of(one)])
+            return first_of_each_name([agent for one in rosters for agent in await self._routable(one)])
 
         digest = rosters[0].digest if len(rosters) == 1 else _digest_of_all([one.digest for one in rosters])
         index = await self._indexes.get(digest, agents)
@@ -165,7 +199,7 @@ class RoutingRosters:
         if homes is None:
             homes = {}
             for one in rosters:
-                index = await self._indexes.get(one.digest, lambda one=one: self.agents_of(one))  # type: ignore[misc]
+                index = await self._indexes.get(one.digest, lambda one=one: self._routable(one))  # type: ignore[misc]
                 for name in index.names:
                     homes.setdefault(name, one.name)
             self._homes[key] = homes
@@ -178,20 +212,14 @@ class RoutingRosters:
             prompt.principal, prompt.project
         )
         rosters = in_force.policies.rosters
-        if name and name not in rosters.by_id:
+        if name not in rosters.by_id:
             raise NotFound(f"there is no roster `{name}`; `GET /routing/rosters` lists those that you can name")
         # By revision: the same policies give the same agents, whichever team asks.
         key = (in_force.policies.revision, name)
         known = self._policy_agents.get(key)
         if known is None:
-            chosen = [rosters.by_id[name]] if name else [rosters.by_id[one] for one in rosters.order]
-            # The policies' agents are looked up without regard to case, so names that differ in case are namesakes.
-            first: dict[str, tuple[str, Agent]] = {}
-            for roster in chosen:
-                for agent in policy_agents(roster):
-                    first.setdefault(agent.name.lower(), (roster.id, agent))
-            agents = tuple(agent for _, agent in first.values())
-            known = _PolicyAgents(digest_of(agents), agents, {agent.name: home for home, agent in first.values()})
+            agents = tuple(one for one in policy_agents(rosters.by_id[name]) if one.name not in GENERAL_AGENTS)
+            known = _PolicyAgents(digest_of(agents), agents, {agent.name: name for agent in agents})
             self._policy_agents[key] = known
             if len(self._policy_agents) > MOST_REMEMBERED:
                 self._policy_agents.popitem(last=False)
