@@ -227,7 +227,7 @@ write_access() { # adds to request what the server is trusted by, and the token
 }
 
 send_agents() { # CLIENT: sends what the server does not know yet; the session goes on whatever comes of it
-  case $head in *[Bb]aton-[Ww]ants:\ agents*) ;; *) return 0 ;; esac
+  case $head/$agents_sum in *[Bb]aton-[Ww]ants:\ agents*/?*) ;; *) return 0 ;; esac
   request='' seconds=1.5
   option url "${BATON_URL%/}/inventory/$1?checksum=$agents_sum"
   option request PUT

@@ -52,6 +52,8 @@ class Scripted:
                 outer.reply(self.connection)
                 self.close_connection = True
 
+            do_PUT = do_POST  # noqa: N815
+
             def log_message(self, *_: object) -> None:
                 pass
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from baton.clients.inventories import Inventories
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.changes.announce import Changes
@@ -24,7 +25,12 @@ def history(redis):
 
 
 @pytest.fixture
-async def user_data(database, redis, history):
+def inventories(redis):
+    return Inventories(redis, 3_600)
+
+
+@pytest.fixture
+async def user_data(database, redis, history, inventories):
     """Two sessions each of Ann and Bob, of which Redis knows the place and a background task."""
     changes = Changes(redis, database, "default")
     for person in (ANN, BOB):
@@ -32,7 +38,10 @@ async def user_data(database, redis, history):
         for name in SESSIONS:
             await history.begin(person, call(name), "d")
             await history.started(person, name, "task")
-    return UserData(database, changes, Users(database, changes, organisation="default", team="default"), history)
+        await inventories.begin(person, "s1", "claude-code", "p", "1-1")
+        await inventories.put(person, "claude-code", "1-1", "= user a.md\n name: a\n")
+    users = Users(database, changes, organisation="default", team="default")
+    return UserData(database, changes, users, history, inventories)
 
 
 def call(session_id):
@@ -41,10 +50,11 @@ def call(session_id):
     )
 
 
-async def test_a_deleted_person_s_sessions_are_forgotten_and_nobody_else_s(user_data, history):
+async def test_a_deleted_person_s_sessions_are_forgotten_and_nobody_else_s(user_data, history, inventories):
     known = await history.look(BOB, "s1")
     assert known.background_running == 1
     await user_data.delete(ADMIN, "ann")
+    assert [len(await inventories.of_user(one)) for one in (ANN, BOB)] == [0, 1]
     for name in SESSIONS:
         forgotten = await history.look(ANN, name)
         assert (forgotten.background_running, forgotten.project, forgotten.root) == (0, "", "")

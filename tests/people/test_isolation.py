@@ -99,6 +99,8 @@ MATRIX = {
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
+    "list_inventories": row(ALL, "/inventory"),
+    "put_inventory": row(ALL, "/inventory/claude-code?checksum=1-1", {}),
     "list_graphs": row(ALL, "/graphs"),
     "list_jobs": row(ALL, "/jobs"),
     "list_modes": row(ALL, "/modes"),

@@ -105,6 +105,10 @@ def test_the_agent_of_a_delegated_task_is_not_told_to_delegate(http, server, ses
     def routed(session_id, by=http):
         return by.post("/hooks/claude-code", json=prompt | {"session_id": session_id}).json()
 
+    start = {"hook_event_name": "SessionStart", "session_id": "mine", "source": "startup"}
+    http.post("/hooks/claude-code", json=start, headers={"Baton-Agents": "1-1"})
+    text = "= user g.md\n name: git-master\n description: Squashes commits.\n"
+    http.put("/inventory/claude-code?checksum=1-1", content=text, headers={"Content-Type": "text/plain"})
     until(lambda: routed("mine"))  # a roster that the server does not know yet is read beside the first prompt
     assert not routed("agent's", agent)
     for named in ("agent's", session["session_id"]):  # the runner's word; who delegated is none of its agents

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from baton.clients.event import HookEvent
+from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
 from baton.decide.hooks import Hooks
 from baton.decide.installation import Installation
@@ -56,6 +57,7 @@ class World:
         self.policies = Policies(folder, folder / "none", database, "default")
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
         self.history = History(redis, ttl_s=60)
+        self.inventories = Inventories(redis, ttl_s=60)
         sessions = Sessions(
             modes=self.modes,
             history=self.history,
@@ -65,6 +67,7 @@ class World:
             projects=SessionProjects(redis, ttl_s=60),
             installations=Installations(redis, Counters()),
             counters=Counters(),
+            inventories=self.inventories,
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
         self.decides = PreToolUse(
@@ -181,7 +184,7 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
     kept = await decisions.get(world.database, "default", row.id)
     exported = [row async for row in user_data_store.rows(world.database, "default", "dora", "decisions")]
     assert [row["prompt"] for row in exported] == ["mend the login; the key is [masked:sk-key]"]
-    data = UserData(world.database, world.changes, world.users, world.history)
+    data = UserData(world.database, world.changes, world.users, world.history, world.inventories)
     assert (await data.delete(DORA, "dora"))["decisions"] == 1
 
     long_ago = datetime.now(UTC) - timedelta(days=31)
@@ -198,7 +201,7 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     theirs = [record(user="dora", rules=hit) for _ in range(4)]
     other = record(user="bob", rules=hit)
     await decisions.add(world.database, [*theirs, other])
-    data = UserData(world.database, world.changes, world.users, world.history)
+    data = UserData(world.database, world.changes, world.users, world.history, world.inventories)
     assert (await data.delete(DORA, "dora"))["decisions"] == 4
     (entry,) = await audit_store.find(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)

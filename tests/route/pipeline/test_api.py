@@ -121,7 +121,105 @@ def test_what_cannot_be_is_told(http, body, status, told):
 def test_a_policy_roster_is_a_roster_by_its_name(http):
     found = route(http, "squash my last three git commits into one", roster="ultrapower")
     assert found["candidates"][0]["name"] == "git-master"
-    assert route(http, "squash my last three git commits", roster=None)["candidates"]
+    assert route(http, "how is the total computed", roster="claude-code")["selected_agent"] != "Explore"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "squash my last three git commits into one",
+        "use the general-purpose agent",
+        "write a failing test first",
+        "do it",
+    ],
+)
+def test_a_fresh_server_names_no_agent(http, prompt):
+    found = route(http, prompt, roster=None, session_id="nobody's")
+    assert (found["selected_agent"], found["candidates"], found["additional_context"]) == ("", [], "")
+    assert "nothing was pushed" in found["reason"]
+
+
+def told(http, session, text, client="claude-code", checksum="1-1", **headers):
+    """Start a session as a shim does whose client has these agents."""
+    body = {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
+    answer = http.post(f"/hooks/{client}", json=body, headers={"Baton-Agents": checksum, **headers})
+    if "baton-wants" in answer.headers:
+        sent = http.put(
+            f"/inventory/{client}",
+            params={"checksum": checksum},
+            content=text,
+            headers={"Content-Type": "text/plain", **headers},
+        )
+        assert sent.status_code == 200, sent.text
+    return answer
+
+
+THREE = """\
+= project a.md
+ name: checkout-engineer
+ description: Works on carts, gift cards and refunds.
+ model: haiku
+= plugin:ultrapower b.md
+ name: git-master
+ description: Git.
+= user Explore.md
+ name: Explore
+ description: Explores the warehouse's robots.
+"""
+
+
+def test_prompts_are_routed_to_the_agents_of_the_session_and_of_nobody_else(http):
+    told(http, "has three", THREE, checksum="3-3")
+    refund = "the refund of a gift card is wrong"
+    assert route(http, refund, roster=None, session_id="has three")["selected_agent"] == "checkout-engineer"
+    assert route(http, refund, roster=None, session_id="has three", client="claude-code")["degraded"] == []
+    found = route(http, "squash my last three git commits into one", roster=None, session_id="has three")
+    assert found["candidates"][0]["name"] == "ultrapower:git-master"
+    assert {one["name"] for one in found["candidates"]} == {"checkout-engineer", "ultrapower:git-master", "Explore"}
+    colleague = {"prompt": refund, "session_id": "has three"}
+    assert http.post("/route", json=colleague, headers={"Baton-User": "bob"}).json()["candidates"] == []
+    listed = http.get("/inventory").json()
+    assert "checkout-engineer" in str(listed)
+    assert "checkout-engineer" not in http.get("/inventory", headers={"Baton-User": "bob"}).text
+
+
+def test_agents_that_cannot_be_read_are_named_and_routed_over_without(http):
+    body = {"hook_event_name": "SessionStart", "session_id": "half", "source": "startup"}
+    answer = http.post("/hooks/claude-code", json=body, headers={"Baton-Agents": "7-7"})
+    assert answer.headers["baton-wants"] == "agents"
+    assert "agents" in route(http, "anything at all", roster=None, session_id="half")["degraded"]
+    call = {"subagent_type": "code-reviewer", "prompt": "p", "description": "d"}
+    decided = http.post("/pre-tool-use", json={"session_id": "half", "tool_name": "Agent", "tool_input": call}).json()
+    assert (decided["degraded"], decided["model"]["step"]) == (["agents"], "shipped-roster")
+
+
+@pytest.mark.parametrize("checksum", ["x", "1", "-1", "1-1-1", "1" * 20 + "-1"])
+def test_what_is_no_checksum_is_not_asked_for(http, checksum):
+    body = {"hook_event_name": "SessionStart", "session_id": f"bad {checksum}", "source": "startup"}
+    answer = http.post("/hooks/claude-code", json=body, headers={"Baton-Agents": checksum})
+    assert (answer.status_code, "baton-wants" in answer.headers) == (200, False)
+    assert http.put(f"/inventory/claude-code?checksum={checksum}", content="").status_code == 422
+
+
+def test_an_agent_s_own_file_decides_its_model_by_hook_and_by_spawn(http):
+    text = "= project a.md\n name: code-reviewer\n model: haiku\n= user b.md\n name: executor\n= user c.md\n name: critic\n model: inherit\n"
+    told(http, "models", text, checksum="4-4")
+    found = {}
+    for agent in ("code-reviewer", "executor", "critic", "architect"):
+        tool_input = {"subagent_type": agent, "prompt": "p", "description": "d"}
+        call = {"session_id": "models", "tool_name": "Agent", "tool_input": tool_input}
+        decided = http.post("/pre-tool-use", json=call).json()
+        again = http.post("/policies/evaluate", json=call).json()
+        spawned = http.post("/spawn", json={"agent_type": agent, "prompt": "p", "session_id": "models"}).json()
+        assert decided["model"] == again["model"]
+        assert decided["model"]["reason"] == spawned["model_reason"]
+        found[agent] = (decided["model"].get("name"), decided["model"]["step"], spawned.get("cli_model"))
+    assert found == {
+        "code-reviewer": (None, "agent-file", "haiku"),
+        "executor": ("sonnet", "shipped-roster", "sonnet"),
+        "critic": (None, "agent-file", None),
+        "architect": ("opus", "shipped-roster", "opus"),
+    }
 
 
 def test_explain_shows_every_feature_of_every_agent_and_records_nothing(http):
@@ -139,6 +237,7 @@ def test_explain_shows_every_feature_of_every_agent_and_records_nothing(http):
 
 
 def test_the_hook_event_gives_the_context_in_the_client_s_own_dialect(http):
+    told(http, "h1", "= user g.md\n name: git-master\n description: Squashes commits.\n")
     body = {"hook_event_name": "UserPromptSubmit", "session_id": "h1", "prompt": "ask the git-master agent to squash"}
     for client in ("claude-code", "codex"):
         answer = http.post(f"/hooks/{client}", json=body).json()

@@ -117,7 +117,7 @@ def test_the_organisation_s_roster_holds_where_a_team_has_none_of_that_name(peop
     assert "shared" in {one["name"] for one in people["bo"].get("/rosters").json()}
     assert people["admin"].delete("/rosters/shared?tier=organisation").status_code == 204
     assert people["bo"].get("/routing/rosters/shared").status_code == 404
-    assert best(people["bo"], "squash my git commits") == "git-master"
+    assert people["bo"].post("/route", json={"prompt": "water the tomatoes"}).json()["candidates"] == []
 
 
 @pytest.mark.parametrize(

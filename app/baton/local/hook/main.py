@@ -62,6 +62,8 @@ class Hook:
         self.debug = any(env.get(name) in {"1", "true"} for name in ("BATON_DEBUG", "OMC_DEBUG"))
         self.seconds = _SECONDS.get(event, 1.5)
         self.folder, self.prefix = "", "failed,"
+        self.agents, self.agents_sum = b"", ""
+        """What the client's agents' files say, and its checksum."""
 
     def run(self, body: bytes) -> bytes:
         """Ask the server, and return what is printed."""
@@ -80,6 +82,8 @@ class Hook:
         dropped = self._dropped(text.decode("utf-8", "replace"))
         if dropped is not None:
             return dropped
+        if self.agents_sum and found.header("baton-wants") == "agents":
+            self._send_agents(url)
         if self.debug:
             for name, before in (("baton-decision", f"baton: {self.event}: "), ("baton-message", "")):
                 if value := found.header(name):
@@ -112,6 +116,24 @@ class Hook:
             ca_file=self.ca_file,
         )
 
+    def _send_agents(self, url: Url) -> None:
+        """Send what the server does not know yet; the session goes on whatever comes of it."""
+        headers = [(b"Baton-User", _clean(self.user or _login())), (b"Content-Type", b"text/plain")]
+        if self.token:
+            headers.append((b"Authorization", b"Bearer " + _clean(self.token)))
+        try:
+            post(
+                url,
+                headers,
+                self.agents,
+                target=f"/inventory/{self.client}?checksum={self.agents_sum}",
+                times=(self.connect_s, 1.5),
+                ca_file=self.ca_file,
+                method="PUT",
+            )
+        except NoAnswerError:
+            return
+
     def _headers(self) -> list[tuple[bytes, bytes]]:
         env = os.environ
         remote, root = project.find(self._start())
@@ -135,8 +157,11 @@ class Hook:
     def _about_the_machine(self, root: str) -> dict[str, str]:
         import platform
 
-        from baton.local.hook.session_start import count_work_items, digests, settings_file
+        from baton.local.hook.agents import gather
+        from baton.local.hook.session_start import checksum, count_work_items, digests, settings_file
 
+        self.agents = gather(self.client, self._start(), root, os.environ, self.home)
+        self.agents_sum = checksum(self.agents) if self.agents else ""
         settings = settings_file(self.client, os.environ, self.home)
         return {
             "Baton-Work-Items": count_work_items(self.stored.get("BATON_WORK_ITEMS_COMMAND", ""), root),
@@ -144,6 +169,7 @@ class Hook:
             "Baton-Digests": digests(self.client, *shim_files(), settings),
             "Baton-Manifest": self.stored.get(f"BATON_DIGESTS_{self.client.upper().replace('-', '_')}", ""),
             "Baton-Machine": platform.node(),
+            "Baton-Agents": self.agents_sum,
         }
 
     def _start(self) -> str:

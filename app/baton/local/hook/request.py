@@ -81,7 +81,14 @@ class Url:
 
 
 def post(
-    url: Url, headers: list[tuple[bytes, bytes]], body: bytes, *, target: str, times: tuple[float, float], ca_file: str
+    url: Url,
+    headers: list[tuple[bytes, bytes]],
+    body: bytes,
+    *,
+    target: str,
+    times: tuple[float, float],
+    ca_file: str,
+    method: str = "POST",
 ) -> Answer:
     """Post a body; `times` are the seconds to connect and for all of it. No redirect is followed.
 
@@ -96,7 +103,7 @@ def post(
 
     def work() -> None:
         try:
-            result.append(Answer(_exchange(url, headers, body, target, times, ca_file)))
+            result.append(Answer(_exchange(url, headers, body, f"{method} {target}", times, ca_file)))
         except Exception as error:  # noqa: BLE001 - a thread that ends without a result would be taken for a hung server
             result.append(error)
         finally:
@@ -115,20 +122,21 @@ def post(
 
 
 def _exchange(
-    url: Url, headers: list[tuple[bytes, bytes]], body: bytes, target: str, times: tuple[float, float], ca_file: str
+    url: Url, headers: list[tuple[bytes, bytes]], body: bytes, line: str, times: tuple[float, float], ca_file: str
 ) -> bytes:
     until = time.monotonic() + times[1]
     proxy = _proxy(url, os.environ)
     connection = _connect(proxy or url, times[0], until)
     if url.scheme == "https":
         connection = _secured(connection, url, proxy, ca_file, until)
+    method, _, target = line.partition(" ")
     path = url.path + target
     if proxy and url.scheme == "http":
         path = f"http://{url.place}{path}"
         headers = [*headers, *_authorization(proxy, b"Proxy-Authorization")]
     if url.user and not any(name == b"Authorization" for name, _ in headers):
         headers = [*headers, *_authorization(url, b"Authorization")]
-    lines = [b"POST " + path.encode() + b" HTTP/1.1", b"Host: " + url.place.encode(), b"Connection: close"]
+    lines = [f"{method} {path}".encode() + b" HTTP/1.1", b"Host: " + url.place.encode(), b"Connection: close"]
     lines += [name + b": " + value for name, value in headers]
     lines.append(b"Content-Length: " + str(len(body)).encode())
     connection.sendall(b"\r\n".join(lines) + b"\r\n\r\n" + body)

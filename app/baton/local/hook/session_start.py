@@ -64,10 +64,10 @@ def digests(client: str, shim: str, library: str, settings: str) -> str:
     else:
         entries = text
     off = sum(_OFF.search(line) is not None for line in text.split(b"\n"))
-    return ",".join((_checksum(_read(shim)), _checksum(_read(library)), _checksum(entries), str(off)))
+    return ",".join((checksum(_read(shim)), checksum(_read(library)), checksum(entries), str(off)))
 
 
-def _checksum(content: bytes | None) -> str:
+def checksum(content: bytes | None) -> str:
     """Return POSIX `cksum` of a content and its length, as `crc-length`; `---` for a file that is not there."""
     if content is None:
         return "---"

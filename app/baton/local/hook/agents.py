@@ -1,0 +1,118 @@
+"""What the agents' files of a client say of themselves, as `gather_agents` in `hooks/baton-lib.sh` reads it."""
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+MOST_FILES = 200
+MOST_LINES = 300
+LARGEST_FILE = 4_000
+LARGEST = 120_000
+"""Bytes of one file's front matter, and of all together."""
+_KEPT = frozenset({b"name", b"description", b"model", b"mode", b"disable"})
+_SPEAKERS = frozenset({b"user", b"assistant", b"human", b"context", b"commentary"})
+"""Words that begin a line of an example in a description, and are no keys."""
+_KEY = re.compile(rb"([a-z][A-Za-z0-9_-]*):(?:[ \t]|$)")
+_FENCE = re.compile(rb"---[ \t]*")
+_PLUGIN = re.compile(r'"([A-Za-z0-9._-]+)@([A-Za-z0-9._-]+)"\s*:\s*true')
+
+
+def gather(client: str, start: str, root: str, env: Mapping[str, str], home: str) -> bytes:
+    """Return `= SOURCE FILE` for each file, and lines of its front matter, each after a space; b"" without files."""
+    parts: list[bytes] = []
+    total = count = 0
+    for source, path in _files(client, start, root, env, home):
+        if count >= MOST_FILES or total >= LARGEST:
+            break
+        if not os.path.isfile(path) or not os.access(path, os.R_OK):
+            continue
+        count += 1
+        lines = _front_matter(path)
+        if lines is not None:
+            parts.append(b"= %b %b\n" % (source.encode(), os.fsencode(os.path.basename(path))))
+            parts += lines
+            total += sum(map(len, lines)) - len(lines)
+    return b"".join(parts)
+
+
+def _front_matter(path: str) -> list[bytes] | None:
+    found: list[bytes] = []
+    size, keep = 0, False
+    with open(path, "rb") as file:
+        for number in range(MOST_LINES):
+            raw = file.readline()
+            line = raw.removesuffix(b"\n").removesuffix(b"\r")
+            if number == 0:
+                if not _FENCE.fullmatch(line.removeprefix(b"\xef\xbb\xbf")):
+                    return None
+                continue
+            if not raw or _FENCE.fullmatch(line):
+                break
+            key = _KEY.match(line)
+            if key and key[1] not in _SPEAKERS:
+                keep = key[1] in _KEPT
+            if keep:
+                size += len(line) + 1
+                if size < LARGEST_FILE:
+                    found.append(b" %b\n" % line)
+    return found
+
+
+def _files(client: str, start: str, root: str, env: Mapping[str, str], home: str) -> Iterator[tuple[str, str]]:
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    folders = {
+        "claude-code": (env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), ".claude"),
+        "copilot-cli": (env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), ".github"),
+        "opencode": (os.path.join(config, "opencode"), ".opencode"),
+        "gemini-cli": (os.path.join(home, ".gemini"), ".gemini"),
+        "qwen-code": (os.path.join(home, ".qwen"), ".qwen"),
+    }
+    if client not in folders:  # Codex names no agent in the call that starts one
+        return
+    user, own = folders[client]
+    if client == "claude-code":
+        yield from _below("managed", "/etc/claude-code/.claude/agents", ("",))
+    place = os.path.realpath(start)
+    while True:
+        yield from _agents("project", os.path.join(place, own))
+        if place in {root, os.path.dirname(place)}:
+            break
+        place = os.path.dirname(place)
+    yield from _agents("user", user)
+    if client == "claude-code":
+        yield from _plugins(user, root)
+
+
+def _plugins(user: str, root: str) -> Iterator[tuple[str, str]]:
+    installed = _text(os.path.join(user, "plugins", "installed_plugins.json"))
+    if not installed:
+        return
+    settings = (os.path.join(user, "settings.json"), *(
+        os.path.join(root, ".claude", name) for name in ("settings.json", "settings.local.json")
+    ))  # fmt: skip
+    for name, market in (found for path in settings for found in _PLUGIN.findall(_text(path))):
+        for place in sorted(
+            glob.glob(os.path.join(glob.escape(os.path.join(user, "plugins", "cache", market, name)), "*"))
+        ):
+            if f'"{place}"' in installed or f'"{place}"'.replace("\\", "\\\\") in installed:
+                yield from _below(f"plugin:{name}", os.path.join(place, "agents"), ("", "*"))
+
+
+def _agents(source: str, folder: str) -> Iterator[tuple[str, str]]:
+    yield from _below(source, os.path.join(folder, "agent"), ("",))
+    yield from _below(source, os.path.join(folder, "agents"), ("", "*", "*/*"))
+
+
+def _below(source: str, folder: str, depths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for depth in depths:
+        for path in sorted(glob.glob(os.path.join(glob.escape(folder), depth, "*.md")), key=os.fsencode):
+            yield source, path
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

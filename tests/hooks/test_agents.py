@@ -1,0 +1,150 @@
+"""What the shim reads of agents' files at a session's start, and when it sends that."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.hooks.shim import answers, run_shim
+
+WANTED = answers(b"{}", headers=b"Baton-Wants: agents\r\n")
+CHECKSUM = "baton-agents"
+
+
+def write(path, name="one", front="description: Does one thing.", body="A body with a secret.", end="\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(f"---\nname: {name}\n{front}\n---\n{body}\n".replace("\n", end).encode())
+
+
+def started(shell, env, folder, server, *, client="claude-code"):
+    """Start a session whose agents the server wants; return what it was sent, "" for nothing."""
+    server.reply = WANTED
+    ran = run_shim(shell, env, folder, client, "SessionStart")
+    assert (ran.code, ran.out, ran.err) == (0, b"{}\n", b"")
+    first, *more = server.seen
+    if not more:
+        assert CHECKSUM not in first.headers
+        return ""
+    (sent,) = more
+    assert sent.path == f"/inventory/{client}?checksum={first.headers[CHECKSUM].decode()}"
+    assert sent.headers["baton-user"] == b"ada"
+    crc, size = subprocess.run(["cksum"], input=sent.body, capture_output=True, check=True).stdout.split()
+    assert first.headers[CHECKSUM] == crc + b"-" + size
+    return sent.body.decode()
+
+
+def test_without_agents_nothing_is_said(shell, env, folder, server):
+    server.reply = answers(b"{}")
+    run_shim(shell, env, folder, "claude-code", "SessionStart")
+    (seen,) = server.seen
+    assert CHECKSUM not in seen.headers
+
+
+def test_agents_that_the_server_knows_are_not_sent(shell, env, folder, server):
+    write(folder / ".claude/agents/one.md")
+    server.reply = answers(b"{}")
+    run_shim(shell, env, folder, "claude-code", "SessionStart")
+    (seen,) = server.seen
+    assert CHECKSUM in seen.headers
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "UserPromptSubmit", "PostToolUse"])
+def test_no_other_event_looks_at_agents(one, env, folder, server, event):
+    write(folder / ".claude/agents/one.md")
+    server.reply = WANTED
+    run_shim(one, env | {"BATON_DEBUG": "1"}, folder, "claude-code", event)
+    (seen,) = server.seen
+    assert CHECKSUM not in seen.headers
+
+
+def test_names_descriptions_and_models_are_sent_and_nothing_else(shell, env, folder, server):
+    front = (
+        'description: >\n  Reviews.\n\n  Examples:\nuser: "look at this"\nmodel: haiku\ntools: Read, Bash\n'
+        "mcpServers:\n  x:\n    env: {KEY: s3cret}\nhooks: {}\nmode: all"
+    )
+    write(folder / ".claude/agents/one.md", "reviewer", front, "A body.\n---\nname: other\n---")
+    write(folder / ".claude/agents/windows.md", "dos", end="\r\n")
+    (folder / ".claude/agents/plain.md").write_text("no front matter\nname: x\n")
+    assert started(shell, env, folder, server) == (
+        '= project one.md\n name: reviewer\n description: >\n   Reviews.\n \n   Examples:\n user: "look at this"\n'
+        " model: haiku\n mode: all\n"
+        "= project windows.md\n name: dos\n description: Does one thing.\n"
+    )
+
+
+def test_the_project_comes_before_the_person_and_nearer_folders_first(shell, env, folder, server, tmp_path):
+    (folder / ".git").mkdir()
+    inner = folder / "api" / "v 1"
+    home = tmp_path / "home"
+    for place in (inner, folder / "api", folder, home):
+        write(place / ".claude/agents/one.md", place.name.replace(" ", "-"))
+    write(folder / ".claude/agents/team/deep/two.md", "two")
+    write(folder / ".claude/agents/.hidden.md", "hidden")
+    inner.mkdir(exist_ok=True)
+    sent = started(shell, env, inner, server)
+    assert [line for line in sent.splitlines() if "name:" in line or line[:1] == "="] == [
+        "= project one.md", " name: v-1", "= project one.md", " name: api", "= project one.md", " name: work-place",
+        "= project two.md", " name: two", "= user one.md", " name: home",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("client", "own", "user"),
+    [
+        ("copilot-cli", ".github/agents", ".copilot/agents"),
+        ("opencode", ".opencode/agent", ".config/opencode/agents"),
+        ("gemini-cli", ".gemini/agents", ".gemini/agents"),
+        ("qwen-code", ".qwen/agents", ".qwen/agents"),
+    ],
+)
+def test_each_client_has_its_own_folders(one, env, folder, server, tmp_path, client, own, user):
+    write(folder / own / "a.md", "a")
+    write(tmp_path / "home" / user / "b.md", "b")
+    write(folder / ".claude/agents/c.md", "c")
+    sent = started(one, env, folder, server, client=client)
+    assert [line for line in sent.splitlines() if line[:1] == "="] == ["= project a.md", "= user b.md"]
+
+
+def test_codex_names_no_agent(one, env, folder, server):
+    write(folder / ".codex/agents/a.md", "a")
+    assert started(one, env, folder, server, client="codex") == ""
+
+
+def test_agents_of_enabled_plugins_are_sent_with_their_plugin(shell, env, folder, server, tmp_path):
+    claude = tmp_path / "home/.claude"
+    cache = claude / "plugins/cache"
+    for place in ("mart/tools/1.0", "mart/tools/0.9", "mart/off/1.0", "mart/unlisted/1.0"):
+        write(cache / place / "agents/one.md", place.replace("/", "-"))
+    installed = {
+        f"{name}@mart": [{"scope": "user", "installPath": str(cache / "mart" / name / "1.0")}]
+        for name in ("tools", "off")
+    }
+    (claude / "plugins/installed_plugins.json").write_text(json.dumps({"version": 2, "plugins": installed}))
+    (claude / "settings.json").write_text(json.dumps({"enabledPlugins": {"tools@mart": True, "off@mart": False}}))
+    assert started(shell, env, folder, server) == (
+        "= plugin:tools one.md\n name: mart-tools-1.0\n description: Does one thing.\n"
+    )
+
+
+def test_much_is_cut(one, env, folder, server):
+    for number in range(230):
+        write(folder / f".claude/agents/a{number:03}.md", f"a{number:03}", "description: " + "x" * 100)
+    write(folder / ".claude/agents/a000.md", "a000", "description: |\n" + "  more and more\n" * 1_000)
+    sent = started(one, env, folder, server)
+    assert sent.count("= project") == 200
+    assert sent.count("more and more") < 4_000 / len("more and more")
+    assert len(sent) < 130_000
+
+
+def test_a_server_that_takes_no_agents_stops_nothing(shell, env, folder, server):
+    write(folder / ".claude/agents/one.md")
+    server.reply = answers(b'{"systemMessage":"x"}', headers=b"baton-wants: agents\r\n")
+    original = server.reply
+
+    def reply(connection):
+        if len(server.seen) == 1:
+            original(connection)
+
+    server.reply = reply
+    assert run_shim(shell, env, folder, "claude-code", "SessionStart") == (0, b'{"systemMessage":"x"}\n', b"")
+    assert len(server.seen) == 2
