@@ -1,6 +1,6 @@
 """The inventories of people's clients: in Redis by what the shim's checksum names, and which session has which.
 
-An inventory is its person's own: every key carries organisation and user. What is stored is the text that the shim sent.
+An inventory is its person's own: every key carries organisation and user. What is stored is what was read, masked.
 """
 
 from collections import OrderedDict
@@ -8,6 +8,7 @@ from collections import OrderedDict
 import msgspec
 
 from baton.clients.inventory import Inventory, read
+from baton.engine.call.agent_model import OwnAgent
 from baton.engine.call.principal import Principal
 from baton.kernel.base.sql import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -89,7 +90,7 @@ class Inventories:
         """
         inventory = read(client, text)
         key, index = _content_key(principal, checksum), _index_key(principal)
-        value = storable(f"{client}\n{text}")
+        value = msgspec.json.encode(inventory.agents)
         replies = await self._redis.pipeline(
             [
                 (b"SET", key, value, b"NX", b"EX", KEPT_S),
@@ -165,8 +166,7 @@ class Inventories:
             return None, True
         if value is None:
             return None, True
-        client, _, text = value.decode().partition("\n")
-        self._known[key] = inventory = read(client, text)
+        self._known[key] = inventory = Inventory(msgspec.json.decode(value, type=list[OwnAgent]))
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return inventory, False
