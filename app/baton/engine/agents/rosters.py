@@ -106,8 +106,8 @@ def agent_name(tool_input: dict[str, Any]) -> str | None:
 def agent_call(tool_input: dict[str, Any]) -> AgentCall | None:
     """Read the input of a call that starts an agent; None if it is not one. A model of `""` or null counts as absent."""
     agent, prompt, description = agent_name(tool_input), tool_input.get("prompt"), tool_input.get("description")
-    if description is None and tool_input.get("agent_name") is not None:
-        description = ""  # Gemini's tool has none
+    if description is None and tool_input.get("subagent_type") is None and tool_input.get("agent_type") is None:
+        description = ""  # Gemini CLI's tool has none
     if agent is None or not (isinstance(prompt, str) and isinstance(description, str)):
         return None
     model = tool_input.get("model")
