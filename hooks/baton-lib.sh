@@ -6,7 +6,7 @@ line_end='
 '
 
 read_settings() { # EVENT [block]: reads the environment, then the config file, then the defaults
-  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' # from the file alone: a line that an agent runs can set the environment of another client
+  accept='' counting='' installed='' manifest_claude='' manifest_codex='' manifest_copilot='' manifest_opencode='' manifest_gemini='' manifest_qwen='' manifest_cursor='' manifest_continue='' # from the file alone: a line that an agent runs can set the environment of another client
   while IFS= read -r line || [ -n "$line" ]; do
     name=${line%%=*} value=${line#*=}
     case $line in
@@ -18,6 +18,8 @@ read_settings() { # EVENT [block]: reads the environment, then the config file, 
       BATON_DIGESTS_CODEX=*) manifest_codex=${manifest_codex:-$value} ;;
       BATON_DIGESTS_OPENCODE=*) manifest_opencode=${manifest_opencode:-$value} ;;
       BATON_DIGESTS_GEMINI=*) manifest_gemini=${manifest_gemini:-$value} ;;
+      BATON_DIGESTS_CURSOR=*) manifest_cursor=${manifest_cursor:-$value} ;;
+      BATON_DIGESTS_CONTINUE=*) manifest_continue=${manifest_continue:-$value} ;;
       BATON_DIGESTS_QWEN=*) manifest_qwen=${manifest_qwen:-$value} ;;
       BATON_DIGESTS_COPILOT_CLI=*) manifest_copilot=${manifest_copilot:-$value} ;;
     esac
@@ -98,6 +100,8 @@ measure() { # CLIENT SHIM LIBRARY: sets digests and manifest; `baton hooks insta
     opencode) settings=${XDG_CONFIG_HOME:-${HOME-}/.config}/opencode/plugin/baton.js manifest=${manifest_opencode-} ;;
     copilot-cli) settings=${COPILOT_HOME:-${HOME-}/.copilot}/hooks/baton.json manifest=${manifest_copilot-} ;;
     gemini) settings=${GEMINI_CLI_HOME:-${HOME-}}/.gemini/settings.json manifest=${manifest_gemini-} ;;
+    cursor) settings=${HOME-}/.cursor/hooks.json manifest=${manifest_cursor-} ;;
+    continue) settings=${CONTINUE_GLOBAL_DIR:-${HOME-}/.continue}/settings.json manifest=${manifest_continue-} ;;
     qwen) settings=${QWEN_HOME:-${HOME-}/.qwen}/settings.json manifest=${manifest_qwen-} ;;
     *) settings=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude}/settings.json manifest=${manifest_claude-} ;;
   esac
@@ -238,14 +242,14 @@ send_agents() { # CLIENT: sends what the server does not know yet; the session g
 }
 
 # The keys of an answer, and of the input of a tool that starts an agent.
-answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|modifiedArgs|tool_input|additionalContext|decision|reason|behavior|message'
+answer_keys='systemMessage|hookSpecificOutput|hookEventName|permissionDecision|permissionDecisionReason|updatedInput|modifiedArgs|tool_input|additionalContext|updated_input|permission|user_message|agent_message|additional_context|continue|decision|reason|behavior|message'
 agent_keys='model|subagent_type|agent_type|agent_name|prompt|description|task_name|fork_turns|reasoning_effort|run_in_background|resume|isolation|name|team_name|mode|max_turns|context_tier'
 
 # is_harmless CLIENT: a server that was taken over may refuse, ask, and word an agent call. An input with other keys would
 # be another tool's, and an `allow` would skip the client's own question. The rare answer with these words costs a process.
 is_harmless() {
   case $body in
-    *updatedInput* | *modifiedArgs* | *'"tool_input"'* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
+    *updatedInput* | *updated_input* | *modifiedArgs* | *'"tool_input"'* | *'"allow"'* | *'"approve"'* | *\\u00[2-7]*) ;;
     *) return 0 ;;
   esac
   [ -z "$accept" ] || return 0
@@ -254,16 +258,18 @@ is_harmless() {
   # Baton escapes no printable letter. One that is could spell any of these words unseen.
   case $texts in *\\u00[2-7]*) return 1 ;; esac
   case $1/$event/$body in
-    codex/PreToolUse/*updatedInput*) ;; # Codex changes an input only beside an `allow`
+    codex/PreToolUse/*updatedInput* | cursor/PreToolUse/*updated_input*) ;; # they change an input only beside an `allow`
     *) case $texts in *'"allow"'* | *'"approve"'*) return 1 ;; esac ;;
   esac
-  case $body in *updatedInput* | *modifiedArgs* | *'"tool_input"'*) ;; *) return 0 ;; esac
+  case $body in *updatedInput* | *updated_input* | *modifiedArgs* | *'"tool_input"'*) ;; *) return 0 ;; esac
   ! printf '%s\n' "$texts" | grep ':$' | grep -qvE "^\"($answer_keys|$agent_keys)\" *:\$"
 }
 
 refuse() { # TEXT: prints a refusal of the event in the client's dialect; TEXT needs no escapes
   case $dialect/$event in
     gemini/*) printf '{"decision":"deny","reason":"%s"}\n' "$1" ;;
+    cursor/UserPromptSubmit) printf '{"continue":false,"user_message":"%s"}\n' "$1" ;;
+    cursor/*) printf '{"permission":"deny","user_message":"%s","agent_message":"%s"}\n' "$1" "$1" ;;
     copilot-cli/UserPromptSubmit | qwen/UserPromptSubmit) printf '{"decision":"block","reason":"%s"}\n' "$1" ;;
     copilot-cli/*) printf '{"permissionDecision":"deny","permissionDecisionReason":"%s"}\n' "$1" ;;
     *) printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' "$1" ;;
@@ -273,6 +279,7 @@ refuse() { # TEXT: prints a refusal of the event in the client's dialect; TEXT n
 warn() { # TEXT: tells the person; Copilot and Qwen show them nothing, so there the model is told
   case $dialect in
     copilot-cli) printf '{"additionalContext":"%s"}\n' "$1" ;;
+    cursor) printf '{"additional_context":"%s"}\n' "$1" ;;
     qwen) printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"%s"}}\n' "$event" "$1" ;;
     *) printf '{"systemMessage":"%s"}\n' "$1" ;;
   esac
@@ -322,8 +329,8 @@ fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep th
   text="baton: $event refused, because the server at ${BATON_URL##*@} could not be asked: $1."
   case $text in *[\\\"[:cntrl:]]*) text="baton: $event refused, because its server could not be asked." ;; esac
   text="$text The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow."
-  case $dialect/$event in # Copilot refuses on an exit code as well, but shows no reason then
-    copilot-cli/PreToolUse | copilot-cli/UserPromptSubmit) refuse "$text" && exit 0 ;;
+  case $dialect/$event in # these refuse on an exit code as well, but show no reason then
+    copilot-cli/PreToolUse | copilot-cli/UserPromptSubmit | cursor/PreToolUse | cursor/UserPromptSubmit) refuse "$text" && exit 0 ;;
   esac
   printf '%s\n' "$text" >&2
   exit 2

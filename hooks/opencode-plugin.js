@@ -90,7 +90,11 @@ export const Baton = async ({ client, directory }) => {
 const run = (hook, cwd, body) =>
   new Promise((resolve) => {
     const texts = { answer: "", error: "" }
-    const child = spawn("sh", ["-c", hook.command], { cwd, stdio: ["pipe", "pipe", "pipe"] })
+    const options = { cwd, stdio: ["pipe", "pipe", "pipe"], windowsHide: true }
+    const isWindows = process.platform === "win32"
+    const child = isWindows
+      ? spawn(hook.command, { ...options, shell: true })
+      : spawn("sh", ["-c", hook.command], options)
     const end = (code) => {
       clearTimeout(timer)
       resolve({ code, ...texts })

@@ -7,10 +7,11 @@ besides `BATON_ACCEPT_REWRITES`, which no variable can set.
 
 import contextlib
 import os
-import pwd
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from baton.local.hook.main import login
 
 _ALSO_IN_THE_ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
 LOGIN = "BATON_LOGIN"
@@ -60,7 +61,7 @@ def load(env: Mapping[str, str] = os.environ) -> Config:
     values = _read(config_path(env)) | {name: env[name] for name in _ALSO_IN_THE_ENVIRONMENT if env.get(name)}
     return Config(
         url=values.get("BATON_URL", DEFAULT_URL).removesuffix("/"),
-        user=values.get("BATON_USER") or pwd.getpwuid(os.geteuid()).pw_name,
+        user=values.get("BATON_USER") or login(),
         token=values.get("BATON_TOKEN", ""),
         ca_file=values.get("BATON_CA_FILE", ""),
         work_items_command=values.get("BATON_WORK_ITEMS_COMMAND", ""),

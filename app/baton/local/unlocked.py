@@ -7,7 +7,6 @@ session of the terminal where it was unlocked, which no agent has started. `pyth
 import contextlib
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -27,7 +26,7 @@ _PR_SET_DUMPABLE = 4
 
 def exists(url: str) -> bool:
     """Return whether a token for a server was unlocked, and perhaps is still held."""
-    return _path(url).exists()
+    return sys.platform != "win32" and _path(url).exists()
 
 
 def hold(url: str, token: str) -> None:
@@ -130,6 +129,8 @@ def _may_have_it(connection: socket.socket, session: int) -> bool:
 
 def _keep_from_debuggers() -> None:
     """Let no other process of this user read our memory, and write none to disk."""
+    import resource  # Windows has none, and imports this module to ask whether anything is held
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         import ctypes

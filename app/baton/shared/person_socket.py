@@ -3,6 +3,7 @@
 import os
 import socket
 import stat
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,6 +27,8 @@ def person_socket(port: int) -> Path:
 def socket_path(url: str) -> Path | None:
     """Return where the server at this URL would listen for people, None for a server of another machine."""
     parts = urlsplit(url)
+    if sys.platform == "win32":
+        return None  # its sockets for people would be files of another kind; a token proves a person there
     if parts.scheme != "http" or parts.hostname not in LOOPBACK or parts.username:
         return None
     return person_socket(parts.port or 80)

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import shutil
 from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -9,13 +10,14 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.hooks.entries import ClientName, HookOptions, Transport
-from baton.cli.hooks.files import Scope, Target, copy_shim, shim_folder, shim_word, targets
+from baton.cli.hooks.files import Scope, Target, copy_shim, other_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.hook_files import install as put_in
 from baton.cli.hooks.hook_files import installed, off_switch
 from baton.cli.hooks.hook_files import uninstall as take_out
 from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import manifest
+from baton.cli.hooks.shims import ShimKind, default_kind
 from baton.cli.hooks.status import report, server_report, show
 from baton.cli.options import AsJson
 from baton.cli.output import show_json
@@ -38,6 +40,12 @@ def install(
     transport: Annotated[
         Transport, typer.Option(help="curl works everywhere; http saves one process a call.")
     ] = "curl",
+    shim: Annotated[
+        ShimKind | None,
+        typer.Option(
+            help="What the hooks run: a POSIX shell, `baton hook`, or PowerShell. Default: sh; on Windows python."
+        ),
+    ] = None,
     fail_closed: Annotated[
         bool, typer.Option("--fail-closed", help="Block calls while the server cannot be reached.")
     ] = False,
@@ -57,6 +65,9 @@ def install(
     config, project = load(), find_project()
     if transport == "http":
         _check_http(client, config)
+    kind = shim or default_kind()
+    if kind == "powershell" and scope == "project":
+        _refuse("`--shim powershell` names a path of this machine, which teammates do not have. Use `--shim python`.")
     options = HookOptions(
         client=client,
         transport=transport,
@@ -64,11 +75,12 @@ def install(
         url=config.url,
         fail_closed=fail_closed,
         headers=_known_headers(scope, config, project),
+        other=other_shim(kind, scope),
     )
     target = next(targets(project.root, client, scope))
     old = _read(target)
     new = _understood(target, lambda: put_in(old, options))
-    copy_shim()
+    copy_shim(kind=kind)
     values = {"BATON_URL": config.url, "BATON_USER": config.user}
     values |= {"BATON_CA_FILE": config.ca_file} if os.environ.get("BATON_CA_FILE") else {}
     token = hook_token(config)
@@ -82,13 +94,14 @@ def install(
     if new != old:
         _write(target, new, keep=not installed(client, old))
     _write_down()
-    notes = [*token.notes, *_notes(target, transport, config, new)]
+    notes = [*token.notes, *_notes(target, transport, config, new), *_shim_notes(kind, options)]
+    where = "`baton hook`" if kind == "python" else str(shim_folder())
     result = {"client": client, "scope": scope, "path": str(target.path), "changed": new != old, "transport": transport}
     can = summary(abilities_of(client))
     result |= {
         "proven": can,
         "fail_closed": fail_closed,
-        "shim": str(shim_folder()),
+        "shim": where,
         "config": str(written),
         "notes": notes,
     }
@@ -96,7 +109,7 @@ def install(
         result,
         [
             f"{'Installed' if new != old else 'Already installed'}: {client}, {scope} scope, in {target.path}",
-            f"The hooks ask {config.url} as `{config.user}` (config: {written}; shim: {shim_folder()}).",
+            f"The hooks ask {config.url} as `{config.user}` (config: {written}; shim: {where}).",
             *can,
             *notes,
         ],
@@ -185,6 +198,15 @@ def _notes(target: Target, transport: Transport, config: Config, text: str) -> l
     other = next(iter(targets(find_project().root, target.client, "user" if target.scope == "project" else "project")))
     if other.path != target.path and installed(other.client, _read(other)):
         notes.append(f"The {other.scope} scope has the hooks too ({other.path}): one of the two is enough.")
+    return notes
+
+
+def _shim_notes(kind: ShimKind, options: HookOptions) -> list[str]:
+    notes = []
+    if kind == "python" and options.other and not options.other.path and not shutil.which("baton"):
+        notes.append("`baton` is not on the search path: add its folder to PATH, or the hooks do nothing.")
+    if options.fail_closed and options.other and options.other.windows and options.client != "copilot-cli":
+        notes.append("Where `baton` itself is missing, calls go on: no line refuses them in each of Windows' shells.")
     return notes
 
 

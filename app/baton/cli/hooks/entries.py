@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from baton.cli.hooks.shims import Shim, ShimKind, line
+
 ClientName = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
@@ -54,12 +56,15 @@ _NOT_INSTALLED = (
     "Baton is not installed on this machine: the hooks here cannot ask it, and nothing checks this session."
     " Install the program baton, then run baton hooks install."
 )
-_SHIM = re.compile(r"""(?:^|[/"'\s])baton-hook\.sh(?=["'\s]|$)""")
+_SHIM = re.compile(r"""(?:^|[/\\"'\s])baton(-hook\.sh|-hook\.ps1|(?:\.exe)?["']? hook)(?=["'\s]|$)""")
 _URL_PATH = re.compile(r"/hooks/(?:claude-code|codex)$")
 
 
 class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The hooks to write: `shim` is its path as a shell word, `headers` those whose values are known now."""
+    """The hooks to write: `shim` is the path of the POSIX shim as a shell word, `headers` those whose values are known now.
+
+    `other` is the shim that is run in its place, on a machine that has no POSIX shell or wants another.
+    """
 
     client: ClientName
     transport: Transport
@@ -67,6 +72,7 @@ class HookOptions(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     fail_closed: bool = False
     headers: dict[str, str] = {}
+    other: Shim | None = None
 
 
 def groups(options: HookOptions) -> dict[str, dict[str, Any]]:
@@ -105,6 +111,13 @@ def is_ours(hook: Any) -> bool:
     return "Baton-Protocol" in hook["headers"] and _URL_PATH.search(hook["url"].partition("?")[0]) is not None
 
 
+def kind_of(hook: dict[str, Any]) -> ShimKind:
+    """Return which shim an entry runs; an http hook runs none, and counts as the usual one."""
+    found = _SHIM.search(str(hook.get("command", "")))
+    ending = found[1] if found else ""
+    return "powershell" if ending == "-hook.ps1" else "python" if ending.endswith("hook") else "sh"
+
+
 def describe(hook: dict[str, Any]) -> tuple[Transport, bool, str]:
     """Return an entry's transport, whether it fails closed, and the server of http hooks ("" for the shim)."""
     if "url" in hook:
@@ -114,8 +127,12 @@ def describe(hook: dict[str, Any]) -> tuple[Transport, bool, str]:
 
 
 def _command(options: HookOptions, event: str) -> str:
+    must = options.fail_closed and event in DECIDING
+    if options.other:
+        missing = _to_the_person(options.client, _NOT_INSTALLED)
+        return line(options.other, options.client, event, block=options.fail_closed, must=must, missing=missing)
     call = f"sh {options.shim} {options.client} {event}"
-    if options.fail_closed and event in DECIDING:
+    if must:
         return f"{call} block || exit 2"
     call += " block" if options.fail_closed else ""
     if event == "SessionStart":  # once a session: a project's hooks on a machine without Baton check nothing

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -9,12 +11,15 @@ from typing import Literal
 import msgspec
 
 from baton.cli.hooks.entries import EVENTS, ClientName
+from baton.cli.hooks.shims import Shim, ShimKind, find_program
 from baton.local.config import home, replace_file
 from baton.shared import packaged
 
 Scope = Literal["user", "project"]
 SHIM = ("baton-lib.sh", "baton-hook.sh")
 """In the order in which they are written: the file that the other one sources comes first."""
+FILES: dict[ShimKind, tuple[str, ...]] = {"sh": SHIM, "python": (), "powershell": ("baton-hook.ps1",)}
+"""What each kind of shim has in its folder."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -96,20 +101,38 @@ def shim_word(env: Mapping[str, str] = os.environ) -> str:
     return f'"$HOME/{quoted}"' if inside else f'"{quoted}"'
 
 
-def copy_shim(env: Mapping[str, str] = os.environ) -> None:
-    """Install the shim of this version."""
+def other_shim(kind: ShimKind, scope: Scope, env: Mapping[str, str] = os.environ) -> Shim | None:
+    """Return a shim that is not the POSIX one, None for that.
+
+    A project's entries are for the whole team, so they name `baton` by the search path.
+    """
+    windows = sys.platform == "win32"
+    if kind == "sh":
+        return None
+    if kind == "powershell":
+        return Shim(kind=kind, path=str(shim_folder(env) / FILES[kind][0]), windows=windows)
+    return Shim(kind=kind, path=find_program(env) if scope == "user" else "", windows=windows)
+
+
+def copy_shim(env: Mapping[str, str] = os.environ, kind: ShimKind = "sh") -> None:
+    """Install the shim of this version; `baton hook` is installed with the program."""
     folder = shim_folder(env)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in SHIM:
-        replace_file(folder / name, (_shipped() / name).read_bytes(), mode=0o755 if name == SHIM[-1] else 0o644)
+    for name in FILES[kind]:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / name, (_shipped() / name).read_bytes(), mode=0o644 if name == SHIM[0] else 0o755)
 
 
-def shim_state(env: Mapping[str, str] = os.environ) -> Literal["current", "different", "missing"]:
+def shim_state(
+    env: Mapping[str, str] = os.environ, kind: ShimKind = "sh"
+) -> Literal["current", "different", "missing"]:
     """Compare the installed shim with the one of this version."""
+    if kind == "python":
+        is_there = shutil.which("baton", path=env.get("PATH")) or find_program(env)
+        return "current" if is_there else "missing"
     folder = shim_folder(env)
-    if not all((folder / name).is_file() for name in SHIM):
+    if not all((folder / name).is_file() for name in FILES[kind]):
         return "missing"
-    same = all((folder / name).read_bytes() == (_shipped() / name).read_bytes() for name in SHIM)
+    same = all((folder / name).read_bytes() == (_shipped() / name).read_bytes() for name in FILES[kind])
     return "current" if same else "different"
 
 

@@ -14,8 +14,10 @@ def install(text: str, options: HookOptions) -> str:
     """Return a file's text with the hooks. Raises UnclearError for one that cannot be changed safely."""
     if options.client in _OWN_FILE:
         own_file.installed(text)  # refuses another's file
-        form = own_file.plugin if options.client == "opencode" else own_file.copilot_file
-        return form(commands(options))
+        if options.client == "opencode":
+            return own_file.plugin(commands(options))
+        is_windows = options.other is not None and options.other.windows
+        return own_file.copilot_file(commands(options), "powershell" if is_windows else "bash")
     return settings.install(text, groups(options))
 
 

@@ -6,6 +6,7 @@ The file is written and removed whole. One of that name which Baton has not writ
 import json
 from typing import Any
 
+from baton.cli.hooks import entries
 from baton.cli.hooks.json_edit import UnclearError, check
 from baton.shared import packaged
 
@@ -26,10 +27,10 @@ _OF_COPILOT = {native: event for event, native in COPILOT_EVENTS.items()}
 _FOREIGN = "it has hooks that Baton has not written"
 
 
-def copilot_file(hooks: dict[str, dict[str, Any]]) -> str:
-    """Return the text of Copilot CLI's file for these commands by event."""
+def copilot_file(hooks: dict[str, dict[str, Any]], key: str = "bash") -> str:
+    """Return the text of Copilot CLI's file for these commands by event; `key` names the shell that reads them."""
     events = {
-        COPILOT_EVENTS[event]: [{"type": "command", "bash": hook["command"], "timeoutSec": hook["timeout"]}]
+        COPILOT_EVENTS[event]: [{"type": "command", key: hook["command"], "timeoutSec": hook["timeout"]}]
         for event, hook in hooks.items()
     }
     return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
@@ -62,7 +63,11 @@ def installed(text: str) -> dict[str, dict[str, Any]]:
         return dict(check(line))
     hooks = check(text).get("hooks")
     events: dict[str, Any] = hooks if isinstance(hooks, dict) else {"": None}
-    entries = [entry for held in events.values() for entry in (held if isinstance(held, list) else [None])]
-    if not all(isinstance(one, dict) and "baton-hook.sh" in str(one.get("bash")) for one in entries):
+    found = {native: held if isinstance(held, list) else [None] for native, held in events.items()}
+    if not all(entries.is_ours(_as_entry(one)) for held in found.values() for one in held):
         raise UnclearError(1, _FOREIGN)
-    return {_OF_COPILOT.get(native, native): {"command": held[0]["bash"]} for native, held in events.items() if held}
+    return {_OF_COPILOT.get(native, native): _as_entry(held[0]) for native, held in found.items() if held}
+
+
+def _as_entry(one: Any) -> dict[str, Any]:
+    return {"command": one.get("bash") or one.get("powershell")} if isinstance(one, dict) else {}

@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe
+from baton.cli.hooks.entries import EVENTS, PROTOCOL, describe, kind_of
 from baton.cli.hooks.files import Target, shim_folder, shim_state
 from baton.cli.hooks.hook_files import installed, off_switch
 from baton.cli.hooks.json_edit import UnclearError
 from baton.cli.hooks.manifest import differences
+from baton.cli.hooks.shims import default_kind
 from baton.local.server import Api, ApiError
 
 _SEEN = ("client", "user", "last_seen", "protocol")
@@ -16,10 +17,13 @@ _SEEN = ("client", "user", "last_seen", "protocol")
 
 def report(targets: Iterable[Target], server: dict[str, Any], env: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return everything, as `--json` prints it."""
+    settings = [_settings(target) for target in targets]
+    kind = next((one["shim"] for one in settings if one["installed"]), default_kind())
+    path = "baton hook" if kind == "python" else str(shim_folder(env))
     return {
-        "settings": [_settings(target) for target in targets],
+        "settings": settings,
         "differences": {client: found for client in EVENTS if (found := differences(client, env)) is not None},
-        "shim": {"path": str(shim_folder(env)), "state": shim_state(env), "protocol": PROTOCOL},
+        "shim": {"path": path, "kind": kind, "state": shim_state(env, kind), "protocol": PROTOCOL},
         "server": server,
     }
 
@@ -77,6 +81,7 @@ def _settings(target: Target) -> dict[str, Any]:
     about = [describe(hook) for hook in hooks.values()]
     found |= {
         "installed": True,
+        "shim": next((kind for hook in hooks.values() if (kind := kind_of(hook)) != "sh"), "sh"),
         "transport": "http" if any(kind == "http" for kind, _, _ in about) else "curl",
         "fail_closed": all(closed for event, (_, closed, _) in zip(hooks, about, strict=True) if event == "PreToolUse"),
         "events": list(hooks),

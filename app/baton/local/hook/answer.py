@@ -4,52 +4,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-_ANSWER_KEYS = frozenset(
-    [
-        "systemMessage",
-        "hookSpecificOutput",
-        "hookEventName",
-        "permissionDecision",
-        "permissionDecisionReason",
-        "updatedInput",
-        "modifiedArgs",
-        "additionalContext",
-        "decision",
-        "reason",
-        "behavior",
-        "message",
-        "updated_input",
-        "permission",
-        "user_message",
-        "agent_message",
-        "additional_context",
-        "continue",
-    ]
-)
-_AGENT_KEYS = frozenset(
-    [
-        "model",
-        "subagent_type",
-        "agent_type",
-        "agent_name",
-        "prompt",
-        "description",
-        "task_name",
-        "fork_turns",
-        "reasoning_effort",
-        "run_in_background",
-        "resume",
-        "isolation",
-        "name",
-        "team_name",
-        "mode",
-        "max_turns",
-        "context_tier",
-    ]
-)
-REWRITES = ("updatedInput", "modifiedArgs", "updated_input")
-_WITH_ALLOW = frozenset({"codex", "cursor"})
-"""Clients that change an input only beside an `allow`."""
+_ANSWER_KEYS = frozenset({
+    "systemMessage", "hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput",
+    "modifiedArgs", "tool_input", "additionalContext", "decision", "reason", "behavior", "message", "updated_input",
+    "permission", "user_message", "agent_message", "additional_context", "continue",
+})  # fmt: skip
+_AGENT_KEYS = frozenset({
+    "model", "subagent_type", "agent_type", "agent_name", "prompt", "description", "task_name", "fork_turns",
+    "reasoning_effort", "run_in_background", "resume", "isolation", "name", "team_name", "mode", "max_turns", "context_tier",
+})  # fmt: skip
+REWRITES = ("updatedInput", "modifiedArgs", "updated_input", "tool_input")
+_WITH_ALLOW = {"codex": "updatedInput", "cursor": "updated_input"}
+"""Clients that change an input only beside an `allow`, and by which key."""
 DROPPED = (
     "Baton dropped an answer of its server, which would have changed what a tool does or allowed it in your place."
 )
@@ -57,7 +23,7 @@ DROPPED = (
 
 def is_suspect(body: str) -> bool:
     """Return whether an answer holds a word that has to be looked at. All but the rarest answers hold none."""
-    words = (*REWRITES, '"allow"', '"approve"')
+    words = ("updatedInput", "modifiedArgs", "updated_input", '"tool_input"', '"allow"', '"approve"')
     return any(word in body for word in words) or any(f"\\u00{digit}" in body for digit in "234567")
 
 
@@ -77,8 +43,8 @@ def is_harmless(client: str, event: str, body: str) -> bool:
         return False
     keys = {key for key, _ in pairs}
     rewrites = bool(keys & set(REWRITES))
-    allows = any(value in {"allow", "approve"} for _, value in pairs if isinstance(value, str))
-    if allows and not (rewrites and event == "PreToolUse" and client in _WITH_ALLOW):
+    allows = any(word in {"allow", "approve"} for pair in pairs for word in pair if isinstance(word, str))
+    if allows and not (event == "PreToolUse" and _WITH_ALLOW.get(client) in keys):
         return False
     return not rewrites or keys <= _ANSWER_KEYS | _AGENT_KEYS
 
@@ -90,24 +56,26 @@ def holds_refusal(body: str) -> bool:
 
 def refusal(client: str, event: str, text: str) -> str:
     """Return a refusal of an event in a client's dialect, "" for an event that cannot be refused."""
-    if event == "UserPromptSubmit":
-        if client == "cursor":
-            return _line({"continue": False, "user_message": text})
-        return _line({"decision": "block", "reason": text})
-    if event != "PreToolUse":
+    if event not in {"PreToolUse", "UserPromptSubmit"}:
         return ""
+    if client == "gemini":
+        return _line({"decision": "deny", "reason": text})
+    if client == "cursor" and event == "UserPromptSubmit":
+        return _line({"continue": False, "user_message": text})
     if client == "cursor":
         return _line({"permission": "deny", "user_message": text, "agent_message": text})
-    if client == "gemini-cli":
-        return _line({"decision": "deny", "reason": text})
+    if event == "UserPromptSubmit":
+        return _line({"decision": "block", "reason": text})
     said = {"permissionDecision": "deny", "permissionDecisionReason": text}
     if client == "copilot-cli":
         return _line(said)
     return _line({"hookSpecificOutput": {"hookEventName": event, **said}})
 
 
-def warning(client: str, text: str) -> str:
+def warning(client: str, event: str, text: str) -> str:
     """Return a message to the person; where a client shows them nothing, the model is told."""
+    if client == "qwen":
+        return _line({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
     key = {"copilot-cli": "additionalContext", "cursor": "additional_context"}.get(client, "systemMessage")
     return _line({key: text})
 

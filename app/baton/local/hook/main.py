@@ -11,11 +11,13 @@ from baton.local.hook import project
 from baton.local.hook.request import LOOPBACK, Answer, NoAnswerError, Url, post
 
 USAGE = "baton hook: asks a server about one event of an agent's client; usage: baton hook CLIENT EVENT [block]"
-NEVER_BLOCKED = frozenset({"Stop", "SubagentStop", "PostToolUse", "PostToolUseFailure"})
+NEVER_BLOCKED = frozenset({"Stop", "SubagentStop", "PostToolUse", "PostToolUseFailure", "PreCompress"})
 """A refused Stop would keep the agent running for ever, and what has happened cannot be refused."""
-_QUIET = frozenset({"Stop", "SessionEnd", "SubagentStart", "SubagentStop"})
+_QUIET = frozenset({"Stop", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompress"})
 """Events whose answer shows a person nothing."""
 _BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
+"""Events that nobody waits for, but in `_AWAITED`: there one ends a sub-agent, or brings advice."""
+_AWAITED = frozenset({("gemini", "PostToolUse"), ("gemini", "PostToolUseFailure"), ("qwen", "PostToolUse")})
 _SECONDS = {"UserPromptSubmit": 14.0, "SessionStart": 4.0, "SessionEnd": 2.5}
 _YES = frozenset({"1", "true", "yes", "on"})
 _ENVIRONMENT = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE")
@@ -31,7 +33,8 @@ def main(words: list[str]) -> int:
     if hook.is_disabled and hook.event != "SessionStart":
         sys.stdin.buffer.read()
         return 0
-    if hook.event in _BACKGROUND and not hook.debug and words[-1] != "now":
+    is_awaited = (hook.client, hook.event) in _AWAITED or hook.debug or words[-1] == "now"
+    if hook.event in _BACKGROUND and not is_awaited:
         _go_on_alone([hook.client, hook.event, hook.on_failure, "now"])
         return 0
     body = sys.stdin.buffer.read()
@@ -139,10 +142,11 @@ class Hook:
         remote, root = project.find(self._start())
         values = {
             "Authorization": f"Bearer {self.token}" if self.token else "",
-            "Baton-User": self.user or _login(),
+            "Baton-User": self.user or login(),
             "Baton-Project": env.get("BATON_PROJECT") or remote or root,
             "Baton-Root": root,
             "Baton-Disabled": "1" if self.is_disabled else "",
+            "Baton-Orchestrator-Disabled": "1" if env.get("HTMLGRAPH_ORCHESTRATOR_DISABLED", "") in _YES else "",
             "Baton-On-Failure": self.on_failure,
             "Baton-Debug": "1" if self.debug else "",
             "Baton-Accept-Rewrites": self.stored.get("BATON_ACCEPT_REWRITES", ""),
@@ -179,7 +183,9 @@ class Hook:
     def _dropped(self, body: str) -> bytes | None:
         """Return what is said in place of an answer that is not believed, None for one that is."""
         from_file = self.stored.get("BATON_ACCEPT_REWRITES")
-        if from_file or not any(word in body for word in ("updated", "modifiedArgs", '"allow"', '"approve"', "\\u00")):
+        if from_file or not any(
+            word in body for word in ("updated", "modifiedArgs", '"tool_input"', '"allow"', '"approve"', "\\u00")
+        ):
             return None
         from baton.local.hook import answer
 
@@ -189,7 +195,7 @@ class Hook:
             text = f"{answer.DROPPED} Ask the person to run baton doctor."
             return answer.refusal(self.client, self.event, text).encode() + b"\n"
         text = f"{answer.DROPPED} Run baton doctor. BATON_ACCEPT_REWRITES in the config file accepts such answers."
-        return answer.warning(self.client, text).encode() + b"\n"
+        return answer.warning(self.client, self.event, text).encode() + b"\n"
 
     def fail(self, why: str, body: bytes, *, hung: bool = False) -> bytes:
         """Let the client go on, or refuse; tell the person once a session what it means."""
@@ -201,13 +207,14 @@ class Hook:
             self._remember("hung")
         server = self.url.rpartition("@")[2]
         if self.on_failure != "block":
-            if self.event in _QUIET or not self._is_first(body):
+            is_quiet = self.event in _QUIET or (self.client, self.event) == ("qwen", "PreToolUse")
+            if is_quiet or not self._is_first(body):
                 return b""
             text = (
                 f"Baton is not checking this session: the server at {server} could not be asked: {why}."
                 " Start it (baton serve), or find the cause (baton doctor)."
             )
-            return answer.warning(self.client, text).encode() + b"\n"
+            return answer.warning(self.client, self.event, text).encode() + b"\n"
         if self.event in NEVER_BLOCKED:
             return b""
         text = (
@@ -274,7 +281,8 @@ def _clean(value: str) -> bytes:
     return bytes(byte for byte in os.fsencode(value) if byte >= 0x20 and byte != 0x7F)  # noqa: PLR2004 - ASCII
 
 
-def _login() -> str:
+def login() -> str:
+    """Return the name that this user has logged in with, "" if it is unknown."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "")
     import pwd

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 COUNT_S = 5
 """Seconds that the command which counts work items may take; the client gives the whole hook 10."""
 _ENTRY = re.compile(rb"baton(?:-hook\.(?:sh|ps1)|(?:\.exe)?[\\\"']* hook)[\\\"']* [a-z-]+ [A-Za-z]+(?: block)?")
-_OFF = re.compile(rb'"disableAllHooks"\s*:\s*true')
+_OFF = re.compile(rb'"disableAllHooks"\s*:\s*true|"hooksConfig"')
 _POLYNOMIAL = 0x04C11DB7
 _PLUGINS = frozenset({"opencode"})
 """Clients whose hooks are a program: all of it counts, not its entries."""
@@ -46,8 +46,8 @@ def settings_file(client: str, env: Mapping[str, str], home: str) -> str:
         "claude-code": (env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json"),
         "cursor": (os.path.join(home, ".cursor"), "hooks.json"),
         "continue": (env.get("CONTINUE_GLOBAL_DIR") or os.path.join(home, ".continue"), "settings.json"),
-        "gemini-cli": (os.path.join(home, ".gemini"), "settings.json"),
-        "qwen-code": (os.path.join(home, ".qwen"), "settings.json"),
+        "gemini": (os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini"), "settings.json"),
+        "qwen": (env.get("QWEN_HOME") or os.path.join(home, ".qwen"), "settings.json"),
     }
     return os.path.join(*folders.get(client, folders["claude-code"]))
 
