@@ -56,7 +56,7 @@ def hook(event, **fields):
 SENT = [
     ("PreToolUse", HookAnswer(effect="ask", reason="r"),
      hook("PreToolUse", permissionDecision="ask", permissionDecisionReason="r")),
-    ("PreToolUse", HookAnswer(updated_input={"a": 1}), {}),
+    ("PreToolUse", HookAnswer(updated_input={"a": 1}, context="c", system_message="m"), {}),
     ("SessionStart", HookAnswer(context="c", system_message="m"),
      hook("SessionStart", additionalContext="Baton says to the person: m\n\nc")),
     ("UserPromptSubmit", HookAnswer(effect="deny", reason="r"), {"decision": "block", "reason": "r"}),

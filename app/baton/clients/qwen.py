@@ -78,8 +78,10 @@ def _sign(payload: dict[str, Any], found: HookEvent) -> AgentSign | None:
 def render(event: str, answer: HookAnswer) -> dict[str, Any]:
     """Render an answer. What a person is told goes to the model where it can: the client shows it nowhere.
 
-    A rewrite is not sent: Qwen Code ignores it.
+    A rewrite and a context beside a call are not sent: Qwen Code ignores them.
     """
+    if event == "PreToolUse":
+        answer = msgspec.structs.replace(answer, context="", system_message="")
     told = f"Baton says to the person: {answer.system_message}" if answer.system_message else ""
     context = "\n\n".join(filter(None, (told, answer.context)))
     return claude_code.render(
