@@ -45,7 +45,34 @@ async def test_a_model_that_is_not_offered_is_refused_before_it_is_asked(server,
     assert endpoint.asked == []
 
 
-@pytest.mark.parametrize("how", ["fails", "hangs_up_midway", "sends_huge_headers"])
+@pytest.mark.parametrize("how", ["answers", "answers_on_many_lines", "streams"])
+async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, endpoint, provider, how):
+    endpoint.how, endpoint.says = how, "one\u2028two\nthree"
+    job = server.give("say hello")
+    async with running(provider=provider):
+        finish = await ended(server, job)
+    assert (finish["state"], finish["output"]) == ("completed", "one\u2028two\nthree")
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("streams_an_error", "out of memory"),
+        ("sends_html", "without a text"),
+        ("sends_no_choices", "without a text"),
+        ("sends_null", "without a text"),
+    ],
+)
+async def test_an_answer_without_a_text_fails_the_job_and_says_why(server, running, endpoint, provider, how, why):
+    endpoint.how = how
+    job = server.give("say hello")
+    async with running(provider=provider):
+        finish = await ended(server, job)
+    assert finish["state"] == "failed"
+    assert why in finish["error"]["detail"]
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs_up_midway", "sends_huge_headers", "sends_deep_json", "sends_bytes"])
 async def test_an_endpoint_that_misbehaves_fails_the_job(server, running, endpoint, provider, how):
     endpoint.how = how
     job = server.give("say hello")

@@ -79,6 +79,10 @@ class ChatEndpoint:
     async def _answers(self, reader, writer):
         writer.write(answer(completion(self.says)))
 
+    async def _answers_on_many_lines(self, reader, writer):
+        text = json.dumps(json.loads(completion(self.says)), indent=2, ensure_ascii=False)
+        writer.write(answer(b"\r\n" + text.encode()))
+
     async def _streams(self, reader, writer):
         writer.write(CHUNKED + events(self.says) + b"0\r\n\r\n")
 

@@ -27,6 +27,11 @@ from baton.engine.routing.prompts import LONGEST, skip_reason, workflow_kind
         ("coordinate them", "coordinate"),
         ("in coordination with", "coordinate"),
         ("dispatch the job", "dispatch"),
+        ("use parallel\nagents", "parallel"),
+        ("parallel \t execution", "parallel"),
+        ("parallel\u00a0tasks", "parallel"),
+        ("a multi\n agent setup", "multi-agent"),
+        ("run\r\n  all tests", "batch"),
     ],
 )
 def test_words_of_automated_work_are_found_in_any_case(prompt, kind):

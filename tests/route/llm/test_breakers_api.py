@@ -80,7 +80,7 @@ async def _it_chooses_when_the_scorer_is_unsure(http, endpoint):
 
 async def _it_answers_what_it_can(http, endpoint):
     endpoint.says = GOOD + "\n## Agent Selection\n"
-    prompt = {"session_id": "s", "prompt": "Write docstrings for the function parse"}
+    prompt = {"session_id": "s", "prompt": "Write docstrings for a function `parse(text)` that reads a number"}
     answer = (await http.post("/route", json=prompt)).json()
     assert answer["delegated"]
     assert answer["delegation"]["savings"] == 0.0112
@@ -94,7 +94,7 @@ async def _it_answers_what_it_can(http, endpoint):
 async def _a_breaker_is_held(http, endpoint):
     held = (await http.post("/breakers/local/open", json={"reason": "it is being moved"})).json()
     assert (held["state"], held["allows"]) == ("open", False)
-    prompt = {"session_id": "s", "prompt": "Write docstrings for the function parse"}
+    prompt = {"session_id": "s", "prompt": "Write docstrings for a function `parse(text)` that reads a number"}
     assert not (await http.post("/route", json=prompt)).json()["delegated"]
     (entry,) = (await http.get("/audit?kind=breaker")).json()["items"]
     assert (entry["action"], entry["object"], entry["reason"]) == ("breaker.open", "local", "it is being moved")

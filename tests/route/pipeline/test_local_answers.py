@@ -6,7 +6,7 @@ from baton.route.prompt import Prompt
 from tests.support.chat_endpoint import answer, completion
 from tests.support.routing import DEVELOPER
 
-DOCS = "Write docstrings for the parser"
+DOCS = "Write docstrings for a parser"
 GOOD = '"""Read a number.\n\nArgs:\n    text: the digits.\n\nReturns:\n    The number.\n"""' + " It is exact." * 5
 
 
@@ -56,6 +56,9 @@ async def test_gate_1_both_flags_must_be_on(endpoint, process, pipeline, delegat
     [
         ("implement the parser", {}),
         ("hello", {}),
+        ("Write docstrings for the functions of app/parse.py", {}),
+        ("explain what this screenshot shows", {}),
+        ("write tests for a parser and make them pass", {}),
         ("Write docs with parallel agents", {}),
         (DOCS, {"workflow": Workflow(detected=True, type="parallel")}),
         (DOCS, {"passed": "it is a slash command"}),
@@ -72,7 +75,7 @@ async def test_gate_2_has_the_threshold_of_the_setting(endpoint, process):
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"), [(DOCS, True), ("write unit tests for the parser", False), ("explain closures", False)]
+    ("text", "asked"), [(DOCS, True), ("write unit tests for a parser", False), ("explain closures", False)]
 )
 async def test_gate_3_each_intent_has_its_endpoint(endpoint, process, text, asked):
     endpoint.says = GOOD

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from baton.engine.routing.local_gates import missing
+
 Intent = Literal["document", "test", "research", "implement", "debug", "refactor", "run", "unknown"]
 DELEGATABLE: tuple[Intent, ...] = ("document", "test", "research")
 """What a local model may be asked to do."""
@@ -105,7 +107,8 @@ def classify(prompt: str, threshold: float, *, workflow: bool = False) -> Classi
     if not points[intent]:
         return Classification(intent="unknown", confidence=0.0, delegatable=False, reason="it names no task")
     confidence = round(points[intent] / (sum(points.values()) + _DOUBT), 3)
-    reason = _against(intent, points, confidence, threshold, workflow=workflow)
+    lacking = missing(prompt[:LONGEST_PROMPT], intent) if intent in DELEGATABLE and not workflow else ""
+    reason = lacking or _against(intent, points, confidence, threshold, workflow=workflow)
     return Classification(
         intent=intent,
         confidence=confidence,

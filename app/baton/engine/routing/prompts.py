@@ -21,11 +21,11 @@ LONGEST = 20_000
 _WORKFLOWS = tuple(
     (kind, re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE))
     for kind, pattern in (
-        ("parallel", r"parallel (?:execution|agents?|tasks?)"),
-        ("multi-agent", r"multi[- ]?agent"),
+        ("parallel", r"parallel\s+(?:execution|agents?|tasks?)"),
+        ("multi-agent", r"multi(?:-|\s+)?agent"),
         ("orchestrate", r"orchestrat(?:e|ion)"),
         ("workflow", r"workflow"),
-        ("batch", r"(?:run|execute) (?:all|multiple)"),
+        ("batch", r"(?:run|execute)\s+(?:all|multiple)"),
         ("automate", r"auto(?:mate|matic|mation|nomous)"),
         ("coordinate", r"coordinat(?:e|ion)"),
         ("dispatch", r"dispatch"),

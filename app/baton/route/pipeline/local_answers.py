@@ -1,7 +1,9 @@
 """Local answers: a small model answers a prompt in the agent's place if it passes five gates.
 
-The gates, in order: flag, classification, endpoint, call, quality. A prompt that fails at one is the agent's, as if there
-were no local model. The public API calls this delegation (`/delegation`, `delegated`), after seed 004.
+The gates, in order: flag, classification, endpoint, call, quality. Ahead of the classification two signals (pictures; files,
+tools and whatever else the prompt does not show) keep away what a text-only model could only invent. A prompt that fails
+at one is the agent's, as if there were no local model. The public API calls this delegation (`/delegation`,
+`delegated`), after seed 004.
 """
 
 import logging

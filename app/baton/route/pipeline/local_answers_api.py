@@ -20,7 +20,7 @@ class ClassifyBody(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"prompt": "Write docstrings for the functions in app/parse.py"}]},
+        json_schema_extra={"examples": [{"prompt": "Write a docstring for: def parse(text): return int(text)"}]},
     )
 
     prompt: str = Field(max_length=1_000_000)

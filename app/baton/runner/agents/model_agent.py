@@ -24,19 +24,24 @@ from acp.schema import (
 CONNECT_S = 10.0
 SILENCE_S = 120.0
 """Longest silence of the endpoint, in seconds; how long an answer takes in all is the runner's to bound."""
+LONGEST_ANSWER = 4 << 20
+"""Most characters of an answer that comes in one piece."""
+LONGEST_ERROR = 500
+"""Most characters of an endpoint's own words about an error."""
 _SESSION = "completion"
 
 
 class Delta(msgspec.Struct):
-    """The contents of a delta."""
+    """The contents of a delta, or of a message."""
 
     content: str | None = None
 
 
 class Choice(msgspec.Struct):
-    """The next part of the answer."""
+    """The next part of the answer: a `delta` of a stream, or the whole `message` of an endpoint that does not stream."""
 
-    delta: Delta = msgspec.field(default_factory=Delta)
+    delta: Delta | None = None
+    message: Delta | None = None
 
 
 class TokenUsage(msgspec.Struct):
@@ -47,10 +52,11 @@ class TokenUsage(msgspec.Struct):
 
 
 class CompletionChunk(msgspec.Struct):
-    """One event of the stream."""
+    """One event of the stream, or a whole answer."""
 
     choices: list[Choice] = []
     usage: TokenUsage | None = None
+    error: Any = None
 
 
 _event = msgspec.json.Decoder(CompletionChunk)
@@ -96,7 +102,7 @@ class ModelAgent:
             tokens = await self._turn
         except asyncio.CancelledError:
             return PromptResponse(stop_reason="cancelled")
-        except (httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError, RecursionError) as error:
             detail = str(error) or type(error).__name__
             raise RequestError.internal_error({"details": f"the model at `{self._url}` failed: {detail}"}) from None
         total = tokens.prompt_tokens + tokens.completion_tokens
@@ -109,12 +115,19 @@ class ModelAgent:
             self._turn.cancel()
 
     async def _answer(self, session_id: str, text: str) -> TokenUsage:
-        tokens = TokenUsage()
+        tokens, is_empty = TokenUsage(), True
         async for event in self._events(text):
-            said = event.choices[0].delta.content if event.choices else None
+            if event.error:
+                detail = event.error.get("message") if isinstance(event.error, dict) else event.error
+                raise httpx2.HTTPError(f"it answered with an error: {str(detail)[:LONGEST_ERROR]}")
+            part = (event.choices[0].delta or event.choices[0].message) if event.choices else None
+            said = part.content if part else None
             if said and self._client is not None:
+                is_empty = False
                 await self._client.session_update(session_id=session_id, update=update_agent_message_text(said))
             tokens = event.usage or tokens
+        if is_empty:
+            raise httpx2.HTTPError("it answered without a text")
         return tokens
 
     async def _events(self, text: str) -> AsyncIterator[CompletionChunk]:
@@ -133,10 +146,8 @@ class ModelAgent:
         ):
             if not answer.is_success:
                 raise httpx2.HTTPError(f"it answered {answer.status_code}")
-            async for line in answer.aiter_lines():
-                data = line.removeprefix("data:").strip()
-                if line.startswith("data:") and data != "[DONE]":
-                    yield _event.decode(data)
+            async for event in _read(answer.aiter_text()):
+                yield event
 
     def _options(self) -> list[Any]:
         offered = [SessionConfigSelectOption(value=model, name=model) for model in self._models]
@@ -145,6 +156,30 @@ class ModelAgent:
                 type="select", id="model", name="Model", category="model", current_value=self._model, options=offered
             )
         ]
+
+
+async def _read(pieces: AsyncIterator[str]) -> AsyncIterator[CompletionChunk]:
+    """Read an answer as it arrives: a stream of events, or one JSON object of an endpoint that ignores `stream`."""
+    waiting, is_whole = "", False
+    async for piece in pieces:
+        is_whole = is_whole or (not waiting.strip() and piece.lstrip()[:1] == "{")
+        waiting += piece
+        if len(waiting) > LONGEST_ANSWER:
+            raise httpx2.HTTPError(f"it answered with more than {LONGEST_ANSWER} characters in one piece")
+        if not is_whole:
+            # Not splitlines: a text may hold other separators of lines.
+            *lines, waiting = waiting.lstrip("\ufeff").split("\n")
+            for event in filter(None, map(_event_of, lines)):
+                yield event
+    if is_whole:
+        yield _event.decode(waiting)
+    elif last := _event_of(waiting):
+        yield last
+
+
+def _event_of(line: str) -> CompletionChunk | None:
+    data = line.removeprefix("data:").strip()
+    return _event.decode(data) if line.startswith("data:") and data not in ("", "[DONE]") else None
 
 
 async def serve(agent: ModelAgent) -> None:
