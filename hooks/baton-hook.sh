@@ -16,7 +16,7 @@ write_request "$1" "$2"
 # Nobody waits for the answer to what has happened already, but where it ends a sub-agent or brings advice.
 case $1/$event/$debug in
   gemini/* | qwen/PostToolUse/*) ;;
-  */PostToolUse*/) # a command in the background gets no input but what it is given by a descriptor
+  */PostToolUse*/ | */PermissionDenied/) # a command in the background gets no input but what it is given by a descriptor
     exec 4<&0
     ask <&4 >/dev/null 2>&1 &
     exit 0 ;;

@@ -218,6 +218,7 @@ write_request() { # CLIENT EVENT: sets request
     gather_agents "$1"
     option header "Baton-Agents: $agents_sum"
   fi
+  case $event in SessionStart | PostToolUse* | PermissionDenied) [ -z "${AI_AGENT-}" ] || option header "Baton-Client: $AI_AGENT" ;; esac
   set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"
@@ -325,7 +326,7 @@ remember() { # WHAT: notes the failure, and tells the person once a session what
 fail() { # WHAT: lets the client go on, or refuses. A refused Stop would keep the agent running for ever
   [ -z "$debug" ] || printf 'baton: %s: not decided: %s\n' "$event" "$1" >&2
   remember "$1" 2>/dev/null
-  case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse* | block/PreCompress) exit 0 ;; block/*) ;; *) exit 0 ;; esac
+  case $on_failure/$event in block/Stop | block/SubagentStop | block/PostToolUse* | block/PermissionDenied | block/PreCompress) exit 0 ;; block/*) ;; *) exit 0 ;; esac
   text="baton: $event refused, because the server at ${BATON_URL##*@} could not be asked: $1."
   case $text in *[\\\"[:cntrl:]]*) text="baton: $event refused, because its server could not be asked." ;; esac
   text="$text The person can start it (baton serve), find the cause (baton doctor), or restart the client with BATON_ON_FAILURE=allow."

@@ -127,7 +127,7 @@ def test_nothing_waits_for_what_follows_a_tool_call_where_the_client_can_do_so(p
     person.does("install", "--transport", transport)
     hooks = person.hooks()
     background = {event for event in hooks if entry(hooks, event).get("async")}
-    assert background == {"PostToolUse", "PostToolUseFailure"}
+    assert background == {"PostToolUse", "PostToolUseFailure", "PermissionDenied"}
     assert all("command" in entry(hooks, event) for event in background)
 
 

@@ -45,7 +45,13 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         warm=lambda principal, project: told.append((principal.user, project)),
     )
     hooks = Hooks(
-        pre_tool_use=None, sessions=Starts(), brackets=None, advice=None, routing=routing, route_prompts=route_prompts
+        pre_tool_use=None,
+        sessions=Starts(),
+        brackets=None,
+        advice=None,
+        outcomes=None,
+        routing=routing,
+        route_prompts=route_prompts,
     )
     await hooks.handle(who, START)
     assert told == prepared

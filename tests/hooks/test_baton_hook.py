@@ -178,7 +178,7 @@ def test_a_home_that_cannot_be_written_keeps_nothing_and_tells_at_the_start_only
     assert run_shim(shell, env, folder) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure", "PermissionDenied"])
 def test_what_has_happened_is_told_without_a_wait(shell, env, folder, server, event):
     server.reply = server.hangs()
     ran = run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, "codex", event, body=b"x" * 100_000)

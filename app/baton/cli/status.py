@@ -8,6 +8,10 @@ from baton.cli.output import plain, show_json
 from baton.local.server import Api
 
 _UNKNOWN = "not known while the database is down"
+_DISOBEYED = {
+    "ran_anyway": "ran {} calls that were refused",
+    "rewrite_ignored": "ran {} calls without what a policy had changed",
+}
 _UP = {True: "up", False: "down", None: "not checked yet"}
 
 
@@ -46,6 +50,11 @@ def status(as_json: AsJson = False) -> None:
             f"  ! {changed} sessions started with hook files that differ from what was installed: `baton hooks status`"
         )
     _counts("hook calls answered without a decision", answer["hook_failures"], "none")
+    for key, count in sorted(answer["disobeyed"].items()):
+        client, version, outcome = key.split(" ")
+        print(
+            plain(f"  ! {client} {version} {_DISOBEYED[outcome].format(count)}: `baton decisions --outcome {outcome}`")
+        )
     for who, count in sorted(answer["refused"].items()):
         print(plain(f"  ! {count} hook calls with a refused token: {who}"))
     _models(answer)

@@ -6,7 +6,7 @@ whole answer and run the tool; so nothing is sent that was not asked for.
 
 from typing import Any, get_args
 
-from baton.clients.event import EventName, HookAnswer, HookEvent, clip, text, tool_input_of
+from baton.clients.event import EventName, HookAnswer, HookEvent, clip, duration, text, tool_input_of
 
 name = "claude-code"
 
@@ -38,6 +38,7 @@ def read_as(client: str, payload: dict[str, Any], event: str) -> HookEvent:
         source=text(payload, "source"),
         reason=text(payload, "reason"),
         prompt=text(payload, "prompt"),
+        duration_ms=duration(payload, "duration_ms", "durationMs"),
     )
 
 

@@ -13,6 +13,7 @@ EventName = Literal[
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionRequest",
+    "PermissionDenied",
     "SubagentStart",
     "SubagentStop",
     "Stop",
@@ -43,6 +44,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     `native_name` is the event's name in the client's own words, which its answer must repeat. `source` is why a
     session started (startup, resume, clear, compact, fork), `reason` why it ended; `prompt` is what a person sent.
+    `duration_ms` is how long a finished call took, None where the client does not tell.
     """
 
     client: str
@@ -63,6 +65,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     sign: AgentSign | None = None
     agents: str = ""
     """The checksum of the agents' files, from the shim; "" if there are none."""
+    duration_ms: int | None = None
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +125,15 @@ def tool_input_of(payload: dict[str, Any], *names: str) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
     return {}
+
+
+def duration(payload: dict[str, Any], *names: str) -> int | None:
+    """Read how long a call took, in whole milliseconds; None where the payload holds no such number."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**31:
+            return round(value)
+    return None
 
 
 def clip(context: str) -> str:

@@ -53,12 +53,14 @@ def build(
         overrides=sessions.overrides,
         users=users,
         installation=installation,
+        outcomes=sessions.outcomes,
     )
     hooks = Hooks(
         pre_tool_use=pre_tool_use,
         sessions=sessions.sessions,
         brackets=sessions.brackets,
         advice=sessions.advice,
+        outcomes=sessions.outcomes,
         routing=routing,
         route_prompts=kernel.settings.route_prompts,
     )
@@ -79,7 +81,7 @@ def hot_routes(
     hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen, processes)
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
     evaluate = EvaluateEndpoint(feature.pre_tool_use, policies)
-    events = SessionEventsEndpoint(sessions.sessions)
+    events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes)
     agents = callers.read_for_call
     return [
         HotRoute(

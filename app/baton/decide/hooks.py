@@ -12,6 +12,7 @@ from baton.records.pipeline.decision import Decision
 from baton.route.pipeline.pipeline import Routing
 from baton.route.prompt import Prompt
 from baton.sessions.late_advice import LateAdvice
+from baton.sessions.outcomes import Outcomes
 from baton.sessions.service import Sessions, as_call
 from baton.sessions.subagent_brackets import SubagentBrackets
 
@@ -36,6 +37,7 @@ class Hooks:
         sessions: Sessions,
         brackets: SubagentBrackets,
         advice: LateAdvice,
+        outcomes: Outcomes,
         routing: Routing,
         route_prompts: bool,
     ) -> None:
@@ -43,6 +45,7 @@ class Hooks:
         self._brackets = brackets
         self._advice = advice
         self._sessions = sessions
+        self._outcomes = outcomes
         self._routing = routing
         self._route_prompts = route_prompts
 
@@ -63,16 +66,16 @@ class Hooks:
                 return HookOutcome(answer=answer, degraded=started.degraded, wants_agents=started.wants_agents)
             case "SessionEnd":
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
-            case "PostToolUse":
-                degraded = await self._sessions.tool_used(caller, event)
-                return HookOutcome(answer=await self._late_advice(caller, event), degraded=degraded)
+            case "PostToolUse" | "PostToolUseFailure" | "PermissionDenied":
+                return await self._finished(caller, event)
             case "UserPromptSubmit":
-                return await self._prompted(caller, event)
+                notice = await self._outcomes.notice(caller.principal, event.session_id)
+                return _with_notice(await self._prompted(caller, event), notice)
             case "SubagentStart":
                 notice, degraded = await self._sessions.subagent_started(caller, event)
                 return HookOutcome(answer=HookAnswer(system_message=notice), degraded=degraded)
-            case "SubagentStop":
-                return HookOutcome(degraded=await self._sessions.subagent_stopped(caller, event))
+            case "SubagentStop" | "Stop":
+                return HookOutcome(degraded=await self._stopped(caller, event))
             case _:
                 return HookOutcome()
 
@@ -90,6 +93,17 @@ class Hooks:
         if not words_of(event.client).advice_after or caller.disabled:
             return HookAnswer()
         return HookAnswer(context=await self._advice.take(caller.principal, as_call(caller, event)))
+
+    async def _finished(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        missing = await self._outcomes.ended(caller, event)
+        if event.name != "PostToolUse":
+            return HookOutcome(degraded=missing)
+        missing = await self._sessions.tool_used(caller, event) + missing
+        return HookOutcome(answer=await self._late_advice(caller, event), degraded=tuple(dict.fromkeys(missing)))
+
+    async def _stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
+        self._outcomes.turn_ended(caller, event)
+        return await self._sessions.subagent_stopped(caller, event) if event.name == "SubagentStop" else ()
 
     async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
         if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
@@ -128,6 +142,15 @@ class Hooks:
             return HookOutcome()
         verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
         return HookOutcome(answer=answer_of(verdict) if verdict.effect == "deny" else HookAnswer())
+
+
+def _with_notice(outcome: HookOutcome, notice: str) -> HookOutcome:
+    if not notice:
+        return outcome
+    answer = msgspec.structs.replace(
+        outcome.answer, system_message=" ".join(filter(None, (outcome.answer.system_message, notice)))
+    )
+    return msgspec.structs.replace(outcome, answer=answer)
 
 
 def answer_of(verdict: Verdict) -> HookAnswer:

@@ -26,6 +26,7 @@ from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.decision import Decision, ModeInForce
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History, Prior, answer_key, name_of_call
+from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 
@@ -73,6 +74,7 @@ class PreToolUse:
         overrides: Overrides,
         users: Users,
         installation: Installation,
+        outcomes: Outcomes,
         rate: CallRate = UNLIMITED,
     ) -> None:
         self._policies = policies
@@ -82,6 +84,7 @@ class PreToolUse:
         self._recorder = recorder
         self._counters = counters
         self._installation = installation
+        self._outcomes = outcomes
         self._overrides = overrides
         self._users = users
         self._rate = rate
@@ -240,6 +243,7 @@ class PreToolUse:
                 answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
         self._counters.decided(decision)
         self._announce(case, decision.verdict)
+        self._outcomes.watch(case.caller.principal, case.call, decision.verdict)
         self._recorder.put(record, answer)
 
     def _announce(self, case: Case, verdict: Verdict) -> None:

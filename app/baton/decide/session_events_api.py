@@ -13,6 +13,7 @@ from baton.kernel.base.errors import Invalid
 from baton.kernel.http.asgi import Request, Response
 from baton.kernel.http.fields import optional_count, optional_text, required_object, required_text
 from baton.kernel.http.json_io import decode_object, encode
+from baton.sessions.outcomes import Outcomes
 from baton.sessions.service import Sessions
 
 SOURCES = ["startup", "resume", "clear", "compact", "fork"]
@@ -60,8 +61,9 @@ class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
 class SessionEventsEndpoint:
     """Read the events and hand them to `Sessions`."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, outcomes: Outcomes) -> None:
         self._sessions = sessions
+        self._outcomes = outcomes
 
     async def start(self, request: Request, caller: Caller) -> Response:
         """Answer the start of a session."""
@@ -93,7 +95,9 @@ class SessionEventsEndpoint:
         payload, caller = _read(request, caller)
         required_text(payload, "tool_name", "toolName")
         event = read_event(payload, "PostToolUse")
-        return Response(encode(Acknowledged(degraded=await self._sessions.tool_used(caller, event))))
+        degraded = await self._sessions.tool_used(caller, event)
+        degraded += tuple(cause for cause in await self._outcomes.ended(caller, event) if cause not in degraded)
+        return Response(encode(Acknowledged(degraded=degraded)))
 
 
 def _read(request: Request, caller: Caller) -> tuple[dict[str, Any], Caller]:
@@ -122,4 +126,5 @@ def read_event(payload: dict[str, Any], name: EventName) -> HookEvent:
         tool_response=payload.get("tool_response", payload.get("toolResponse")),
         source=optional_text(payload, "source"),
         reason=optional_text(payload, "reason"),
+        duration_ms=optional_count(payload, "duration_ms", "durationMs"),
     )

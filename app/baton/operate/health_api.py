@@ -109,6 +109,8 @@ class StatusModel(BaseModel):
     """Decisions by effect; absent while the database is down."""
     degraded: dict[str, int]
     hook_failures: dict[str, int]
+    disobeyed: dict[str, int]
+    """Calls that ran otherwise than they were decided, by `client version outcome`; since the start of the server."""
     records: dict[str, int]
     refused: dict[str, int]
     """Hook calls with a refused token, by the token's id or the address they came from; for admins and auditors."""
@@ -188,6 +190,7 @@ async def status(
         decisions=await _decisions(decisions, caller),
         degraded=totals.degraded,
         hook_failures=totals.failures,
+        disobeyed=totals.disobeyed,
         records=await recorder.stats() | totals.records,
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
         breakers=[BreakerModel.of(one) for one in breakers.statuses()],

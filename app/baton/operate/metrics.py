@@ -30,19 +30,21 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _TOOK = "baton_decision_seconds"
 _LONGER = "+Inf"
 _WHO = "refused_tokens_by_whom"
-_KEYS = ("cause", "client", "answer", "code", "who")
+_KEYS = ("cause", "client", "version", "outcome", "answer", "code", "who")
 """Labels, in the order in which their values form a key of the totals."""
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of all workers of this machine since the start; `queued` in `records` is the present number.
 
-    `failures` are hook calls answered without a decision, by `client answer code`; `refused` those whose token was
+    `failures` are hook calls answered without a decision, by `client answer code`; `disobeyed` calls that ran otherwise than
+    they were decided, by `client version outcome`; `refused` those whose token was
     refused, by `token ID` or `address IP`.
     """
 
     degraded: dict[str, int]
     failures: dict[str, int]
+    disobeyed: dict[str, int]
     refused: dict[str, int]
     records: dict[str, int]
 
@@ -67,6 +69,9 @@ class Metrics:
         self._took_s = counter("decision_time_sum", "Seconds of all decisions together.")
         self._degraded = counter("degraded", "Decisions made without something, by what was missing.", "cause")
         self._failures = counter("hook_failures", "Hook calls answered without a decision.", "client", "answer", "code")
+        self._outcomes = counter(
+            "disobeyed", "Calls that ran otherwise than they were decided.", "client", "version", "outcome"
+        )
         self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
         self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
         self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
@@ -100,6 +105,7 @@ class Metrics:
         self._add(self._took_s, {(): counters.took_us / 1e6})
         self._add(self._degraded, {(cause,): count for cause, count in counters.degraded.items()})
         self._add(self._failures, {tuple(key.split(" ")): count for key, count in counters.failures.items()})
+        self._add(self._outcomes, counters.outcomes)
         self._add(self._routes, {(tier,): count for tier, count in counters.routes.items()})
         known: Counts[tuple[str, ...]] = Counts()
         for who, count in counters.refused.items():
@@ -145,6 +151,7 @@ class Metrics:
         return Totals(
             degraded=found["baton_degraded_total"],
             failures=found["baton_hook_failures_total"],
+            disobeyed=found["baton_disobeyed_total"],
             refused=found[f"baton_{_WHO}_total"],
             records={
                 "queued": found["baton_records_queued"].get("", 0),

@@ -4,6 +4,7 @@ A token sets user, team and role. Without one, on loopback, user and team are wh
 the credential of hooks and agents, unless it came from a person's terminal (`kernel/http/peer.py`).
 """
 
+import re
 from typing import Annotated, Literal, cast
 
 from fastapi import Depends, Request
@@ -43,9 +44,11 @@ _HEADERS = (
     b"baton-digests",
     b"baton-manifest",
     b"baton-machine",
+    b"baton-client",
     PERSON,
 )
 """The headers that describe a caller, except for the token."""
+_AI_AGENT = re.compile(r"[a-z-]{1,40}_(\d{1,6}(?:-\d{1,6}){0,3})(?:_|$)", re.ASCII)
 _HeaderValues = tuple[bytes | None, ...]
 
 
@@ -130,6 +133,7 @@ class CallerReader:
             digests=header(headers, b"baton-digests"),
             manifest=header(headers, b"baton-manifest"),
             machine=header(headers, b"baton-machine"),
+            client_version=_version(header(headers, b"baton-client")),
         )
 
     def on_failure(self, headers: dict[bytes, bytes]) -> Literal["allow", "block"]:
@@ -176,3 +180,9 @@ ArrivedAt = Annotated[float | None, Depends(_arrived)]
 """When the request came, by the loop's clock in seconds."""
 AUTHENTICATED = Depends(_caller)
 """For routes that serve everybody with a valid token alike."""
+
+
+def _version(agent: str) -> str:
+    """Return the version in what agent clients set as AI_AGENT (`claude-code_2-1-329_harness`), "" if there is none."""
+    found = _AI_AGENT.match(agent)
+    return found[1].replace("-", ".") if found else ""

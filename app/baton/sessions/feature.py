@@ -15,6 +15,7 @@ from baton.sessions.history import History
 from baton.sessions.inspection import SessionAdmin
 from baton.sessions.installations import Installations
 from baton.sessions.late_advice import LateAdvice
+from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from baton.sessions.subagent_brackets import SubagentBrackets
@@ -25,6 +26,7 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: Sessions
     history: History
+    outcomes: Outcomes
     rate: CallRate
     overrides: Overrides
     inspection: SessionAdmin
@@ -50,6 +52,7 @@ async def build(
     """
     rate = CallRate(kernel.settings.rate_per_minute, kernel.settings.rate_burst)
     history = History(kernel.redis, ttl_s=kernel.settings.history_ttl_s, rate=rate)
+    outcomes = Outcomes(kernel.redis, recorder, counters)
     sessions = Sessions(
         modes=modes,
         history=history,
@@ -66,6 +69,7 @@ async def build(
     return SessionsFeature(
         sessions=sessions,
         history=history,
+        outcomes=outcomes,
         rate=rate,
         overrides=overrides,
         inspection=SessionAdmin(kernel.database, history, modes, overrides),

@@ -200,6 +200,14 @@ def abilities_of(client: str) -> ClientAbilities:
     return next(one for one in CLIENTS if one.name == client)
 
 
+def can_ask(client: str) -> bool:
+    """Return whether a client brings a question before a person; others refuse such a call. Callers of the API can."""
+    return client not in _REFUSING
+
+
+_REFUSING = frozenset(one.name for one in CLIENTS if not one.ask.startswith("asks"))
+
+
 def summary(client: ClientAbilities) -> list[str]:
     """Return what a client can do, as `baton hooks install` prints it."""
     proof = (

@@ -36,6 +36,7 @@ from baton.route.pipeline.pipeline import Routing
 from baton.sessions.history import History
 from baton.sessions.installations import Installations
 from baton.sessions.late_advice import LateAdvice
+from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from baton.sessions.subagent_brackets import SubagentBrackets
@@ -70,6 +71,7 @@ class World:
             inventories=self.inventories,
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
+        outcomes = Outcomes(redis, recorder, Counters())
         self.decides = PreToolUse(
             policies=self.policies,
             modes=self.modes,
@@ -80,6 +82,7 @@ class World:
             overrides=overrides,
             users=self.users,
             installation=Installation(Settings(home=folder), is_worker=False),
+            outcomes=outcomes,
         )
         counters, traces = Counters(), RouteTraces(redis)
         routing = Routing(((Detect(),),), sessions=sessions, traces=traces, counters=counters)
@@ -88,6 +91,7 @@ class World:
             sessions=sessions,
             brackets=SubagentBrackets(redis),
             advice=LateAdvice(redis),
+            outcomes=outcomes,
             routing=routing,
             route_prompts=False,
         )

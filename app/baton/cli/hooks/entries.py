@@ -19,6 +19,7 @@ TIMEOUTS: dict[str, int] = {
     "PreToolUse": 2,
     "PostToolUse": 2,
     "PostToolUseFailure": 2,
+    "PermissionDenied": 2,
     "SubagentStart": 2,
     "SubagentStop": 2,
     "Stop": 2,
@@ -29,10 +30,10 @@ TIMEOUTS: dict[str, int] = {
 _USUAL = tuple(event for event in TIMEOUTS if event != "PreCompress")
 EVENTS: dict[ClientName, tuple[str, ...]] = {
     "claude-code": _USUAL,
-    "codex": tuple(event for event in _USUAL if event != "PostToolUseFailure"),
-    "copilot-cli": _USUAL,
+    "codex": tuple(event for event in _USUAL if event not in ("PostToolUseFailure", "PermissionDenied")),
+    "copilot-cli": tuple(event for event in _USUAL if event != "PermissionDenied"),
     "gemini": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "PreCompress"),
-    "qwen": _USUAL,
+    "qwen": tuple(event for event in _USUAL if event != "PermissionDenied"),
     "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
 }
 GEMINI_EVENTS = {
@@ -46,7 +47,7 @@ _IN_MILLISECONDS: frozenset[ClientName] = frozenset({"gemini", "qwen"})
 """Clients whose timeouts are in milliseconds. Qwen Code takes seconds as well, but its earlier versions do not."""
 DECIDING = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events that a hook can block. With `--fail-closed` they are blocked even if the shim itself is missing."""
-BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
+BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
 """Events whose answer nobody needs. Claude Code runs their commands in the background, which it cannot do with http hooks.
 
 For other clients the shim itself does not wait: Codex before 0.148 leaves a hook out that is marked so.

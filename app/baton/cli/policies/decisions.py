@@ -15,18 +15,22 @@ LONGEST = 60
 def decisions(
     session_id: Annotated[str, typer.Option("--session", help="Only of this session.")] = "",
     decision: Annotated[Literal["allow", "ask", "block"] | None, typer.Option(help="Only these.")] = None,
+    outcome: Annotated[
+        Literal["ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] | None,
+        typer.Option(help="Only calls that ended so; ran_anyway and rewrite_ignored are disobeyed decisions."),
+    ] = None,
     rule: Annotated[str, typer.Option(help="Only those that this rule matched, such as guardrails/force-push.")] = "",
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the newest decisions."""
-    query = {"session_id": session_id, "decision": decision, "rule": rule, "limit": str(limit)}
+    query = {"session_id": session_id, "decision": decision, "outcome": outcome, "rule": rule, "limit": str(limit)}
     found = Api().request("GET", "/decisions", query={name: value for name, value in query.items() if value})["items"]
     if as_json:
         show_json(found)
         return
     none = "No decision is recorded that fits; one that was just made may take a second to appear."
-    show_table(("id", "at", "user", "decision", "call", "rules"), map(_row, found), none=none)
+    show_table(("id", "at", "user", "decision", "outcome", "call", "rules"), map(_row, found), none=none)
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
@@ -34,4 +38,4 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
     shown = what if len(what) <= LONGEST else f"{what[: LONGEST - 1]}…"
     call = f"{one.get('tool', one['event'])} {shown}".rstrip()
     rules = ", ".join(hit["id"] for hit in one["rules"])
-    return one["id"], f"{one['at'][:19]}Z", one["user"], one["decision"], call, rules
+    return one["id"], f"{one['at'][:19]}Z", one["user"], one["decision"], one.get("outcome", ""), call, rules

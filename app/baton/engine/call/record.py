@@ -24,6 +24,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     a person or an agent asked for, "" unless their team keeps prompts. `model_injected` names the model that a rewrite
     put in; `overridden` marks that the person had switched Baton off for their session. `routed_to` is the agent that a
     prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was.
+    `outcome` is what became of a tool call ("" for other events), with its duration; an agent call's `model_used` and
+    tokens are what its client reports of it.
     """
 
     id: str
@@ -57,3 +59,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     routed_to: str = ""
     routed_by: str = ""
     confidence: float = 0.0
+    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
+    duration_ms: int | None = None
+    model_used: str = ""
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0

@@ -13,7 +13,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     `project` and `root` are "" where the request does not say; `work_items` is None where it does not say.
     `accepts_rewrites` are the tools, besides those that start agents, whose input this developer lets policies change.
     `installed` are paths of the clients' settings and of Baton that are elsewhere than usual on this machine; `digests` and
-    `manifest` are those of the installed files as its shim finds them and as they were installed, `machine` is its name.
+    `manifest` are those of the installed files as its shim finds them and as they were installed, `machine` is its name,
+    `client_version` the version of the agent client, where its environment tells.
     `disabled` is the person's per-session override of everything, `mode_off` that of the orchestrator mode alone;
     `on_failure` is the answer they want when no decision can be made.
     """
@@ -32,3 +33,4 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     digests: str = ""
     manifest: str = ""
     machine: str = ""
+    client_version: str = ""

@@ -11,11 +11,13 @@ from baton.local.hook import project
 from baton.local.hook.request import LOOPBACK, Answer, NoAnswerError, Url, post
 
 USAGE = "baton hook: asks a server about one event of an agent's client; usage: baton hook CLIENT EVENT [block]"
-NEVER_BLOCKED = frozenset({"Stop", "SubagentStop", "PostToolUse", "PostToolUseFailure", "PreCompress"})
+NEVER_BLOCKED = frozenset(
+    {"Stop", "SubagentStop", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "PreCompress"}
+)
 """A refused Stop would keep the agent running for ever, and what has happened cannot be refused."""
 _QUIET = frozenset({"Stop", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompress"})
 """Events whose answer shows a person nothing."""
-_BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure"})
+_BACKGROUND = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
 """Events that nobody waits for, but in `_AWAITED`: there one ends a sub-agent, or brings advice."""
 _AWAITED = frozenset({("gemini", "PostToolUse"), ("gemini", "PostToolUseFailure"), ("qwen", "PostToolUse")})
 _SECONDS = {"UserPromptSubmit": 14.0, "SessionStart": 4.0, "SessionEnd": 2.5}
@@ -154,6 +156,8 @@ class Hook:
             "Baton-Protocol": "1",
             "Content-Type": "application/json",
         }
+        if self.event == "SessionStart" or self.event in _BACKGROUND:
+            values["Baton-Client"] = env.get("AI_AGENT", "")
         if self.event == "SessionStart":
             values |= self._about_the_machine(root)
         return [(name.encode(), clean) for name, value in values.items() if (clean := _clean(value))]

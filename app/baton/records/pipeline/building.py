@@ -13,6 +13,7 @@ from baton.engine.call.modes import Mode
 from baton.engine.call.record import Record
 from baton.kernel.base.caller import Caller
 from baton.records.pipeline.decision import Decision, RouteOutcome
+from baton.shared.client_abilities import can_ask
 
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
@@ -50,7 +51,13 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
         model_injected=_injected(call, decision),
         prompt=prompt,
         overridden=decision.overridden,
+        outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
     )
+
+
+def is_refused(client: str, effect: str) -> bool:
+    """Return whether a verdict keeps the client from running the call: a question does, where nobody can be asked."""
+    return effect == "deny" or (effect == "ask" and not can_ask(client))
 
 
 def event_record(

@@ -11,6 +11,8 @@ from baton.records.pipeline.decision import Decision
 MOST_REFUSED = 1_000
 MOST_RULES = 1_000
 """Rules that each worker counts by name; further ones are counted as `others`, so that memory stays bounded."""
+MOST_VERSIONS = 200
+"""Versions of clients that each worker counts by name."""
 BUCKETS_MS = (0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 """Upper bounds of the histogram of decision times, in milliseconds; one more bucket holds slower ones."""
 
@@ -32,6 +34,8 @@ class Counters:
         self.failures: Counter[str] = Counter()
         self.routes: Counter[str] = Counter()
         """Prompts by the tier that decided: explicit, node, scorer, model or none."""
+        self.outcomes: Counter[tuple[str, ...]] = Counter()
+        """Decisions that a client disobeyed, by client, version and outcome."""
         self._rules: set[str] = set()
         self.refused: Counter[str] = Counter()
         """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
@@ -64,6 +68,13 @@ class Counters:
     def agent_unannounced(self) -> None:
         """Count an agent that started on its caller's model though its roster gives it another one."""
         self.degraded["agent_model"] += 1
+
+    def disobeyed(self, client: str, version: str, outcome: str) -> None:
+        """Count a call that ran otherwise than it was decided."""
+        key = (client, version or "unknown", outcome)
+        self.outcomes[
+            key if key in self.outcomes or len(self.outcomes) < MOST_VERSIONS else (client, "others", outcome)
+        ] += 1
 
     def failed(self, client: str, answer: str, code: str) -> None:
         """Count a hook call that was answered with its client's failure answer instead of a decision."""

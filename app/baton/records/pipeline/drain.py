@@ -5,6 +5,7 @@ import logging
 
 import msgspec
 
+from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRefused
 from baton.kernel.base.pause import pause
@@ -25,7 +26,10 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
 """First and longest pause while Redis or the database is away, in seconds; each is twice the one before."""
 
-_decode = msgspec.msgpack.Decoder(Record).decode
+_ARRAY = 0x90
+"""The upper half of the first byte of a packed array of at most 15 elements; a record is a map."""
+_record = msgspec.msgpack.Decoder(Record).decode
+_report = msgspec.msgpack.Decoder(OutcomeReport).decode
 
 
 class Drain:
@@ -80,7 +84,7 @@ class Drain:
 
     async def _settle(self, entries: list[Entry]) -> None:
         """Store a batch and then acknowledge it; entries that hold no record are set aside first."""
-        readable: list[tuple[Entry, Record]] = []
+        readable: list[tuple[Entry, Record | OutcomeReport]] = []
         for entry in entries:
             try:
                 readable.append((entry, _decode(entry[1])))
@@ -99,12 +103,14 @@ class Drain:
             else:
                 await self._put_aside(entry)
 
-    async def _add(self, records: list[Record]) -> bool:
-        """Store records, waiting while the database is away; return False if the content of a record is at fault."""
+    async def _add(self, batch: list[Record | OutcomeReport]) -> bool:
+        """Store records and reports, waiting while the database is away; return False if the content of a record is at fault."""
         backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        records = [one for one in batch if isinstance(one, Record)]
+        reports = [one for one in batch if isinstance(one, OutcomeReport)]
         while True:
             try:
-                await self._driver.write(statements(self._dialect, records))
+                await self._driver.write(statements(self._dialect, records, reports))
             except DriverUnavailable as error:
                 if self._stopping.is_set():
                     raise
@@ -113,7 +119,7 @@ class Drain:
             except (RowsRefused, ValueError):
                 return False
             else:
-                self.stored += len(records)
+                self.stored += len(batch)
                 return True
 
     async def _put_aside(self, entry: Entry) -> None:
@@ -124,3 +130,7 @@ class Drain:
     async def _rest(self, seconds: float) -> None:
         """Pause, but not while stopping."""
         await pause(self._stopping, seconds)
+
+
+def _decode(content: bytes) -> Record | OutcomeReport:
+    return _report(content) if content[:1] and content[0] & 0xF0 == _ARRAY else _record(content)

@@ -10,6 +10,7 @@ from operator import attrgetter
 
 import msgspec
 
+from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, LONGEST_PROMPT, MOST_PATHS, Record
 from baton.engine.call.verdict import RuleHit
 from baton.engine.text.masking import (
@@ -63,7 +64,7 @@ _IDS = (
 )
 _ids = attrgetter(*_IDS)
 _lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))
-_QueueEntry = tuple[Record, Answer | None, int]
+_QueueEntry = tuple[Record | OutcomeReport, Answer | None, int]
 """A record, the answer to keep for retries, and how many characters of the record the client chose."""
 
 
@@ -96,6 +97,15 @@ class Recorder:
         if len(self._queue) >= MOST_ANSWERS:
             answer = None
         self._queue.append((record, answer, size))
+        self._arrived.set()
+
+    def put_outcome(self, report: OutcomeReport) -> None:
+        """Queue the end of a call, behind the record of its decision. Never waits, whatever is away."""
+        if len(self._queue) >= self._limit:
+            self._dropped += 1
+            return
+        report = bounded_report(report)
+        self._queue.append((report, None, len(report.tool_use_id) + len(report.session_id)))
         self._arrived.set()
 
     def counts(self) -> dict[str, int]:
@@ -165,9 +175,11 @@ class Recorder:
         return batch
 
     @staticmethod
-    def _pack(record: Record) -> bytes | None:
+    def _pack(record: Record | OutcomeReport) -> bytes | None:
         """Mask and encode a record; return None if it cannot be encoded, so that it does not hold up the others."""
         try:
+            if isinstance(record, OutcomeReport):
+                return _encode(masked_report(record))
             return _encode(record if _may_leave(record) else masked(record))
         except Exception:
             log.exception("a record cannot be packed")
@@ -175,9 +187,11 @@ class Recorder:
 
     async def _store_rest(self) -> None:
         while self._queue:
-            batch = [masked(record) for record, _, _ in islice(self._queue, BATCH)]
+            batch = [record for record, _, _ in islice(self._queue, BATCH)]
+            records = [masked(one) for one in batch if isinstance(one, Record)]
+            reports = [masked_report(one) for one in batch if isinstance(one, OutcomeReport)]
             try:
-                await decisions.add(self._database, batch)
+                await decisions.add(self._database, records, reports)
             except DatabaseUnavailable:
                 self._dropped += len(self._queue)
                 log.error("%d records are lost: neither redis nor the database took them", len(self._queue))  # noqa: TRY400
@@ -254,3 +268,26 @@ def masked(record: Record) -> Record:
         model_injected=mask(storable(record.model_injected))[:LONGEST_ID],
         elapsed_us=min(record.elapsed_us, 2**31 - 1),
     )
+
+
+_REPORTED_IDS = ("organisation", "user", "session_id", "agent_id", "tool", "tool_use_id")
+
+
+def bounded_report(report: OutcomeReport) -> OutcomeReport:
+    """Return a report without what is never kept of its texts, so that what is kept is masked whole."""
+    if max(len(getattr(report, name)) for name in _REPORTED_IDS) <= WINDOW and len(report.usage.model) <= LONGEST_ID:
+        return report
+    texts = {name: getattr(report, name)[:WINDOW] for name in _REPORTED_IDS}
+    usage = msgspec.structs.replace(report.usage, model=report.usage.model[:LONGEST_ID])
+    return msgspec.structs.replace(report, **texts, usage=usage)
+
+
+def masked_report(report: OutcomeReport) -> OutcomeReport:
+    """Return a report with its ids as the record of its decision has them, or it would not find its row."""
+    ids = tuple(getattr(report, name) for name in _REPORTED_IDS)
+    together = "\n".join((*ids, report.usage.model))
+    if storable(together) == together and max(map(len, ids)) <= LONGEST_ID and not suspicious(together):
+        return report
+    texts = {name: mask(storable(text))[:LONGEST_ID] for name, text in zip(_REPORTED_IDS, ids, strict=True)}
+    usage = msgspec.structs.replace(report.usage, model=mask(storable(report.usage.model))[:LONGEST_ID])
+    return msgspec.structs.replace(report, **texts, usage=usage)

@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy import JSON, Column, Index, Row, Select, Table, func, select
 from sqlmodel import Field, SQLModel
 
+from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
 from baton.kernel.base.driver import Dialect
 from baton.kernel.base.sql import Database, UTCDateTime, storable
@@ -62,6 +63,12 @@ class DecisionRow(SQLModel, table=True):
     routed_to: str = Field(default="", sa_column_kwargs={"server_default": ""})
     routed_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
     confidence: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})
+    outcome: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    duration_ms: int | None = None
+    model_used: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    input_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    cached_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    output_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class DecisionRuleRow(SQLModel, table=True):
@@ -93,6 +100,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""
     effect: str = ""
     decision: str = ""
+    outcome: str = ""
     rule: str = ""
     project: str = ""
     overridden: bool | None = None
@@ -104,15 +112,15 @@ class BadCursorError(ValueError):
     """The cursor was not made by this server."""
 
 
-async def add(database: Database, records: Sequence[Record]) -> None:
-    """Store at most 200 records in one transaction; one that is stored already stays as it is.
+async def add(database: Database, records: Sequence[Record], reports: Sequence[OutcomeReport] = ()) -> None:
+    """Store at most 200 records and reports in one transaction; a record that is stored already stays as it is.
 
     Raises:
         DatabaseUnavailable: If the database is away; nothing was stored.
     """
     dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
     async with database.transaction() as connection:
-        for statement, rows in statements(dialect, records):
+        for statement, rows in statements(dialect, records, reports):
             await connection.exec_driver_sql(statement, list(rows))
 
 
@@ -163,7 +171,18 @@ def _record(row: Row[Any]) -> Record:
 
 def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
     query = wanted.scope.limit(query.where(_decisions.c.organisation == organisation), _decisions)
-    for name in ("user", "session_id", "agent_id", "client", "event", "tool", "effect", "decision", "project"):
+    for name in (
+        "user",
+        "session_id",
+        "agent_id",
+        "client",
+        "event",
+        "tool",
+        "effect",
+        "decision",
+        "outcome",
+        "project",
+    ):
         longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
         if value := getattr(wanted, name):
             query = query.where(_decisions.c[name] == storable(value)[:longest])

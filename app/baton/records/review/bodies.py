@@ -52,6 +52,14 @@ class DecisionModel(BaseModel):
     routed_to: str | None = Field(None, description="The agent that a prompt was led to.")
     routed_by: str | None = Field(None, description="What decided where a prompt was led.")
     confidence: float | None = None
+    outcome: Literal["ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] | None = Field(
+        None, description="What became of the call, as its client reports it; absent for other events."
+    )
+    duration_ms: int | None = Field(None, description="How long the call took, in milliseconds.")
+    model_used: str | None = Field(None, description="The model that an agent ran on, as its client reports it.")
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
 
     @classmethod
     def of(cls, record: Record) -> "DecisionModel":
@@ -59,6 +67,9 @@ class DecisionModel(BaseModel):
         fields = {name: value for name, value in asdict(record).items() if value != ""}
         if not record.routed_by:
             del fields["confidence"]
+        if not record.model_used:
+            for name in ("input_tokens", "cached_tokens", "output_tokens"):
+                del fields[name]
         fields["rules"] = [RuleHitModel(id=hit.id, effect=hit.effect) for hit in record.rules]
         fields["elapsed_ms"] = fields.pop("elapsed_us") / 1000
         return cls(**fields)

@@ -29,6 +29,7 @@ class DecisionQuery(PageQuery):
     tool: Text = ""
     effect: Literal["", "deny", "ask", "rewrite", "allow", "abstain"] = ""
     decision: Literal["", "allow", "ask", "block"] = ""
+    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
     rule: Text = ""
     project: Text = ""
     overridden: bool | None = None
