@@ -1,5 +1,6 @@
 """A real server, a private home with Baton's hooks, and a project: the stage on which the real clients are driven."""
 
+import contextlib
 import functools
 import json
 import os
@@ -147,6 +148,24 @@ class Stage:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def write_agent(self, folder: str, name: str, description: str, *front: str) -> Path:
+        """Write an agent's file of the project; `front` are more lines of its front matter. Return its folder."""
+        path = self.project / folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = ["---", f"name: {name}", f"description: {description}", *front, "---", "Do the work."]
+        path.write_text("\n".join(lines) + "\n")
+        return path.parent
+
+    @contextlib.contextmanager
+    def pushed(self, name: str, description: str) -> Iterator[None]:
+        """Push a roster of one agent for the team, for clients that tell of none; it is removed at the end."""
+        folder = self.write_agent("pushed/.claude/agents", name, description)
+        self.baton("roster", "push", str(folder), "--name", "pushed")
+        try:
+            yield
+        finally:
+            self.baton("roster", "remove", "pushed")
 
     def install(self, client: Client, *flags: str) -> None:
         self.baton("hooks", "install", "--client", client, *flags, url=self.server.url)

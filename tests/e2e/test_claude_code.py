@@ -245,12 +245,37 @@ def test_debug_shows_the_injection_on_standard_error(stage):
     assert "Auto-injecting model: haiku for Explore" in played.ran.out
 
 
-def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
-    asked = "[[main]] squash my last three git commits into one, git master style"
-    played = stage.claude({"main": ["bye"]}, asked)
+CHECKOUT = "checkout-engineer", "Works on carts, discounts, gift cards and refunds."
+REVIEWER = "code-reviewer", "Reviews a change for faults before it is merged."
+
+
+def test_a_prompt_is_led_to_the_project_s_agent_that_it_is_for(stage):
+    stage.write_agent(".claude/agents", *CHECKOUT)
+    stage.write_agent(".claude/agents", *REVIEWER)
+    played = stage.claude({"main": ["bye"]}, "[[main]] the refund of a gift card is wrong")
     assert "## Agent Selection" in played.told()
-    assert "git-master" in played.told()
-    assert [d["routed_to"] for d in stage.decisions(played, event="UserPromptSubmit")] == ["git-master"]
+    assert "subagent_type='checkout-engineer'" in played.told()
+    assert [d["routed_to"] for d in stage.decisions(played, event="UserPromptSubmit")] == ["checkout-engineer"]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["squash my last three git commits into one", "do the task", "use the tdd-guide agent"]
+)
+def test_without_agents_of_its_own_a_project_is_told_of_none(stage, prompt):
+    played = stage.claude({"main": ["bye"]}, f"[[main]] {prompt}")
+    assert "## Agent Selection" not in played.told()
+    assert "## Candidates" not in played.told()
+
+
+@pytest.mark.parametrize(
+    ("front", "model"), [("model: haiku", "haiku"), ("model: inherit", "opus"), ("color: red", "opus")]
+)
+def test_an_agent_s_own_file_decides_its_model(stage, front, model):
+    stage.write_agent(".claude/agents", *REVIEWER, front)
+    played = stage.claude({"main": [agent("code-reviewer"), "bye"], "sub": ["done"]})
+    assert [model in asked.model for asked in played.model.thread("sub")] == [True]
+    [decided] = [d for d in stage.decisions(played, event="PreToolUse") if d["tool"] == "Agent"]
+    assert (decided["effect"] == "rewrite") == (front == "color: red")
 
 
 def test_a_prompt_for_nobody_and_a_command_get_no_agent(stage):

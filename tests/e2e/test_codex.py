@@ -177,6 +177,9 @@ def test_without_a_server_a_session_works_or_does_not_start_as_installed(tmp_pat
 
 
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
-    played = stage.codex({"main": ["bye"]}, "[[main]] squash my last three git commits into one, git master style")
+    with stage.pushed(
+        "git-master", "Handles git: squashes, rebases and orders commits."
+    ):  # it has no agents of its own to tell of
+        played = stage.codex({"main": ["bye"]}, "[[main]] squash my last three git commits into one, git master style")
     assert "## Agent Selection" in played.told()
     assert "spawn_agent for `git-master`" in played.told()

@@ -145,6 +145,7 @@ def test_a_model_that_it_would_ignore_is_not_told_as_set(stage):
 
 
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
+    stage.write_agent(".gemini/agents", "git-master", "Handles git: squashes, rebases and orders commits.")
     asked = "[[main]] squash my last three git commits into one, git master style"
     told = stage.gemini({"main": ["bye"]}, asked).told()
     assert "## Agent Selection" in told

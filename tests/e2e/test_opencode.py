@@ -102,6 +102,7 @@ def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage)
 
 
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
+    stage.write_agent(".opencode/agent", "git-master", "Handles git: squashes, rebases and orders commits.")
     asked = "[[main]] squash my last three git commits into one, git master style"
     told = stage.opencode({"main": ["bye"]}, asked).told()
     assert "## Agent Selection" in told

@@ -118,7 +118,10 @@ def test_a_change_that_it_would_ignore_is_not_told_as_made(stage):
 
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
     asked = "[[main]] squash my last three git commits into one, git master style"
-    told = stage.qwen({"main": ["bye"]}, asked).told()
+    with stage.pushed(
+        "git-master", "Handles git: squashes, rebases and orders commits."
+    ):  # headless it starts no session, at which it could tell of its own
+        told = stage.qwen({"main": ["bye"]}, asked).told()
     assert "## Agent Selection" in told
     assert "call the agent tool with subagent_type='git-master'" in told
 

@@ -53,6 +53,11 @@ COMMANDS: dict[str, Command] = {
     "policy": Command("baton.cli.policies.command:app", _RULES, "Test, compare, upload and replay policies."),
     "override": Command("baton.cli.policies.override:app", _RULES, "Lift a rule for one session, for a while."),
     "reports": Command("baton.cli.policies.report:reports", _RULES, "List and answer reports of wrong decisions."),
+    "agents": Command(
+        "baton.cli.policies.agents:agents",
+        _SESSION,
+        "List the agents of your clients, as their sessions told at their start.",
+    ),
     "roster": Command("baton.cli.policies.roster:app", _RULES, "Push and show the agents that prompts are routed to."),
     "login": Command(
         "baton.cli.people.login:login",
