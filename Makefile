@@ -114,7 +114,8 @@ operations: $(VENV)/.runtime ## Write docs/clients.md and the settings in docs/o
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(COMPILE) --extra server --group build pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --extra runner --extra mcp -c requirements/runtime.txt pyproject.toml -o requirements/tools.txt
-	$(COMPILE) --all-extras --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
+	$(COMPILE) --extra server --extra runner --extra mcp --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
+	$(COMPILE) --extra keyring -c requirements/tools.txt -c requirements/test.txt pyproject.toml -o requirements/keyring.txt
 	$(COMPILE) --group pyproject.toml:clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group pyproject.toml:model -o requirements/model.txt
 	$(COMPILE) --group pyproject.toml:mutants -o requirements/mutants.txt

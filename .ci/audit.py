@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ("requirements/runtime.txt", "requirements/tools.txt", "requirements/test.txt")
+LOCKS = ("requirements/runtime.txt", "requirements/tools.txt", "requirements/test.txt", "requirements/keyring.txt")
 WAIVERS: dict[str, str] = {}
 """Advisories that do not concern Baton, and why not."""
 UNREACHED = ("ConnectionError", "Timeout", "ServiceError", "NameResolutionError")

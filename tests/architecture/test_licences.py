@@ -64,6 +64,13 @@ def test_every_locked_package_has_the_hashes_that_pip_asks_for():
     assert [words for words in installs if "--require-hashes" not in words and "--no-deps" not in words] == []
 
 
+def test_every_extra_is_locked():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = {re.match(r"[\w.-]+", one)[0].lower() for one in chain(*extras.values())}
+    found = {name for path in (ROOT / "requirements").glob("*.txt") for name in locked(path.name)}
+    assert sorted(wanted - found) == []
+
+
 def test_the_notices_name_what_is_depended_on():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
