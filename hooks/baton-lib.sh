@@ -154,8 +154,8 @@ gather_agents() { # CLIENT: sets agents, what its agents' files say of themselve
     claude-code) user=${CLAUDE_CONFIG_DIR:-${HOME-}/.claude} own=.claude ;;
     copilot-cli) user=${COPILOT_HOME:-${HOME-}/.copilot} own=.github ;;
     opencode) user=${XDG_CONFIG_HOME:-${HOME-}/.config}/opencode own=.opencode ;;
-    gemini-cli) user=${HOME-}/.gemini own=.gemini ;;
-    qwen-code) user=${HOME-}/.qwen own=.qwen ;;
+    gemini) user=${GEMINI_CLI_HOME:-${HOME-}}/.gemini own=.gemini ;;
+    qwen) user=${QWEN_HOME:-${HOME-}/.qwen} own=.qwen ;;
     *) return 0 ;; # Codex names no agent in the call that starts one
   esac
   set -- "$1"

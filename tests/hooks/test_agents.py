@@ -93,8 +93,8 @@ def test_the_project_comes_before_the_person_and_nearer_folders_first(shell, env
     [
         ("copilot-cli", ".github/agents", ".copilot/agents"),
         ("opencode", ".opencode/agent", ".config/opencode/agents"),
-        ("gemini-cli", ".gemini/agents", ".gemini/agents"),
-        ("qwen-code", ".qwen/agents", ".qwen/agents"),
+        ("gemini", ".gemini/agents", ".gemini/agents"),
+        ("qwen", ".qwen/agents", ".qwen/agents"),
     ],
 )
 def test_each_client_has_its_own_folders(one, env, folder, server, tmp_path, client, own, user):

@@ -65,8 +65,8 @@ def _files(client: str, start: str, root: str, env: Mapping[str, str], home: str
         "claude-code": (env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), ".claude"),
         "copilot-cli": (env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), ".github"),
         "opencode": (os.path.join(config, "opencode"), ".opencode"),
-        "gemini-cli": (os.path.join(home, ".gemini"), ".gemini"),
-        "qwen-code": (os.path.join(home, ".qwen"), ".qwen"),
+        "gemini": (os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini"), ".gemini"),
+        "qwen": (env.get("QWEN_HOME") or os.path.join(home, ".qwen"), ".qwen"),
     }
     if client not in folders:  # Codex names no agent in the call that starts one
         return

@@ -12,7 +12,9 @@ from baton.engine.call.places import resolve
 
 MOST_PATHS = 400
 """Paths of a call that are judged; a call with more is asked about."""
-FOLDER_KEYS = frozenset({"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"})
+_OF_SHELL_LINES = frozenset({"dir_path", "directory"})
+"""What Gemini CLI and Qwen Code call the folder of a shell line. In their other tools, that is a folder to look into."""
+FOLDER_KEYS = _OF_SHELL_LINES | {"workdir", "working_directory", "workingDirectory", "work_dir", "working_dir", "cwd"}
 
 
 def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call: ToolCall) -> tuple[str, ...]:
@@ -44,7 +46,8 @@ def input_paths(patch_tools: Mapping[str, str], path_keys: frozenset[str], call:
 
 def in_its_folder(call: ToolCall) -> ToolCall:
     """Return a call whose input names a folder to run in (`workdir`) as one that is made there."""
-    given = (call.tool_input[key] for key in FOLDER_KEYS if key in call.tool_input)
+    keys = FOLDER_KEYS if "command" in call.tool_input else FOLDER_KEYS - _OF_SHELL_LINES
+    given = (call.tool_input[key] for key in keys if key in call.tool_input)
     folder = next((one for one in given if isinstance(one, str) and one), "")
     if not folder:
         return call
