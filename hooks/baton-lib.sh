@@ -171,6 +171,7 @@ gather_agents() { # CLIENT: sets agents, what its agents' files say of themselve
   if [ "$1" = claude-code ] && [ -f "$user/plugins/installed_plugins.json" ]; then
     plugins=$(cat "$user/plugins/installed_plugins.json")
     enabled='"[A-Za-z0-9._-]+@[A-Za-z0-9._-]+"[[:space:]]*:[[:space:]]*true'
+    # shellcheck disable=SC2013 # the pattern lets no blank into a name; what follows it falls to the `case`
     for name in $(grep -ohE "$enabled" "$user/settings.json" "$root/.claude/settings.json" "$root/.claude/settings.local.json"); do
       case $name in *@*) ;; *) continue ;; esac
       name=${name#\"} && name=${name%%\"*}

@@ -41,7 +41,12 @@ found = {
     "another server": unlocked.ask(url + "/other"),
     "twice": (unlocked.hold(url, "second"), unlocked.ask(url))[1],
 }
-mine = [one for one in Path("/proc").glob("[0-9]*") if b"baton.local.unlocked" in (one / "cmdline").read_bytes()]
+def command(one):
+    try:
+        return (one / "cmdline").read_bytes()
+    except OSError:  # it ended meanwhile
+        return b""
+mine = [one for one in Path("/proc").glob("[0-9]*") if b"baton.local.unlocked" in command(one)]
 def readable(one):
     try:
         return (one / "environ").read_bytes() is not None and os.geteuid() != 0
