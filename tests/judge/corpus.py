@@ -10,9 +10,7 @@ import yaml
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts, Verdict
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import layered, load
 from baton.engine.policy.matching.policy_set import PolicySet
-from baton.shared import policy_folders
 
 FOLDER = Path(__file__).parent
 READS = ("read-only", "vcs-read")
@@ -53,11 +51,6 @@ class Real(msgspec.Struct, frozen=True):
     label: str
     line: str
     rule: str = ""
-
-
-def shipped() -> PolicySet:
-    """Return the shipped policies."""
-    return load(layered(policy_folders.read(policy_folders.shipped())))
 
 
 def judged(policies: PolicySet, entry: Entry) -> Verdict:

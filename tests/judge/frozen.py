@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from baton.engine.policy.matching.policy_set import PolicySet
 from tests.corpus.judge import labels, lines
-from tests.judge.corpus import FOLDER, entries, judged, of_line, real, shipped
+from tests.judge.corpus import FOLDER, entries, judged, of_line, real
+from tests.support.shipped import shipped
 
 FILE = FOLDER / "frozen.tsv"
 _STOPS = ("deny", "ask")

@@ -17,8 +17,9 @@ from baton.engine.shell.read import read
 from tests.corpus.judge import HARMLESS, Label, labels, lines
 from tests.corpus.judge import judge as read_as
 from tests.corpus.test_attacks import missing
-from tests.judge.corpus import ALLOWS, READS, Entry, Real, entries, judged, of_line, real, shipped
+from tests.judge.corpus import ALLOWS, READS, Entry, Real, entries, judged, of_line, real
 from tests.judge.wrappings import TARGETS, Dressed, mixed, pairs
+from tests.support.shipped import shipped
 
 RATES = {"unreadable": 0.002, "nagged": 0.005, "refused": 0.03}
 """Most that may be unreadable, stopped with the mode off, and, of what only reads, refused in the strict mode."""

@@ -8,11 +8,6 @@ from tests.support.cases import listed
 ENTRIES = [entry for entry in corpus.entries() if entry.part == "code"]
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return corpus.shipped()
-
-
 @pytest.mark.parametrize("kind", sorted({entry.kind for entry in ENTRIES}))
 def test_each_line_gets_the_decision_that_it_should(shipped, kind):
     wrong = {}

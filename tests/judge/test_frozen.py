@@ -1,7 +1,7 @@
 """What stops a line of the corpora stays what frozen.tsv says, until its row changes in the same commit."""
 
-from tests.judge.corpus import shipped
 from tests.judge.frozen import FILE, rows
+from tests.support.shipped import shipped
 
 
 def test_every_line_is_stopped_by_the_rule_that_stopped_it_before():

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import layered, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped
 
 LINES = yaml.load((Path(__file__).parent / "places.yaml").read_text(), yaml.CSafeLoader)
-SHIPPED = load(layered(policy_folders.read(policy_folders.shipped())))
 
 
 def verdict(one):
@@ -23,7 +21,7 @@ def verdict(one):
     call = ToolCall(
         client="judge", session_id="s", tool_name=tool, tool_input=given_input, cwd=folder, project_root=folder
     )
-    found = evaluate(SHIPPED, Facts(call=call))
+    found = evaluate(shipped(), Facts(call=call))
     return "allow" if found.effect == "abstain" else found.effect, found.rule
 
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from baton.engine.shell.read import read
-from tests.judge.corpus import READS, Real, judged, of_line, real, shipped
+from tests.judge.corpus import READS, Real, judged, of_line, real
 from tests.judge.run import RATES
+from tests.support.shipped import shipped
 
 LINES = real()
 LABELS = {

@@ -3,13 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.text.yaml_lines import parse
-from tests.judge.corpus import shipped as shipped_policies
 from tests.support.cases import listed
 
 HERE = Path(__file__).parent
@@ -17,12 +14,7 @@ LINES = parse((HERE / "tables.yaml").read_text("utf-8"))[0]
 WRAPPERS = json.loads((HERE.parent / "corpus" / "wrappers.json").read_text("utf-8"))
 
 
-@pytest.fixture(scope="module")
-def policies():
-    return shipped_policies()
-
-
-def verdict(policies, line, mode="off"):
+def verdict(shipped, line, mode="off"):
     call = ToolCall(
         client="judge",
         session_id="s",
@@ -32,13 +24,13 @@ def verdict(policies, line, mode="off"):
         cwd="/repo",
         project_root="/repo",
     )
-    return evaluate(policies, Facts(call=call, level=mode, history=()))
+    return evaluate(shipped, Facts(call=call, level=mode, history=()))
 
 
-def test_each_line_has_the_verdict_that_is_wanted(policies):
+def test_each_line_has_the_verdict_that_is_wanted(shipped):
     wrong = {}
     for one in LINES:
-        found = verdict(policies, one["line"], one.get("mode", "off"))
+        found = verdict(shipped, one["line"], one.get("mode", "off"))
         effect = "allow" if found.effect == "abstain" else found.effect
         rule = found.rule if effect != "allow" else ""
         if effect not in one["want"] or rule != one.get("rule", ""):
@@ -53,10 +45,10 @@ def test_there_are_enough_lines_of_both_kinds():
     assert len({(one["line"], one.get("mode")) for one in LINES}) == len(LINES)
 
 
-def test_a_removal_of_the_root_is_refused_in_every_wrapper(policies):
+def test_a_removal_of_the_root_is_refused_in_every_wrapper(shipped):
     passed = {}
     for form in (form for forms in WRAPPERS.values() for form in forms):
-        found = verdict(policies, form.replace("SCRIPT", "'rm -rf /'").replace("CMD", "rm -rf /"))
+        found = verdict(shipped, form.replace("SCRIPT", "'rm -rf /'").replace("CMD", "rm -rf /"))
         if found.effect != "deny":
             passed[form] = f"{found.effect} {found.rule}"
     assert not passed, listed(passed)

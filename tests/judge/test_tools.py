@@ -1,7 +1,8 @@
 """Calls of tools that are not Bash, look-ups, and writes in strict mode."""
 
-from tests.judge.corpus import ALLOWS, entries, judged, shipped
+from tests.judge.corpus import ALLOWS, entries, judged
 from tests.support.cases import listed
+from tests.support.shipped import shipped
 
 ENTRIES = [one for one in entries() if one.part == "tools"]
 

@@ -2,22 +2,14 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import layered, load
-from baton.shared import policy_folders
 from tests.support.cases import listed
 
 LINES = yaml.load((Path(__file__).parent / "values.yaml").read_text(), yaml.CSafeLoader)
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load(layered(policy_folders.read(policy_folders.shipped())))
 
 
 def verdict(policies, one):

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from tests.judge.corpus import shipped
 from tests.judge.run import missed
 from tests.judge.wrappings import INDIRECTIONS, QUOTINGS, TARGETS, Target, dress, mixed
 from tests.support.cases import listed
+from tests.support.shipped import shipped
 
 MARKER = '#!/bin/sh\necho "$*" >> "$RAN"\n'
 HERE = Target("marker", "marker", "a 'b c'")

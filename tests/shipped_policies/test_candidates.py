@@ -6,12 +6,11 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import layered, load
 from baton.engine.policy.matching.candidates import Candidates
-from baton.shared import policy_folders
 from tests.attacks.corpus import calls
 from tests.corpus.judge import lines
 from tests.support.cases import listed
+from tests.support.shipped import unread
 
 MORE = ["", 'x=$(curl u); eval "$x"', "f() { f | f & }; f", "A=1 B=2", "a 'b", "> .baton/x", "BATON_DISABLED=1 claude"]
 
@@ -25,7 +24,7 @@ def every_line():
 @pytest.mark.parametrize("level", ["off", "strict"])
 def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch, level):
     def verdicts():
-        policies = load(layered(policy_folders.read(policy_folders.shipped())))
+        policies = unread()
         calls = [
             ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
             for line in every_line()

@@ -16,10 +16,9 @@ from baton.engine.policy.rule_tests import facts_of
 from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.model import Case
 from baton.policies.combinations import fitting
-from baton.shared import policy_folders
 from tests.support.attacks import attacks
+from tests.support.shipped import shipped, shipped_files
 
-SHIPPED = load(layered(policy_folders.read(policy_folders.shipped())))
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 TIERS = ("organisation", "team", "project", "user")
 NAMES = {"organisation": "uploaded", "team": "web", "project": "shop", "user": "ann"}
@@ -53,10 +52,10 @@ def layer(one, tier):
 @cache
 def guarded():
     """The calls of the guardrails' own tests, with what the shipped policies say of each."""
-    rules = [rule for rule in SHIPPED.rules if rule.id.startswith("guardrails/")]
+    rules = [rule for rule in shipped().rules if rule.id.startswith("guardrails/")]
     cases = [(rule, Case(bash=one) if isinstance(one, str) else one) for rule in rules for one in rule.tests.match]
     calls = [facts_of(case, rule) for rule, case in cases]
-    return [(facts, RANK[evaluate(SHIPPED, facts).effect]) for facts in calls]
+    return [(facts, RANK[evaluate(shipped(), facts).effect]) for facts in calls]
 
 
 def loosened(policies):
@@ -64,7 +63,7 @@ def loosened(policies):
 
 
 def test_every_guardrail_is_locked_and_its_tests_are_guarded():
-    assert {rule.id for rule in SHIPPED.rules if rule.id.startswith("guardrails/")} == SHIPPED.locked
+    assert {rule.id for rule in shipped().rules if rule.id.startswith("guardrails/")} == shipped().locked
     assert len(guarded()) > 100
     assert all(rank for _, rank in guarded())
 
@@ -85,12 +84,12 @@ def test_an_upload_is_refused_or_harmless(one, tier):
     upload = layer(one, tier)
     if one["want"] == "refused":
         with pytest.raises(PolicyProblems) as refused:
-            extend(SHIPPED, [upload])
+            extend(shipped(), [upload])
         assert not all(problem.text.startswith("the test `") for problem in refused.value.problems)
     else:
-        extend(SHIPPED, [upload])
+        extend(shipped(), [upload])
     # What fits of it is in force all the same: a lock, or an unlock's end, may come after the upload.
-    policies, _ = fitting(SHIPPED, [upload], ())
+    policies, _ = fitting(shipped(), [upload], ())
     assert loosened(policies) == []
     for tool, tool_input in (("Bash", {"command": "ls"}), ("Edit", {"file_path": "a"}), ("mcp__a", {"prompt": "p"})):
         call = ToolCall(client="x", session_id="s", tool_name=tool, tool_input=tool_input, cwd="/repo")
@@ -110,7 +109,7 @@ def test_no_mixture_of_uploads_loosens_a_guardrail(uploads, level):
         layers[tier] = Layer(
             tier=tier, name=NAMES[tier], origin="upload", files=(before.files if before else {}) | files
         )
-    policies, _ = fitting(SHIPPED, [layers[tier] for tier in TIERS if tier in layers], ())
+    policies, _ = fitting(shipped(), [layers[tier] for tier in TIERS if tier in layers], ())
     for facts, rank in guarded()[:: 1 if level == "strict" else 5]:
         asked = msgspec.structs.replace(facts, level=level, lifted=frozenset({"*", "guardrails/remove-root"}))
         assert RANK[evaluate(policies, asked).effect] >= rank
@@ -120,19 +119,21 @@ def test_an_unlock_frees_the_rules_of_its_pattern_alone():
     off = {"upload": {"config.yaml": {"rules": {"guardrails/force-push": "off"}}}}
     unlocks = [Unlock(pattern="guardrails/force-*", note="by ada")]
     for tier in TIERS:
-        policies = extend(SHIPPED, [layer(off, tier)], unlocks)
+        policies = extend(shipped(), [layer(off, tier)], unlocks)
         assert {rule.id for rule in policies.rules if not rule.enabled and rule.id.startswith("guardrails/")} == {
             "guardrails/force-push"
         }
-        assert policies.locked == SHIPPED.locked - {"guardrails/force-push", "guardrails/force-push-unnamed"}
+        assert policies.locked == shipped().locked - {"guardrails/force-push", "guardrails/force-push-unnamed"}
         assert policies.locks.unlocked["guardrails/force-push"] == "by ada"
         with pytest.raises(PolicyProblems, match="locked `guardrails/fork-bomb`"):
             extend(
-                SHIPPED, [layer({"upload": {"config.yaml": {"rules": {"guardrails/fork-bomb": "off"}}}}, tier)], unlocks
+                shipped(),
+                [layer({"upload": {"config.yaml": {"rules": {"guardrails/fork-bomb": "off"}}}}, tier)],
+                unlocks,
             )
 
 
 def test_the_operators_files_are_bound_by_no_lock():
     files = {"config.yaml": "rules: {guardrails/force-push: off}\nlists: {clients: [nobody]}\n"}
-    own = load(layered(policy_folders.read(policy_folders.shipped()), files))
+    own = load(layered(shipped_files(), files))
     assert not next(rule for rule in own.rules if rule.id == "guardrails/force-push").enabled

@@ -7,19 +7,11 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import load
-from baton.engine.policy.rules.layers import Layer
-from baton.shared import policy_folders
 from tests.support.attacks import entries
 from tests.support.installation import INSTALLED
 
 ROWS = entries("installed")
 HOME = "/home/ann/shop"
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
 
 
 def verdict(policies, row, **facts):

@@ -10,7 +10,7 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import load
 from baton.engine.policy.rules.layers import Layer
-from baton.shared import policy_folders
+from tests.support.shipped import shipped_layer
 
 README = (Path(__file__).parents[2] / "policies" / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
@@ -252,8 +252,7 @@ MIGRATIONS_FREE = [
 def policies():
     files = {"config.yaml": next(block for block in BLOCKS if block.startswith("places:"))}
     files |= {f"team/{name}.yaml": next(block for block in BLOCKS if f"id: team/{name}\n" in block) for name in NAMES}
-    shipped = Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))
-    return load([shipped, Layer(tier="team", name="web", files=files, origin="upload")])
+    return load([shipped_layer(), Layer(tier="team", name="web", files=files, origin="upload")])
 
 
 def stopped(policies, name, attempt, agent_type=""):

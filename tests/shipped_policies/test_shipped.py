@@ -5,9 +5,9 @@ import pytest
 
 from baton.engine.policy.schema import json_schema
 from baton.engine.text.yaml_lines import parse
-from baton.shared import policy_folders
+from tests.support.shipped import shipped_files
 
-FILES = {p: t for p, t in policy_folders.read(policy_folders.shipped()).items() if not p.startswith("shell/")}
+FILES = {p: t for p, t in shipped_files().items() if not p.startswith("shell/")}
 
 
 @pytest.mark.parametrize("path", FILES)

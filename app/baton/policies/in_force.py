@@ -11,7 +11,7 @@ import msgspec
 from watchfiles import awatch
 
 from baton.engine.call.principal import Principal
-from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, load
 from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Layer, Tier
 from baton.engine.policy.rules.locks import Unlock
@@ -74,8 +74,7 @@ class Policies:
         self._base = [Layer(tier="shipped", files=policy_files.read(shipped))]
         self._loaded_at = datetime.now(UTC)
         self._own_problems: tuple[Problem, ...] = ()
-        self._first = (self._base[0], load(self._base))
-        self._state = Combinations(InForce(self._first[1]), {})
+        self._state = Combinations(InForce(load(self._base)), {})
         self._loading = asyncio.Lock()
         self._noted: set[str] = set()
         self._beside: set[asyncio.Task[Any]] = set()
@@ -218,7 +217,7 @@ class Policies:
         return self._load(self._base, everywhere)[0]
 
     def _load(self, base: list[Layer], unlocks: list[Unlock]) -> tuple[PolicySet, tuple[Problem, ...]]:
-        """Build the organisation's set. What the shipped layer makes is most of it, and kept while that layer is.
+        """Build the organisation's set.
 
         The operator's files are accepted whole or not at all. The upload may have been right only while a rule was
         unlocked, so what fits of it is kept.
@@ -226,9 +225,7 @@ class Policies:
         Returns:
             The set, and what is wrong with the upload.
         """
-        if base[0] != self._first[0]:
-            self._first = (base[0], load(base[:1]))
-        files = extend(self._first[1], [one for one in base[1:] if not one.bound], unlocks)
+        files = load([one for one in base if not one.bound], unlocks)
         return fitting(files, [one for one in base[1:] if one.bound], unlocks)
 
     async def load_layers(self) -> None:

@@ -3,22 +3,21 @@
 import csv
 from pathlib import Path
 
-from baton.engine.policy.load import layered, load
 from baton.engine.routing.agent_files import read
 from baton.route.rosters.agents import policy_agents
-from baton.shared import policy_folders
+from tests.support.shipped import shipped
 
 HERE = Path(__file__).parent
 
 
 def rosters():
     """Give each roster's agents by its name."""
-    shipped = load(layered(policy_folders.read(policy_folders.shipped()))).rosters.by_id
+    by_id = shipped().rosters.by_id
     own = {
         folder.name: [read(path.name, path.read_text()) for path in sorted(folder.iterdir())]
         for folder in (HERE / "rosters").iterdir()
     }
-    return own | {name: policy_agents(shipped[name]) for name in ("ultrapower", "stravinsky", "claude-code")}
+    return own | {name: policy_agents(by_id[name]) for name in ("ultrapower", "stravinsky", "claude-code")}
 
 
 def labelled():

@@ -3,8 +3,7 @@
 import pytest
 
 from baton.engine.agents.rosters import MODELS, Roster, Rosters, Row, agent_call
-from baton.engine.policy.load import layered, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped
 
 ROSTER = Roster(
     id="one",
@@ -104,7 +103,7 @@ SEED = {
 
 @pytest.mark.parametrize(("expected", "names"), SEED.items())
 def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, names):
-    rosters = load(layered(policy_folders.read(policy_folders.shipped()))).rosters
+    rosters = shipped().rosters
     assert {name: rosters.resolve(name).model for name in names.split()} == dict.fromkeys(names.split(), expected)
     for roster_id, roster in rosters.by_id.items():
         alone = rosters.alone(roster_id)
@@ -126,5 +125,5 @@ def test_the_shipped_rosters_give_the_models_that_the_design_fixes(expected, nam
     ],
 )
 def test_a_start_without_a_roster_is_judged_where_both_agents_are_known(agent, spawner, roster):
-    rosters = load(layered(policy_folders.read(policy_folders.shipped()))).rosters
+    rosters = shipped().rosters
     assert rosters.around(agent, spawner).resolve(agent).roster == roster

@@ -3,10 +3,9 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.load import layered, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped_files
 
-SHIPPED = policy_folders.read(policy_folders.shipped())
-SHELL = {path: text for path, text in SHIPPED.items() if path.startswith("shell/")}
+SHELL = {path: text for path, text in shipped_files().items() if path.startswith("shell/")}
 CONFIG = """
 rosters: [team]
 never_block: [Task, "*__*"]
@@ -61,14 +60,9 @@ def rule_text(
     )
 
 
-@pytest.fixture(scope="session")
-def shipped_files():
-    return dict(SHIPPED)
-
-
-@pytest.fixture(scope="session")
-def shipped():
-    return load(layered(SHIPPED))
+@pytest.fixture(name="shipped_files")
+def _shipped_files():
+    return dict(shipped_files())
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """Look-ups: which lines are, and what a team's `lookups: tool` changes."""
 
-import pytest
-
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import layered, load
+from baton.engine.policy.load import load
 from baton.engine.policy.rules.layers import Layer
-from baton.shared import policy_folders
 from tests.support.cases import listed
+from tests.support.shipped import shipped_layer, unread
 
 LOOK_UPS = """
 cat a.py
@@ -72,26 +70,21 @@ echo hi
 """
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return layered(policy_folders.read(policy_folders.shipped()))
-
-
 def name(policies, line):
     call = ToolCall(client="t", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/repo")
     return policies.history_name(call)
 
 
 def test_lines_that_look_into_files_are_look_ups_and_others_are_not(shipped):
-    policies = load(shipped)
+    policies = shipped
     wanted = {line: "Bash (look-up)" for line in LOOK_UPS.split("\n") if line}
     wanted |= {line: "Bash" for line in OTHERS.split("\n") if line}
     wrong = {line: said for line, said in ((line, name(policies, line)) for line in wanted) if said != wanted[line]}
     assert not wrong, listed(wrong)
 
 
-def test_a_team_may_count_each_look_up_tool_by_its_own_name(shipped):
-    policies = load([*shipped, Layer(tier="organisation", files={"config.yaml": "lookups: tool"})])
+def test_a_team_may_count_each_look_up_tool_by_its_own_name():
+    policies = load([shipped_layer(), Layer(tier="organisation", files={"config.yaml": "lookups: tool"})])
     assert name(policies, "cat a.py") == "Bash"
 
     def verdict(tool, history, **tool_input):
@@ -103,8 +96,8 @@ def test_a_team_may_count_each_look_up_tool_by_its_own_name(shipped):
     assert verdict("Bash", ("Bash (look-up)",), command="cat a.py") == "orchestrator/otherwise"
 
 
-def test_a_line_is_asked_once_whether_it_looks_something_up(shipped, monkeypatch):
-    policies = load(shipped)
+def test_a_line_is_asked_once_whether_it_looks_something_up(monkeypatch):
+    policies = unread()
     asked = []
     of_line = policies.lookups.of_line
     monkeypatch.setattr(policies.lookups, "of_line", lambda context: asked.append(context) or of_line(context))

@@ -1,5 +1,7 @@
 """Rules about groups of paths that a team defines: which tools and lines they see, and what config.yaml may say."""
 
+from functools import cache
+
 import pytest
 
 from baton.engine.call.call import ToolCall
@@ -7,7 +9,7 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import PolicyProblems, load
 from baton.engine.policy.rules.layers import Layer
-from tests.engine.policy.conftest import SHIPPED
+from tests.support.shipped import shipped_layer
 
 CONFIG = 'places: {infra: [infra/**, "**/*.tf", "!infra/README.md"]}\n'
 RULE = """\
@@ -26,11 +28,17 @@ def rule(name="infra", match="{writes_to: infra}", unless="[]", yes="echo x > in
 
 
 def layers(files, tier="team"):
-    return [Layer(tier="shipped", files=SHIPPED), Layer(tier=tier, name="web", files=files, origin="upload")]
+    return [shipped_layer(), Layer(tier=tier, name="web", files=files, origin="upload")]
 
 
-WRITES = load(layers({"config.yaml": CONFIG} | rule()))
-READS = load(layers({"config.yaml": CONFIG} | rule(match="{reads: infra}", yes="cat infra/a")))
+@cache
+def writes():
+    return load(layers({"config.yaml": CONFIG} | rule()))
+
+
+@cache
+def reads():
+    return load(layers({"config.yaml": CONFIG} | rule(match="{reads: infra}", yes="cat infra/a")))
 
 
 def matches(policies, tool, given, cwd="/repo"):
@@ -59,7 +67,7 @@ def matches(policies, tool, given, cwd="/repo"):
     ],
 )
 def test_tools_of_all_kinds_write(tool, given, written):
-    assert matches(WRITES, tool, given) is written
+    assert matches(writes(), tool, given) is written
 
 
 def test_reading_is_seen_in_all_tools_too():
@@ -73,9 +81,9 @@ def test_reading_is_seen_in_all_tools_too():
         ("Bash", {"command": "wc -l < infra/a"}),
         ("Bash", {"command": "cp infra/a /tmp"}),
     ]:
-        assert matches(READS, tool, given), given
+        assert matches(reads(), tool, given), given
     for line in ("echo infra/a", "cat src/a", "cat infra/README.md"):
-        assert not matches(READS, "Bash", {"command": line}), line
+        assert not matches(reads(), "Bash", {"command": line}), line
 
 
 def test_an_exception_must_cover_everything_that_is_written():

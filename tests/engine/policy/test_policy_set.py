@@ -9,7 +9,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.load import load
 from baton.engine.policy.rules.layers import Layer
-from baton.shared import policy_folders
+from tests.support.shipped import shipped_layer
 
 OTHER = "{tool: Edit, other_editor: s2}"
 
@@ -55,7 +55,7 @@ def test_a_suggestion_that_asks_for_the_input_is_not_taken_from_a_command_of_ano
 def test_a_replaced_set_is_freed_at_once_without_the_collector():
     gc.disable()
     try:
-        policies = load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
+        policies = load([shipped_layer(), Layer(tier="organisation", files={"config.yaml": "{}"})])
         policies.reading(ToolCall(client="c", session_id="s", tool_name="Bash", tool_input={"command": "ls"}), None)
         gone = weakref.ref(policies)
         del policies

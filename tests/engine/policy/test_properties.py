@@ -1,5 +1,7 @@
 """What must hold for any call whatever."""
 
+from functools import cache
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,15 +10,9 @@ from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.load import layered, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped, shipped_files
 
-FILES = policy_folders.read(policy_folders.shipped())
-SHIPPED = load(layered(FILES))
-MORE = load(
-    layered(
-        FILES,
-        {
-            "team/deny.yaml": """
+DENY = """
 id: team/deny
 description: One deny more.
 match: [{tools: [Bash, Read]}, {agent: {known: true}, input: {subagent_type: explore*}}]
@@ -24,9 +20,6 @@ decision: deny
 reason: no
 tests: {match: [ls], not_match: [{tool: Write}]}
 """
-        },
-    )
-)
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
 anything = st.text(st.characters(), max_size=40) | st.text(st.characters(categories=["Cs"]), max_size=3)
@@ -81,10 +74,16 @@ facts = st.builds(
 )
 
 
+@cache
+def more():
+    """Return the shipped policies with one more rule."""
+    return load(layered(shipped_files(), {"team/deny.yaml": DENY}))
+
+
 @given(facts)
 def test_no_call_crashes_and_explain_agrees(given_facts):
-    verdict = evaluate(SHIPPED, given_facts)
-    matched = {trace.id for trace in explain(SHIPPED, given_facts) if trace.matched}
+    verdict = evaluate(shipped(), given_facts)
+    matched = {trace.id for trace in explain(shipped(), given_facts) if trace.matched}
     assert {hit.id for hit in verdict.hits} <= matched
     assert (verdict.effect == "abstain") == (not matched)
     assert (verdict.rule == "") == (verdict.effect == "abstain")
@@ -93,18 +92,18 @@ def test_no_call_crashes_and_explain_agrees(given_facts):
 
 @given(facts)
 def test_a_verdict_is_the_same_when_asked_again(given_facts):
-    assert evaluate(SHIPPED, given_facts) == evaluate(SHIPPED, given_facts)
+    assert evaluate(shipped(), given_facts) == evaluate(shipped(), given_facts)
 
 
 @given(facts)
 def test_another_deny_never_loosens(given_facts):
-    before, after = evaluate(SHIPPED, given_facts), evaluate(MORE, given_facts)
+    before, after = evaluate(shipped(), given_facts), evaluate(more(), given_facts)
     assert RANK[after.effect] >= RANK[before.effect]
 
 
 @given(spawns, st.sampled_from(["off", "guidance", "strict"]))
 def test_a_rewrite_changes_the_model_and_nothing_else(call, level):
-    updated = evaluate(SHIPPED, Facts(call=call, level=level)).updated_input
+    updated = evaluate(shipped(), Facts(call=call, level=level)).updated_input
     assert updated["model"] in {"haiku", "sonnet", "opus", "fable"}
     assert {name for name, value in updated.items() if call.tool_input.get(name) is not value} == {"model"}
     assert call.tool_input.keys() <= updated.keys()
@@ -117,6 +116,6 @@ def test_who_asks_and_the_mode_never_lift_a_guardrail(line):
         call = ToolCall(
             client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, agent_id=agent_id, cwd="/repo"
         )
-        verdict = evaluate(SHIPPED, Facts(call=call, level=level))
+        verdict = evaluate(shipped(), Facts(call=call, level=level))
         said.add(frozenset(hit for hit in verdict.hits if hit.id.startswith("guardrails/")))
     assert len(said) == 1

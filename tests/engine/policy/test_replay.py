@@ -9,7 +9,7 @@ from baton.engine.call.record import Record
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.load import layered, load
 from baton.engine.policy.replay import Replayer, principal_of
-from baton.shared import policy_folders
+from tests.support.shipped import shipped
 
 POLICIES = load(layered({"config.yaml": "shell_tools: {Bash: command}\nagent_tools: [Task]\n"}))
 
@@ -63,9 +63,8 @@ def test_the_calls_before_in_a_session_are_its_history():
 
 
 def test_a_look_up_by_shell_is_one_in_the_history_again():
-    shipped = load(layered(policy_folders.read(policy_folders.shipped())))
     replayer = Replayer()
     for command in ("cat a.py", "ls"):
-        replayer.facts(shipped, record(tool="Bash", command=command, session_id="s"))
-    facts = replayer.facts(shipped, record(tool="Read", session_id="s"))
+        replayer.facts(shipped(), record(tool="Bash", command=command, session_id="s"))
+    facts = replayer.facts(shipped(), record(tool="Read", session_id="s"))
     assert facts.history == ("Bash (look-up)", "Bash")

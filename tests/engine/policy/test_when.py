@@ -11,11 +11,9 @@ from baton.engine.call.verdict import RuleHit
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.policy.explain import explain
 from baton.engine.policy.load import Layer, PolicyProblems, extend, layered, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped_files
 
-TABLES = {
-    path: text for path, text in policy_folders.read(policy_folders.shipped()).items() if path.startswith("shell/")
-}
+TABLES = {path: text for path, text in shipped_files().items() if path.startswith("shell/")}
 BASE = load(layered({"config.yaml": "shell_tools: {Bash: command}"} | TABLES))
 LIST = "[" + ",".join(map(str, range(120))) + "]"
 

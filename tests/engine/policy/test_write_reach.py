@@ -5,12 +5,8 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import load
 from baton.engine.policy.matching.write_reach import landings, reach_of
-from baton.engine.policy.rules.layers import Layer
-from tests.engine.policy.conftest import SHIPPED
-
-POLICIES = load([Layer(tier="shipped", files=SHIPPED)])
+from tests.support.shipped import shipped
 
 REACHES = [
     ("rm -r x", "x", "tree"),
@@ -44,7 +40,7 @@ REACHES = [
 
 
 def only(line, target):
-    shell = POLICIES.shells.read(line)
+    shell = shipped().shells.read(line)
     (write,) = [write for write in shell.writes if write.target == target]
     return (shell.programs[write.by] if write.by >= 0 else None), write
 
@@ -87,4 +83,4 @@ def test_what_is_copied_lands_by_its_name(line, target, found):
 )
 def test_a_tool_that_removes_or_moves_takes_a_whole_folder(tool, path, effect):
     call = ToolCall(client="x", session_id="s", tool_name=tool, tool_input={"path": path}, cwd="/home/ann/app")
-    assert evaluate(POLICIES, Facts(call=call)).effect == effect
+    assert evaluate(shipped(), Facts(call=call)).effect == effect

@@ -4,7 +4,6 @@ Steps are function calls, Python's and C's, and not seconds: those depend on wha
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +13,10 @@ from hypothesis import strategies as st
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import Layer, load
 from baton.engine.shell.read import read
-from baton.shared import policy_folders
 from tests.attacks.requests import text
 from tests.support.attacks import entries
+from tests.support.shipped import unread
 from tests.support.steps import steps
 
 MOST_STEPS = 450_000
@@ -29,7 +27,7 @@ REPEATED = {name: one["line"]["repeat"] for name, one in LINES.items() if "repea
 
 @cache
 def policies():
-    return load([Layer(tier="shipped", files=policy_folders.read(Path(__file__).parents[3] / "policies"))])
+    return unread()
 
 
 def judge(line: str) -> tuple[int, Any]:
