@@ -3,47 +3,66 @@
 from dataclasses import dataclass
 
 from baton.engine.routing.index import Index
+from baton.engine.routing.prompts import skip_reason
+from baton.route.pipeline.sections import SURE
+from baton.route.pipeline.select import ABOUT
 from baton.route.rosters.word_table import find
 from tests.corpus.routing.rosters_of import labelled, negatives, rosters
-
-THRESHOLD = 0.3
 
 
 @dataclass
 class Measured:
-    """Shares from 0 to 1; negatives by kind, each asked of every roster."""
+    """Shares from 0 to 1; negatives by kind, each asked of every roster.
+
+    `texts` is how many prompts get a text, `hits` how many of these texts name the right agent, `commands` how many name
+    a single one, `right` how many of those are right; `false_texts` is how many of what is for nobody gets a text.
+    """
 
     top_1: float
     top_3: float
-    coverage: float
-    precision: float
+    texts: float
+    hits: float
+    commands: float
+    right: float
     auroc: dict[str, float]
-    false_routes: dict[str, float]
+    false_texts: dict[str, float]
 
 
 def measure(*, with_table=True):
     """Route every prompt, and every negative over every roster."""
     table = find() if with_table else None
     indexes = {name: Index(agents, table) for name, agents in rosters().items()}
-    ranks, sure = [], []
+    ranks, likely, texts = [], [], []
     for roster, agent, prompt in labelled():
         index = indexes[roster]
-        ranking = index.score(prompt)
-        names = [index.names[one.agent] for one in ranking]
+        ranking = index.rank(prompt)
+        names = [index.names[one.agent] for one in ranking.agents]
         ranks.append(names.index(agent) if agent in names else 99)
-        sure.append(ranking[0].probability)
-    chosen = [rank for rank, confidence in zip(ranks, sure, strict=True) if confidence >= THRESHOLD]
-    wrong = {kind: [] for kind in ("far", "near")}
+        likely.append(ranking.about)
+        if _told(prompt, ranking):
+            texts.append((ranks[-1], ranking.agents[0].probability >= SURE))
+    commands = [rank for rank, alone in texts if alone]
+    wrong = {kind: [] for kind in ("far", "near", "follow")}
+    told = {kind: [] for kind in wrong}
     for kind, prompt in negatives():
-        wrong[kind] += [index.score(prompt)[0].probability for index in indexes.values()]
+        for index in indexes.values():
+            ranking = index.rank(prompt)
+            wrong[kind].append(ranking.about)
+            told[kind].append(_told(prompt, ranking))
     return Measured(
         top_1=sum(rank == 0 for rank in ranks) / len(ranks),
         top_3=sum(rank < 3 for rank in ranks) / len(ranks),
-        coverage=len(chosen) / len(ranks),
-        precision=sum(rank == 0 for rank in chosen) / max(1, len(chosen)),
-        auroc={kind: _auroc(sure, found) for kind, found in wrong.items()},
-        false_routes={kind: sum(one >= THRESHOLD for one in found) / len(found) for kind, found in wrong.items()},
+        texts=len(texts) / len(ranks),
+        hits=sum(rank == 0 if alone else rank < 3 for rank, alone in texts) / max(1, len(texts)),
+        commands=len(commands) / len(ranks),
+        right=sum(rank == 0 for rank in commands) / max(1, len(commands)),
+        auroc={kind: _auroc(likely, found) for kind, found in wrong.items()},
+        false_texts={kind: sum(found) / len(found) for kind, found in told.items()},
     )
+
+
+def _told(prompt, ranking):
+    return not skip_reason(prompt) and ranking.about >= ABOUT
 
 
 def _auroc(positives, negatives):

@@ -26,8 +26,16 @@ def labelled():
 
 
 def negatives():
-    """Give (kind, prompt) pairs: `far` ones have nothing to do with software, `near` ones need no agent."""
+    """Give (kind, prompt) pairs.
+
+    `far` ones have nothing to do with software, `near` ones need no agent, `follow` ones go on with what is under way.
+    """
     return _rows("negatives.tsv")
+
+
+def languages():
+    """Give (language, agent, prompt) triples for the roster `ultrapower`."""
+    return _rows("languages.tsv")
 
 
 def _rows(name):

@@ -45,4 +45,11 @@ def test_a_right_agent_that_was_not_seen_only_lowers_the_confidence():
     unseen = [Sample(one.features, -1, known=False) for one in world(60, telling=BODY)]
     fitted = fit(unseen, DEFAULT)
     assert fitted.vector.tolist() == pytest.approx(DEFAULT.vector.tolist())
-    assert fitted.bias < DEFAULT.bias
+    assert fitted.right_bias < DEFAULT.right_bias
+
+
+def test_what_is_for_no_agent_lowers_how_likely_a_prompt_is_about_the_roster_and_not_who_is_right():
+    nobody = [Sample(one.features, -1) for one in world(60, telling=BODY)]
+    fitted = fit(nobody, DEFAULT)
+    assert fitted.about_bias < DEFAULT.about_bias
+    assert (fitted.right_bias, fitted.right_share) == (DEFAULT.right_bias, DEFAULT.right_share)

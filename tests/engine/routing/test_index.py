@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.features import DEFAULT, NAMES, confidence, field_of
+from baton.engine.routing.features import DEFAULT, NAMES, Extent, about, field_of, right, shares_of
 from baton.engine.routing.index import Index
 
 AGENTS = [
@@ -127,14 +127,35 @@ def test_the_defaults_are_those_that_were_fitted():
             "wl_body": 4.98,
             "name_prec": 0.74,
             "trigger": 4.0,
-            "action": 1.3,
+            "action": 0.6,
+            "example": 1.5,
         }
     )
-    assert confidence(DEFAULT, 10, 6, 0) == pytest.approx(1 / (1 + np.exp(4.3 - 3.26 - 4 * 0.434)))
-    assert (confidence(DEFAULT, 1e9, 0, 0), confidence(DEFAULT, -1e9, 0, 0)) == (1.0, 0.0)
+
+
+def test_the_shares_of_the_best_are_a_softmax_and_the_field_is_the_mean_of_those_behind():
+    assert shares_of([2.0, 2.0]) == [0.5, 0.5]
+    assert shares_of([1e9, 0.0])[0] == 1.0
+    assert sum(shares_of([5, 4, 3, 2, 1, 0, 0])) == pytest.approx(1)
+    assert field_of([9, 3.5, 2.5]) == pytest.approx(0.5)
+    assert field_of([9]) == field_of([]) == 0
+
+
+def test_confidence_grows_with_the_share_and_stays_a_probability():
+    extent = Extent(30, 5)
+    assert right(DEFAULT, 0.9, extent) > right(DEFAULT, 0.5, extent) > right(DEFAULT, 0.1, extent)
+    assert 0 < right(DEFAULT, 0.0, extent) < right(DEFAULT, 1.0, extent) < 1
+    assert about(DEFAULT, [1e9, 0], extent) == 1.0
+    assert about(DEFAULT, [-1e9, 0], extent) == 0.0
+
+
+def test_the_same_scores_mean_less_in_a_large_roster_and_for_a_prompt_of_one_word():
+    scores = [5.0, 4.0, 4.0, 4.0, 4.0]
+    assert about(DEFAULT, scores, Extent(400, 5)) < about(DEFAULT, scores, Extent(7, 5))
+    assert about(DEFAULT, scores, Extent(30, 1)) < about(DEFAULT, scores, Extent(30, 8))
+    assert right(DEFAULT, 0.5, Extent(400, 5)) < right(DEFAULT, 0.5, Extent(7, 5))
 
 
 def test_a_prompt_that_several_agents_fit_is_surer_than_one_that_met_a_single_one_by_chance():
-    chance, about = field_of([4, 0, 0, 0, 0, 0]), field_of([4, 4, 4, 4, 4, 0])
-    assert confidence(DEFAULT, 4, 2, about) > confidence(DEFAULT, 4, 2, chance)
-    assert field_of([9]) == field_of([]) == 0
+    extent = Extent(30, 5)
+    assert about(DEFAULT, [4, 4, 4, 4, 4], extent) > about(DEFAULT, [4, 0, 0, 0, 0], extent)

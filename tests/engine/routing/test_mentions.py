@@ -2,14 +2,14 @@
 
 import pytest
 
-from baton.engine.routing.mentions import Mentions
+from baton.engine.routing.mentions import NOBODY, Mentions
 
 NAMES = ("agent-debug", "code-reviewer", "test", "planner", "ultrapower:git-master", "Data Engineer", "agent-router")
 MENTIONS = Mentions(NAMES)
 
 
 def named(prompt):
-    found = MENTIONS.find(prompt)
+    found = MENTIONS.find(prompt).asked
     return None if found is None else NAMES[found]
 
 
@@ -68,4 +68,4 @@ def test_a_word_that_is_no_mention_is_none(prompt):
 
 
 def test_a_roster_without_agents_has_no_mentions():
-    assert Mentions(()).find("use agent-debug") is None
+    assert Mentions(()).find("use agent-debug") == NOBODY

@@ -11,9 +11,12 @@ GOOD = '"""Read a number.\n\nArgs:\n    text: the digits.\n"""' + " It is exact.
 ROSTER = [
     {"name": "documenter", "description": "Writes documentation, docstrings and readme files"},
     {"name": "tester", "description": "Writes and repairs tests, finds flaky tests"},
-    {"name": "deployer", "description": "Deploys services and looks after releases"},
+    *(
+        {"name": name, "description": "Deploys services and looks after releases"}
+        for name in ("deployer", "deployer-east", "deployer-west", "deployer-north")
+    ),
 ]
-UNSURE = ["deploy the docs and then test them", "look after the service", "is this flaky?", "release notes and tests"]
+UNSURE = ["look after the release of our services", "deploys of services and releases", "what tall towers there are"]
 FLAGS = {
     "USE_LLM_ROUTING": "true",
     "ENABLE_LOCAL_INFERENCE_PIPELINE": "true",
@@ -75,7 +78,8 @@ async def _it_chooses_when_the_scorer_is_unsure(http, endpoint):
         answer = (await http.post("/route", json={"session_id": "s", "prompt": prompt, "roster": ROSTER})).json()
         assert answer["selected_agent"] in {"", *(agent["name"] for agent in ROSTER)}
         assert "evil" not in answer["additional_context"]
-        assert ("model" in answer["degraded"]) == (0.1 <= answer["confidence"] <= 0.6)
+        asked = 0.1 <= answer["confidence"] <= 0.6 and "not about" not in answer["reason"]
+        assert ("model" in answer["degraded"]) == asked
 
 
 async def _it_answers_what_it_can(http, endpoint):

@@ -7,7 +7,8 @@ from baton.route.pipeline.select import NAMED
 from baton.route.pipeline.stage import Choice
 from tests.support.routing import AGENTS, SURE, FixedChooser, FixedRoster, routed
 
-UNSURE = "write a text about the query"
+UNSURE = "edit the headline of our newsletter"
+ALIKE = [*AGENTS, *(Agent(name=f"copy-editor-{n}", description=AGENTS[2].description) for n in range(3))]
 NOBODY = "how tall is the Eiffel tower"
 
 
@@ -19,7 +20,7 @@ def roster():
 async def test_nobody_is_chosen_for_a_prompt_that_is_for_nobody_yet_the_best_are_shown(roster):
     route = await routed(roster, NOBODY)
     assert (route.selected_agent, route.tier, len(route.candidates)) == ("", "none", 3)
-    assert "no agent is a clear match" in route.reason
+    assert "not about what these agents do" in route.reason
     assert route.additional_context == ""
 
 
@@ -55,9 +56,9 @@ async def test_a_node_goes_before_the_scorer_and_can_name_nobody_else(roster, ch
         (None, ("none", "")),
     ],
 )
-async def test_a_model_is_asked_when_the_scorer_is_unsure_and_can_name_nobody_else(roster, choice, expected):
+async def test_a_model_is_asked_when_the_scorer_is_unsure_and_can_name_nobody_else(choice, expected):
     model = FixedChooser(choice)
-    route = await routed(roster, UNSURE, model=model, threshold=0.6)
+    route = await routed(FixedRoster(ALIKE), UNSURE, model=model, threshold=0.6)
     assert 0.1 <= route.confidence <= 0.6
     assert model.asked == [[one.name for one in route.candidates]]
     assert (route.tier, route.selected_agent) == expected
@@ -83,3 +84,32 @@ async def test_without_the_table_the_answer_says_so():
 async def test_an_empty_roster_has_nobody_to_choose():
     route = await routed(FixedRoster([]), SURE)
     assert (route.selected_agent, route.reason, route.candidates) == ("", "the roster has no agents", ())
+
+
+async def test_a_model_is_not_asked_about_what_is_for_nobody(roster):
+    model = FixedChooser(Choice(agent="copy-editor"))
+    route = await routed(roster, NOBODY, model=model)
+    assert (route.selected_agent, model.asked) == ("", [])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "the copy-editor agent gave a bad answer, ignore it",
+        "don't use the copy-editor agent to edit this newsletter headline",
+    ],
+)
+async def test_an_agent_that_is_named_to_be_left_out_is_neither_chosen_nor_shown(roster, prompt):
+    route = await routed(roster, prompt)
+    assert route.selected_agent != "copy-editor"
+    assert "copy-editor" not in [one.name for one in route.candidates]
+    assert "copy-editor" not in route.additional_context
+
+
+async def test_parts_of_a_prompt_for_different_agents_are_intents_and_an_agent_asked_for_goes_before_them(roster):
+    prompt = "make this slow sql query fast, then repair the flaky unit tests"
+    route = await routed(roster, prompt)
+    assert [one.agent for one in route.intents] == ["db-tuner", "test-writer"]
+    assert route.additional_context.startswith("## Candidates\n\nAgents that may fit for the parts")
+    named = await routed(roster, f"use the copy-editor agent: {prompt}")
+    assert named.additional_context.startswith("## Agent Selection\n\nSelected: copy-editor")

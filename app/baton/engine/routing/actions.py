@@ -99,3 +99,8 @@ def _tables() -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
             for stem in dict.fromkeys(stems(text)):
                 table[stem] = (*table.get(stem, ()), action)
     return tables
+
+
+def asks(stem: str) -> bool:
+    """Return whether a word asks for something to be done."""
+    return stem in _tables()[0]

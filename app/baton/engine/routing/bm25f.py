@@ -70,6 +70,10 @@ class Lexicon:
             self._parts.append(slice(at, end))
             at = end
 
+    def has(self, term: str) -> bool:
+        """Return whether an agent has a term."""
+        return term in self._rows
+
     def idf(self, frequency: int) -> float:
         """Return the inverse document frequency of a term that so many agents have."""
         return float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)))

@@ -9,7 +9,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from baton.engine.routing.features import NAMES, Weights, confidence, field_of
+from baton.engine.routing.features import (
+    NAMES,
+    Extent,
+    Weights,
+    about,
+    about_inputs,
+    right,
+    right_inputs,
+    shares_of,
+)
 
 LEAST = 20
 """Words of feedback below which a fit says nothing."""
@@ -17,8 +26,11 @@ FOLDS = 5
 _STEPS = 25
 _PRIOR_WEIGHT = 4.0
 """How many words of feedback the defaults are worth, about."""
-_CONFIDENCE = ("bias", "best", "margin", "field")
-_CONFIDENCE_SPREAD = np.array([2.0, 0.3, 0.4, 0.2])
+_ABOUT = ("about_bias", "about_best", "about_field", "about_agents", "about_terms")
+_ABOUT_SPREAD = np.array([2.0, 0.3, 0.4, 0.3, 0.5])
+_RIGHT = ("right_bias", "right_share", "right_agents")
+_RIGHT_SPREAD = np.array([1.0, 0.3, 0.1])
+"""How far a team's confidence may lie from the defaults, about: of one team's rosters the sizes say little."""
 Doubles = NDArray[np.float64]
 
 
@@ -31,6 +43,8 @@ class Sample(msgspec.Struct, frozen=True):
     features: list[list[float]]
     right: int
     known: bool = True
+    extent: Extent = Extent(30, 6)
+    """Where it was not kept (routes of earlier versions), a middling one."""
 
 
 class FitQuality(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,15 +87,33 @@ def fit(samples: Sequence[Sample], prior: Weights) -> Weights:
     start = _vector(prior)
     vector = _fit_choice([one for one in samples if one.right >= 0], start)
     fitted = msgspec.structs.replace(prior, **dict(zip(NAMES, map(float, vector), strict=True)))
-    rows, labels = [], []
-    for one in samples:
-        scores = _scores(one, fitted)
-        best, other, field = _ahead(scores)
-        rows.append([1.0, best, best - other, field])
-        labels.append(float(one.right == int(np.argmax(scores)) and one.known))
-    middle = np.array([getattr(prior, name) for name in _CONFIDENCE])
-    found = _fit_logistic(np.array(rows).reshape(-1, len(_CONFIDENCE)), np.array(labels), middle)
-    return msgspec.structs.replace(fitted, **dict(zip(_CONFIDENCE, map(float, found), strict=True)))
+    scored = [(one, np.array(one.features) @ vector) for one in samples]
+    # What is for none of the agents says nothing of which agent would be right.
+    meant = [(one, scores) for one, scores in scored if one.right >= 0 or not one.known]
+    found = _fit_confidence(
+        _ABOUT,
+        _ABOUT_SPREAD,
+        prior,
+        [about_inputs(_ordered(scores), one.extent) for one, scores in scored],
+        [one.right >= 0 or not one.known for one, _ in scored],
+    )
+    found |= _fit_confidence(
+        _RIGHT,
+        _RIGHT_SPREAD,
+        prior,
+        [right_inputs(shares_of(_ordered(scores))[0], one.extent) for one, scores in meant],
+        [one.known and one.right == int(np.argmax(scores)) for one, scores in meant],
+    )
+    return msgspec.structs.replace(fitted, **found)
+
+
+def _fit_confidence(
+    names: Sequence[str], spread: Doubles, prior: Weights, inputs: Sequence[Sequence[float]], labels: Sequence[bool]
+) -> dict[str, float]:
+    """Fit one of the two logistic regressions of the confidence; the first of its numbers is the bias."""
+    start = np.array([getattr(prior, name) for name in names])
+    rows = np.array([(1.0, *one) for one in inputs]).reshape(-1, len(names))
+    return dict(zip(names, map(float, _fit_logistic(rows, np.array(labels, dtype=float), start, spread)), strict=True))
 
 
 def _fit_choice(samples: Sequence[Sample], start: Doubles) -> Doubles:
@@ -113,8 +145,8 @@ def _as_large(vector: Doubles, start: Doubles, samples: Sequence[Sample]) -> Dou
     return scaled
 
 
-def _fit_logistic(rows: Doubles, labels: Doubles, start: Doubles) -> Doubles:
-    precision = np.diag(1 / _CONFIDENCE_SPREAD**2)
+def _fit_logistic(rows: Doubles, labels: Doubles, start: Doubles, spread: Doubles) -> Doubles:
+    precision = np.diag(1 / spread**2)
     vector = start.copy()
     for _ in range(_STEPS):
         shares = 1 / (1 + np.exp(-np.clip(rows @ vector, -30, 30)))
@@ -134,10 +166,8 @@ def _vector(weights: Weights) -> Doubles:
     return np.array([getattr(weights, name) for name in NAMES], dtype=np.float64)
 
 
-def _ahead(scores: Doubles) -> tuple[float, float, float]:
-    """Return the best score, the second, and how the field behind them does."""
-    ordered = sorted(map(float, scores), reverse=True)
-    return ordered[0], ordered[1] if len(ordered) > 1 else 0.0, field_of(ordered)
+def _ordered(scores: Doubles) -> list[float]:
+    return sorted(map(float, scores), reverse=True)
 
 
 def _softmax(scores: Doubles) -> Doubles:
@@ -149,8 +179,10 @@ def _softmax(scores: Doubles) -> Doubles:
 def _outcome(sample: Sample, weights: Weights) -> tuple[bool, bool, float]:
     """Return whether an agent was right at all, whether the best was it, and the confidence."""
     scores = _scores(sample, weights)
-    right = sample.known and sample.right == int(np.argmax(scores))
-    return sample.right >= 0 or not sample.known, right, confidence(weights, *_ahead(scores))
+    ordered = _ordered(scores)
+    sure = about(weights, ordered, sample.extent) * right(weights, shares_of(ordered)[0], sample.extent)
+    found = sample.known and sample.right == int(np.argmax(scores))
+    return sample.right >= 0 or not sample.known, found, sure
 
 
 def _judged(outcomes: Sequence[tuple[bool, bool, float]], threshold: float) -> FitQuality:

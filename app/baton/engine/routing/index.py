@@ -14,8 +14,20 @@ import re2
 from baton.engine.routing.actions import Actions, doing
 from baton.engine.routing.bm25f import Lexical, Lexicon, weighted
 from baton.engine.routing.candidates import Agent
-from baton.engine.routing.features import DEFAULT, NAMES, Floats, Weights, by_words, confidence, field_of
+from baton.engine.routing.examples import Examples
+from baton.engine.routing.features import (
+    COMPARED,
+    DEFAULT,
+    NAMES,
+    Extent,
+    Floats,
+    Weights,
+    about,
+    by_words,
+    chances,
+)
 from baton.engine.routing.kinds import related
+from baton.engine.routing.languages import in_english
 from baton.engine.routing.mentions import Mentions
 from baton.engine.routing.text import bounded, name_parts, plain, read, stems, terms
 from baton.engine.routing.triggers import Triggers, is_expression
@@ -29,7 +41,7 @@ LONGEST_DESCRIPTION = 8_000
 LONGEST_SHOWN = 240
 """Characters of a description that are shown."""
 MOST_EXAMPLES = 20
-MOST_CANDIDATES = 5
+MOST_CANDIDATES = COMPARED
 MOST_WORDS = 4
 # RE2, since a description that opens a thousand examples and closes none would take time quadratic in its length.
 _EXAMPLE = re2.compile(r"(?is)<example>(.*?)</example>")
@@ -63,6 +75,14 @@ class AgentScore(msgspec.Struct, frozen=True):
     probability: float
     features: tuple[float, ...]
     words: tuple[str, ...] = ()
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """The best agents for a prompt, the best first. `about` is how likely the prompt is for one of the roster at all."""
+
+    agents: list[AgentScore]
+    about: float
+    extent: Extent
 
 
 class AgentReading:
@@ -103,6 +123,7 @@ class Index:
         self._embedder = embedder
         texts = [read_agent(agent, embedder) for agent in agents]
         self._lexicon = Lexicon([one.weighted for one in texts])
+        self._examples = Examples([one.examples for one in texts])
         self._triggers = Triggers(agents)
         self._actions = Actions([(one.name, one.described) for one in texts])
         # Agents by the words of their names: a prompt has few words, a roster may have hundreds of names.
@@ -115,40 +136,49 @@ class Index:
         if embedder is not None and agents:
             self._whole = np.stack([one.whole for one in texts])
             self._body = np.stack([one.body for one in texts])
-            examples = [(number, vector) for number, one in enumerate(texts) for vector in one.examples]
-            self._example_of = np.array([number for number, _ in examples], dtype=np.int32)
-            self._examples = np.stack([vector for _, vector in examples]) if examples else None
 
     def __len__(self) -> int:
         return len(self.names)
 
     def score(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> list[AgentScore]:
         """Rank agents for a prompt, the best first; of two alike the one that comes first by name."""
+        return self.rank(prompt, weights, most).agents
+
+    def rank(self, prompt: str, weights: Weights = DEFAULT, most: int = MOST_CANDIDATES) -> Ranking:
+        """Rank agents for a prompt, and say how likely it is for one of them at all."""
         if not self.names:
-            return []
-        text = bounded(prompt)
+            return Ranking([], 0.0, Extent(0, 0))
+        original = bounded(prompt)
+        text = in_english(original)
         reading = read(text)
-        lexical = self._lexicon.score(reading.terms, related(reading.terms))
+        terms = reading.terms
+        if text is not original:  # agents may be described in the prompt's own language
+            own = [term for term in read(original).terms if self._lexicon.has(term)]
+            terms = terms + own
+            text = f"{text} {original}" if own else text
+        lexical = self._lexicon.score(terms, related(terms))
         features = self._features(text, reading.stems, lexical)
         if self._embedder is None:
             weights = by_words(weights)
         scores = features @ weights.vector
-        order = np.lexsort((self._ranks, -scores))[: max(most, MOST_CANDIDATES)].tolist()
-        best = [float(scores[number]) for number in order[:MOST_CANDIDATES]] + [0.0, 0.0]
-        field = field_of(best[:-2])
+        order = np.lexsort((self._ranks, -scores))[: max(most, MOST_CANDIDATES)]
+        ranked = scores[order].tolist()
+        extent = Extent(len(self), len(set(terms)))
+        likely, sure = about(weights, ranked, extent), chances(weights, ranked, extent)
         spelled = dict(zip(reversed(reading.stems), reversed(reading.words), strict=True))
-        return [
+        agents = [
             AgentScore(
                 number,
-                float(scores[number]),
-                confidence(weights, float(scores[number]), best[0] if place else best[1], field),
+                ranked[place],
+                likely * sure[place] if place < len(sure) else 0.0,
                 tuple(features[number].tolist()),
-                tuple(spelled[term] for term in lexical.best_terms(number, MOST_WORDS))
+                tuple(spelled.get(term, term) for term in lexical.best_terms(number, MOST_WORDS))
                 if place < MOST_CANDIDATES
                 else (),
             )
-            for place, number in enumerate(order[:most])
+            for place, number in enumerate(order[:most].tolist())
         ]
+        return Ranking(agents, likely, extent)
 
     def _features(self, text: str, prompt_stems: list[str], lexical: Lexical) -> Floats:
         """Return every agent's features: one row an agent, one column a feature."""
@@ -158,9 +188,8 @@ class Index:
         if self._embedder is not None:
             vector = self._embedder.embed(text)
             found[:, 2] = np.vecdot(self._whole, vector)
-            if self._examples is not None:
-                np.maximum.at(found[:, 2], self._example_of, np.vecdot(self._examples, vector))
             found[:, 3] = np.vecdot(self._body, vector)
+            found[:, 7] = self._examples.score(vector)
         for stem in self._name_stems.keys() & set(prompt_stems):
             found[self._name_stems[stem], 4] += 1
         found[:, 4] /= self._name_sizes
@@ -173,7 +202,7 @@ class _Texts:
     """One agent's texts, cut to what is indexed; the examples that a description holds stand apart."""
 
     def __init__(self, agent: Agent) -> None:
-        description, examples = _split_examples(plain(agent.description[:LONGEST_DESCRIPTION]))
+        description, examples = split_examples(plain(agent.description[:LONGEST_DESCRIPTION]))
         self.name = stems(" ".join(name_parts(agent.name)))
         self.description = description
         self.examples = [
@@ -185,7 +214,7 @@ class _Texts:
         self._more = " ".join((*agent.capabilities, *triggers))
 
     def fields(self) -> list[tuple[float, list[str]]]:
-        described = terms(" ".join((self.description, *self.examples, self._more)))
+        described = terms(f"{self.description} {self._more}")
         return [(NAME_WEIGHT, self.name), (DESCRIPTION_WEIGHT, described), (BODY_WEIGHT, terms(self.body))]
 
 
@@ -194,7 +223,7 @@ def _shown(description: str) -> str:
     return one_line(_without_examples(plain(description[:LONGEST_DESCRIPTION])), LONGEST_SHOWN)
 
 
-def _split_examples(description: str) -> tuple[str, list[str]]:
+def split_examples(description: str) -> tuple[str, list[str]]:
     """Part a description from the prompts that its examples quote; what else an example says stays in it."""
     said = [match[1][:_LONGEST_EXAMPLE] for match in _SAID.finditer(description)]
     if not said:

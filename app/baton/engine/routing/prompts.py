@@ -2,6 +2,8 @@
 
 import re
 
+from baton.engine.routing.follow_ups import is_follow_up
+
 _LOOKED_AT = 400
 """Characters at the beginning of a prompt, leading white space left out, that show whether to route it."""
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?=\s|$)")
@@ -43,6 +45,8 @@ def skip_reason(prompt: str) -> str:
         return f"`{command[0][:60]}` is a slash command"
     if _INJECTED.match(start):
         return "the client wrote this prompt, not a person"
+    if is_follow_up(prompt):
+        return "the prompt goes on with what is under way, and names no work of its own"
     return ""
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.engine.routing.features import DEFAULT, NAMES, Weights
+from baton.engine.routing.features import DEFAULT, NAMES, Extent, Weights
 from baton.engine.routing.fit import LEAST, Sample, refit
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
@@ -149,5 +149,6 @@ def _sample(feedback: Feedback) -> Sample:
     known = feedback.right_agent == "" or feedback.right_agent in agents
     right = agents.index(feedback.right_agent) if feedback.right_agent in agents else -1
     # Feedback that is older than a feature has fewer columns: the missing ones count 0.
-    features = [[*row, *[0.0] * (len(NAMES) - len(row))] for row in feedback.features]
-    return Sample(features, right, known)
+    features = [[*row[: len(NAMES)], *[0.0] * (len(NAMES) - len(row))] for row in feedback.features]
+    beside = feedback.features[0][len(NAMES) :] if feedback.features else []
+    return Sample(features, right, known, Extent(*map(int, beside))) if beside else Sample(features, right, known)

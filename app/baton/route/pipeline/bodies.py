@@ -15,6 +15,14 @@ class CandidateView(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class IntentView(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several things that the prompt asks for: its text, and the agent that it is for."""
+
+    text: str
+    agent: str
+    confidence: float
+
+
 class WorkflowView(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the prompt asks for automated work of several steps or agents."""
 
@@ -46,6 +54,8 @@ class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True):
     candidates: list[CandidateView]
     tier: Tier
     """What decided."""
+    intents: list[IntentView]
+    """The parts of a prompt that are for different agents; empty when it is for one, or for none."""
     workflow: WorkflowView
     additional_context: str
     delegated: bool
@@ -65,6 +75,7 @@ class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True):
             confidence=route.confidence,
             candidates=[CandidateView(name=one.name, score=one.score, why=one.why) for one in route.candidates],
             tier=route.tier,
+            intents=[IntentView(text=one.text, agent=one.agent, confidence=one.confidence) for one in route.intents],
             workflow=WorkflowView(detected=route.workflow.detected, type=route.workflow.type),
             additional_context=route.additional_context,
             delegated=answer is not None,

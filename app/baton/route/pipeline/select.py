@@ -12,19 +12,23 @@ from baton.clients.inventories import DEGRADED as AGENTS
 from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Candidate, Tier
 from baton.engine.routing.features import Weights
-from baton.engine.routing.index import AgentScore, Index
-from baton.engine.routing.model_choice import LEAST, unsure
+from baton.engine.routing.index import AgentScore, Index, Ranking
+from baton.engine.routing.intents import parts
+from baton.engine.routing.model_choice import unsure
 from baton.engine.routing.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
-from baton.route.pipeline.context import candidates_section, selection_section
-from baton.route.pipeline.stage import Choice, Chooser, Route, StageName, Trace
+from baton.route.pipeline.sections import SURE, selection_section, shortlist_section
+from baton.route.pipeline.stage import Choice, Chooser, Intent, Route, Section, StageName, Trace
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import DEGRADED, Indexes
 
 NAMED = 0.99
 """The confidence in an agent that the prompt names."""
+ABOUT = 0.993
+"""How likely a prompt must be about the roster at all, or nothing is said: chosen so that of a hundred prompts that are
+not, at most one gets a text."""
 TRACED = 10
 """Agents whose features are kept for feedback: a fit needs the right one and its rivals."""
 
@@ -64,40 +68,74 @@ class Select:
         if not index.names:
             route.reason = "no agent is known: nothing was pushed, and the session's client has told of none"
             return
-        ranking = await self._ranked(index, prompt)
-        candidates = candidates_of(index, ranking)
-        named = index.mentions.find(bounded(prompt.text))
+        ranking = await self._ranked(index, prompt.text, prompt)
+        mentioned = index.mentions.find(bounded(prompt.text))
+        named = mentioned.asked
+        candidates = candidates_of(index, [one for one in ranking.agents if one.agent not in mentioned.unwanted])
         if named is not None:
             candidates = _first(index, named, candidates)
         if self._indexes.degraded:
             route.degraded.append(DEGRADED)
-        tier, agent, reason = await self._choose(prompt, candidates, route.degraded, named=named is not None)
-        route.candidates, route.confidence = candidates, candidates[0].score
-        route.tier, route.selected_agent, route.reason = tier, agent, reason
-        route.trace = Trace(
-            agents=[index.names[one.agent] for one in ranking], features=[list(one.features) for one in ranking]
+        about = named is not None or ranking.about >= ABOUT
+        tier, agent, reason = await self._choose(
+            prompt, candidates, route.degraded, named=named is not None, about=about
         )
-        if agent:
-            route.sections.append(selection_section(route, prompt.client, roster.homes.get(agent, "")))
-        if agent or candidates[0].score >= LEAST:
-            route.sections.append(candidates_section(route))
+        route.candidates, route.confidence = candidates, candidates[0].score if candidates else 0.0
+        route.tier, route.selected_agent, route.reason = tier, agent, reason
+        route.intents = await self._intents(index, prompt) if about else ()
+        route.trace = Trace(
+            agents=[index.names[one.agent] for one in ranking.agents],
+            features=[[*one.features, ranking.extent.agents, ranking.extent.terms] for one in ranking.agents],
+        )
+        section = self._section(route, prompt.client, roster.homes.get(agent, ""), index, about=about)
+        if section is not None:
+            route.sections.append(section)
 
-    async def _ranked(self, index: Index, prompt: Prompt) -> list[AgentScore]:
-        """Rank the agents. One prompt is scored in each turn of the loop, so that many at once do not hold decisions up."""
+    async def _ranked(self, index: Index, text: str, prompt: Prompt) -> Ranking:
+        """Rank the agents. One text is scored in each turn of the loop, so that many at once do not hold decisions up."""
         async with self._turn:
-            ranking = index.score(prompt.text, self._weights(prompt.principal), TRACED)
+            ranking = index.rank(text, self._weights(prompt.principal), TRACED)
             await asyncio.sleep(0)
         return ranking
 
+    async def _intents(self, index: Index, prompt: Prompt) -> tuple[Intent, ...]:
+        """Return the parts of a prompt that are for different agents, in their order; none if all are for one."""
+        found: dict[str, Intent] = {}
+        for text in parts(prompt.text):
+            best = (await self._ranked(index, text, prompt)).agents[0]
+            named = index.mentions.find(text).asked
+            number, sure = (best.agent, best.probability) if named is None else (named, NAMED)
+            if sure >= self._threshold:
+                name = index.names[number]
+                found.setdefault(name, Intent(text=text, agent=name, confidence=round(sure, 4)))
+        return tuple(found.values()) if len(found) > 1 else ()
+
+    def _section(self, route: Route, client: str, home: str, index: Index, *, about: bool) -> Section | None:
+        """Write what the agent is told: one agent, a shortlist, or nothing."""
+        named = all(one.confidence == NAMED for one in route.intents)
+        if route.intents and (named or route.tier in {"scorer", "none"}):
+            known = dict(zip(index.names, index.descriptions, strict=True))
+            agents = [
+                Candidate(name=i.agent, score=i.confidence, why="", description=known[i.agent]) for i in route.intents
+            ]
+            return shortlist_section(agents, client, several=True)
+        chosen = next((one for one in route.candidates if one.name == route.selected_agent), None)
+        # What the prompt, the node or the model says was chosen with knowledge that a probability of the scorer lacks.
+        if chosen is not None and (route.tier != "scorer" or chosen.score >= SURE):
+            return selection_section(chosen, client, home)
+        return shortlist_section(route.candidates, client) if about and route.tier in {"scorer", "none"} else None
+
     async def _choose(
-        self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool
+        self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool, about: bool
     ) -> tuple[Tier, str, str]:
         """Return tier, agent and reason. A tier that is configured and has nothing to say is named in `degraded`."""
+        if not candidates:
+            return "none", "", "the prompt does not want the only agents that there are"
         best = candidates[0]
         if named:
             return "explicit", best.name, f"the prompt names `{best.name}`"
         asked: list[tuple[Tier, Chooser | None]] = [("node", self._node)]
-        asked += [("model", self._model)] if unsure(candidates) else []
+        asked += [("model", self._model)] if about and unsure(candidates) else []
         allowed = {one.name for one in candidates}
         for tier, chooser in asked:
             if chooser is None:
@@ -106,6 +144,8 @@ class Select:
             if choice is not None and (not choice.agent or choice.agent in allowed):
                 return tier, choice.agent, _said(tier, choice)
             degraded.append(tier)
+        if not about:
+            return "none", "", "the prompt is not about what these agents do, as far as its words tell"
         if best.score >= self._threshold:
             return "scorer", best.name, best.why
         return "none", "", f"no agent is a clear match: the best has {best.score:.2f} of {self._threshold:.2f}"
@@ -163,7 +203,7 @@ async def explain(
         index = (await rosters.index_for(prompt)).index
     except DatabaseUnavailable:
         raise StoreUnavailable("the roster cannot be read now; try again") from None
-    named = index.mentions.find(bounded(prompt.text)) if index.names else None
+    named = index.mentions.find(bounded(prompt.text)).asked
     return Explanation(
         index=index,
         ranking=index.score(prompt.text, weights, most),

@@ -47,8 +47,19 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several things that a prompt asks for, the agent that it is for, and the confidence in that."""
+
+    text: str
+    agent: str
+    confidence: float
+
+
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scorer saw, the best agents first: a fit needs it if somebody says what would have been right."""
+    """What the scorer saw, the best agents first: a fit needs it if somebody says what would have been right.
+
+    A row has an agent's features, then the two numbers of the ranking's extent.
+    """
 
     agents: list[str]
     features: list[list[float]]
@@ -76,6 +87,7 @@ class Route(msgspec.Struct, kw_only=True):
     confidence: float = 0.0
     candidates: tuple[Candidate, ...] = ()
     tier: Tier = "none"
+    intents: tuple[Intent, ...] = ()
     workflow: Workflow = Workflow()
     sections: list[Section] = []
     local_answer: LocalAnswer | None = None
