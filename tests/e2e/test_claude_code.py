@@ -278,6 +278,18 @@ def test_an_agent_s_own_file_decides_its_model(stage, front, model):
     assert (decided["effect"] == "rewrite") == (front == "color: red")
 
 
+def test_a_prompt_that_several_fit_gets_a_shortlist_and_follow_ups_get_nothing(stage):
+    asked = ["[[main]] check this module for problems and improve its quality"]
+    told = stage.claude({"main": ["bye"]}, asked).told()
+    assert "## Candidates" in told
+    assert "use one, or none" in told
+    assert "(Task tool, subagent_type)" in told
+    assert "`code-reviewer`" in told
+    assert "## Agent Selection" not in told
+    again = stage.claude({"main": ["bye"]}, ["[[main]] yes, do it"]).told()
+    assert "## Candidates" not in again
+
+
 def test_a_prompt_for_nobody_and_a_command_get_no_agent(stage):
     played = stage.claude({"main": ["bye"]}, ["[[main]] what is the capital of France", "/compact"])
     assert "## Agent Selection" not in played.told()

@@ -111,6 +111,13 @@ def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage)
     assert "polite" in stage.copilot({"main": [bash("echo rude"), "bye"]}).results()[0]
 
 
+def test_a_prompt_that_several_fit_gets_a_shortlist(stage):
+    asked = "[[main]] check this module for problems and improve its quality"
+    told = stage.copilot({"main": ["bye"]}, asked).told()
+    assert "## Candidates" in told
+    assert "(task tool, agent_type)" in told
+
+
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
     stage.write_agent(".github/agents", "git-master", "Handles git: squashes, rebases and orders commits.")
     asked = "[[main]] squash my last three git commits into one, git master style"
