@@ -83,7 +83,11 @@ async def test_without_the_table_the_answer_says_so():
 
 async def test_an_empty_roster_has_nobody_to_choose():
     route = await routed(FixedRoster([]), SURE)
-    assert (route.selected_agent, route.reason, route.candidates) == ("", "the roster has no agents", ())
+    assert (route.selected_agent, route.reason, route.candidates) == (
+        "",
+        "no agent is known: nothing was pushed, and the session's client has told of none",
+        (),
+    )
 
 
 async def test_a_model_is_not_asked_about_what_is_for_nobody(roster):
