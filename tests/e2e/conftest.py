@@ -129,6 +129,16 @@ class Played:
         return asked[-1].text() if asked else ""
 
 
+QUALITY = "[[main]] review the quality of this module"
+"""A prompt that is for one of the quality team, but not clearly for which."""
+_QUALITY_TEAM = {
+    "code-reviewer": "Reviews changes for faults and quality before they are merged.",
+    "quality-auditor": "Audits the quality of modules and finds problems in them.",
+    "refactorer": "Improves the structure and quality of modules.",
+    "git-master": "Handles git: squashes, rebases and orders commits.",
+}
+
+
 @dataclass
 class Stage:
     """One developer's home and project, and the server that their hooks ask."""
@@ -156,6 +166,12 @@ class Stage:
         lines = ["---", f"name: {name}", f"description: {description}", *front, "---", "Do the work."]
         path.write_text("\n".join(lines) + "\n")
         return path.parent
+
+    def write_quality_team(self, folder: str) -> Path:
+        """Write the files of four agents, three of whom may be meant by `QUALITY`; return their folder."""
+        for name, description in _QUALITY_TEAM.items():
+            home = self.write_agent(folder, name, description)
+        return home
 
     @contextlib.contextmanager
     def pushed(self, name: str, description: str) -> Iterator[None]:

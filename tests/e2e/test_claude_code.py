@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Prepared, Server, Stage, copied, made
+from tests.e2e.conftest import QUALITY, Prepared, Server, Stage, copied, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.support.server import free_port
 
@@ -278,16 +278,16 @@ def test_an_agent_s_own_file_decides_its_model(stage, front, model):
     assert (decided["effect"] == "rewrite") == (front == "color: red")
 
 
-def test_a_prompt_that_several_fit_gets_a_shortlist_and_follow_ups_get_nothing(stage):
-    asked = ["[[main]] check this module for problems and improve its quality"]
-    told = stage.claude({"main": ["bye"]}, asked).told()
+def test_a_prompt_that_several_fit_gets_a_shortlist_and_a_follow_up_gets_nothing(stage):
+    stage.write_quality_team(".claude/agents")
+    told = stage.claude({"main": ["bye"]}, QUALITY).told()
     assert "## Candidates" in told
     assert "use one, or none" in told
     assert "(Task tool, subagent_type)" in told
-    assert "`code-reviewer`" in told
+    assert "- `code-reviewer` (0." in told
+    assert "`git-master`" not in told.partition("## Candidates")[2].partition("</")[0]
     assert "## Agent Selection" not in told
-    again = stage.claude({"main": ["bye"]}, ["[[main]] yes, do it"]).told()
-    assert "## Candidates" not in again
+    assert "## Candidates" not in stage.claude({"main": ["bye"]}, "[[main]] yes, do it").told()
 
 
 def test_a_prompt_for_nobody_and_a_command_get_no_agent(stage):

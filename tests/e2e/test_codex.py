@@ -176,12 +176,6 @@ def test_without_a_server_a_session_works_or_does_not_start_as_installed(tmp_pat
     assert is_edited(stage) is asked
 
 
-def test_a_prompt_that_several_fit_gets_a_shortlist(stage):
-    told = stage.codex({"main": ["bye"]}, "[[main]] check this module for problems and improve its quality").told()
-    assert "## Candidates" in told
-    assert "(spawn_agent)" in told
-
-
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):
     with stage.pushed(
         "git-master", "Handles git: squashes, rebases and orders commits."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Prepared, Server, Stage, copied, made
+from tests.e2e.conftest import QUALITY, Prepared, Server, Stage, copied, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.support.server import free_port
 
@@ -112,8 +112,8 @@ def test_a_rewrite_runs_instead_of_what_was_asked_for_once_it_is_accepted(stage)
 
 
 def test_a_prompt_that_several_fit_gets_a_shortlist(stage):
-    asked = "[[main]] check this module for problems and improve its quality"
-    told = stage.copilot({"main": ["bye"]}, asked).told()
+    stage.write_quality_team(".github/agents")
+    told = stage.copilot({"main": ["bye"]}, QUALITY).told()
     assert "## Candidates" in told
     assert "(task tool, agent_type)" in told
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Prepared, Server, Stage, copied, made
+from tests.e2e.conftest import QUALITY, Prepared, Server, Stage, copied, made
 from tests.e2e.model_endpoint import Step, Use
 from tests.support.server import free_port
 
@@ -142,6 +142,13 @@ def test_a_model_that_it_would_ignore_is_not_told_as_set(stage):
     [found] = [d for d in stage.decisions(played, event="PreToolUse") if d["tool"] == "Agent"]
     assert found["effect"] != "rewrite"
     assert not found.get("model_injected")
+
+
+def test_a_prompt_that_several_fit_gets_a_shortlist(stage):
+    stage.write_quality_team(".gemini/agents")
+    told = stage.gemini({"main": ["bye"]}, QUALITY).told()
+    assert "## Candidates" in told
+    assert "(invoke_agent tool, agent_name)" in told
 
 
 def test_a_prompt_is_led_to_the_agent_that_it_is_for(stage):

@@ -138,7 +138,7 @@ def test_the_shares_of_the_best_are_a_softmax_and_the_field_is_the_mean_of_those
     assert shares_of([1e9, 0.0])[0] == 1.0
     assert sum(shares_of([5, 4, 3, 2, 1, 0, 0])) == pytest.approx(1)
     assert field_of([9, 3.5, 2.5]) == pytest.approx(0.5)
-    assert field_of([9]) == field_of([]) == 0
+    assert field_of([9]) == field_of([9, 0])
 
 
 def test_confidence_grows_with_the_share_and_stays_a_probability():

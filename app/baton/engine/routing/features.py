@@ -134,13 +134,13 @@ def shares_of(scores: Sequence[float]) -> list[float]:
 
 
 def field_of(scores: Sequence[float]) -> float:
-    """Return how well the agents behind the best score (the second to fifth of all), 0 for as usual.
+    """Return how well the agents behind the best score on average (the second to fifth of all), 0 for as usual.
 
     Where they do well, the prompt is about what the roster does, though it may be hard to tell for whom; where a single
     agent does, a word may have met it by chance.
     """
     behind = scores[1:COMPARED]
-    return sum(behind) / len(behind) - _USUAL if behind else 0.0
+    return (sum(behind) / len(behind) if behind else 0.0) - _USUAL
 
 
 def sigmoid(value: float) -> float:
