@@ -1,7 +1,10 @@
 """Which session has which agents, on two servers of one Redis; whose they are; and what holds without Redis."""
 
+import asyncio
+
 import pytest
 
+from baton.clients import inventories as module
 from baton.clients.inventories import KEPT_S, MOST, Inventories
 from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -105,3 +108,32 @@ async def test_without_redis_what_this_process_knows_holds_and_the_rest_is_named
     assert await names(other) == (None, True)
     with pytest.raises(RedisUnavailable):
         await begun(one, "new")
+
+
+async def test_the_first_prompt_waits_for_a_shim_that_is_about_to_tell_and_no_later_one(servers, monkeypatch):
+    one, other = servers
+    await begun(one)
+
+    async def asked(server):
+        found, missing = await server.for_prompt(ANN, "s", "claude-code", "p")
+        return [agent.name for agent in found.agents] if found else None, missing
+
+    waiting = asyncio.create_task(asked(one))
+    await asyncio.sleep(0.05)
+    await other.put(ANN, "claude-code", SUM, TEXT)
+    assert await waiting == (["one"], False)
+    await begun(other, "t", checksum="8-8")
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    assert (await other.for_prompt(ANN, "t", "claude-code", "p"))[1]
+    monkeypatch.setattr(module, "PATIENCE_S", 60.0)
+    assert (await other.for_prompt(ANN, "t", "claude-code", "p"))[1]
+
+
+async def test_a_prompt_of_copilot_waits_for_its_session_s_start(servers):
+    one, other = servers
+    await begun(one, "earlier")
+    await one.put(ANN, "claude-code", SUM, TEXT)
+    waiting = asyncio.create_task(one.for_prompt(ANN, "s", "copilot-cli", "p"))
+    await asyncio.sleep(0.05)
+    await other.begin(ANN, "s", "copilot-cli", "p", SUM)
+    assert (await waiting)[0].find("one")

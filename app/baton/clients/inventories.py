@@ -3,6 +3,8 @@
 An inventory is its person's own: every key carries organisation and user. What is stored is what was read, masked.
 """
 
+import asyncio
+import time
 from collections import OrderedDict
 
 import msgspec
@@ -20,6 +22,10 @@ MOST = 200
 """Inventories, and projects with one, of one user; beyond that all of them are sent anew."""
 REMEMBERED = 2_000
 """Inventories, and sessions with theirs, that a process remembers."""
+PATIENCE_S = 0.5
+"""Longest that a session's first prompt waits for its agents, in seconds; the hook waits for 14."""
+_PAUSE_S = 0.03
+_STARTS_AT_ONCE = "copilot-cli"
 DEGRADED = "agents"
 """How an answer's `degraded` names an inventory that a session has and that cannot be read."""
 PROVIDER = "claude-code"
@@ -42,6 +48,8 @@ class Inventories:
         self._ttl_s = ttl_s
         self._known: OrderedDict[bytes, Inventory] = OrderedDict()
         self._sessions: OrderedDict[bytes, str] = OrderedDict()
+        self._awaited: OrderedDict[bytes, None] = OrderedDict()
+        """Sessions whose prompt has waited, or did not need to."""
 
     async def begin(self, principal: Principal, session_id: str, client: str, project: str, checksum: str) -> bool:
         """Note what a starting session has; return whether the server must be sent it.
@@ -119,6 +127,26 @@ class Inventories:
                 return None, True
             checksum = self._sessions[tag]
         return await self._find(principal, checksum)
+
+    async def for_prompt(
+        self, principal: Principal, session_id: str, client: str, project: str
+    ) -> tuple[Inventory | None, bool]:
+        """Return what `of_session` does, but wait for a shim that is about to tell: once a session, `PATIENCE_S`.
+
+        A person's first prompt may come right behind the session's start, and Copilot CLI runs both hooks at once.
+        """
+        tag = session_tag(principal, session_id)
+        until = time.monotonic() + (0.0 if tag in self._awaited else PATIENCE_S)
+        while True:
+            found, missing = await self.of_session(principal, session_id, client, project)
+            starting = client == _STARTS_AT_ONCE and found is None and tag not in self._sessions
+            if not (missing or starting) or time.monotonic() >= until or not self._redis.up:
+                break
+            await asyncio.sleep(_PAUSE_S)
+        self._awaited[tag] = None
+        if len(self._awaited) > REMEMBERED:
+            self._awaited.popitem(last=False)
+        return found, missing
 
     async def for_call(self, principal: Principal, session_id: str) -> tuple[Inventory | None, bool]:
         """Return the inventory of a session that this process has learned of, as `of_session` does."""

@@ -116,7 +116,7 @@ class Hooks:
             self._sessions.prompted(caller, event)
             return HookOutcome()
         call = await self._sessions.placed(caller.principal, as_call(caller, event))
-        agents, agents_missing = await self._sessions.inventory(
+        agents, agents_missing = await self._sessions.inventory_for_prompt(
             caller.principal, event.session_id, event.client, call.project
         )
         prompt = Prompt(

@@ -144,6 +144,12 @@ class Sessions:
         """Return the agents that a session's client has, None if they are not known; and whether they cannot be read."""
         return await self._inventories.of_session(principal, session_id, client, project)
 
+    async def inventory_for_prompt(
+        self, principal: Principal, session_id: str, client: str, project: str
+    ) -> tuple[Inventory | None, bool]:
+        """Return what `inventory` does; a session's first prompt waits a moment for a shim that is about to tell."""
+        return await self._inventories.for_prompt(principal, session_id, client, project)
+
     async def own_agent(
         self, principal: Principal, call: ToolCall, prior: Prior | None
     ) -> tuple[OwnAgent | None, bool]:
