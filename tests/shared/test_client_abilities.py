@@ -14,7 +14,7 @@ def test_every_client_with_hooks_is_told_with_events_that_it_has():
     for client, events in EVENTS.items():
         told = abilities_of(client)
         assert {one.event for one in told.events} <= set(events)
-        assert told.version in summary(told)[0]
+        assert (told.version or "not proven") in summary(told)[0]
 
 
 def test_the_versions_are_those_that_are_driven(request):
@@ -28,5 +28,5 @@ def test_the_versions_are_those_that_are_driven(request):
         "qwen": "@qwen-code/qwen-code",
     }
     assert {name: locked[package] for name, package in packages.items()} == {
-        one.name: one.version for one in CLIENTS if one.name
+        one.name: one.version for one in CLIENTS if one.version
     }

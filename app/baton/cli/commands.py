@@ -27,7 +27,7 @@ COMMANDS: dict[str, Command] = {
     "hooks": Command(
         "baton.cli.hooks.command:app",
         _START,
-        "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode, Qwen Code.",
+        "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor, Continue.",
     ),
     "doctor": Command("baton.cli.doctor:doctor", _START, "Find what keeps Baton from working here, and how to fix it."),
     "status": Command("baton.cli.status:status", _START, "Show the server, its dependencies, clients and runners."),

@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from baton.clients import claude_code, codex, copilot_cli, gemini, opencode, qwen
+from baton.clients import claude_code, codex, continue_cli, copilot_cli, cursor, gemini, opencode, qwen
 from baton.clients.event import Client
 
-_MODULES: tuple[Client, ...] = (claude_code, codex, copilot_cli, gemini, opencode, qwen)
+_MODULES: tuple[Client, ...] = (claude_code, codex, continue_cli, copilot_cli, cursor, gemini, opencode, qwen)
 CLIENTS: dict[str, Client] = {module.name: module for module in _MODULES}
 """By the name in `/hooks/{client}`."""
-_IN_CLAUDE_SETTINGS = copilot_cli.InClaudeSettings()
+_COPILOT, _CURSOR = copilot_cli.InClaudeSettings(), cursor.InClaudeSettings()
 
 
 def who_posts(client: Client, payload: dict[str, Any]) -> Client:
     """Return the client that has really sent a payload: one that reads another's settings posts under its name."""
-    if client is claude_code and copilot_cli.posts(payload):
-        return _IN_CLAUDE_SETTINGS
-    return client
+    if client is not claude_code:
+        return client
+    if copilot_cli.posts(payload):
+        return _COPILOT
+    if cursor.posts(payload):
+        return _CURSOR
+    return continue_cli if continue_cli.posts(payload) else client

@@ -19,6 +19,8 @@ DIGESTS = {
     "claude-code": "BATON_DIGESTS_CLAUDE_CODE",
     "codex": "BATON_DIGESTS_CODEX",
     "copilot-cli": "BATON_DIGESTS_COPILOT_CLI",
+    "continue": "BATON_DIGESTS_CONTINUE",
+    "cursor": "BATON_DIGESTS_CURSOR",
     "gemini": "BATON_DIGESTS_GEMINI",
     "opencode": "BATON_DIGESTS_OPENCODE",
     "qwen": "BATON_DIGESTS_QWEN",

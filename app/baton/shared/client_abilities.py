@@ -187,10 +187,44 @@ CLIENTS = (
         ),
     ),
     ClientAbilities(
-        title="Cursor, Continue, Factory droid, auggie",
-        notes=(
-            "They read Claude Code's settings, or speak its form; none of them was driven, and no hooks are installed.",
+        name="cursor",
+        title="Cursor",
+        subagents="no: a sub-agent's calls count as a main agent's",
+        model="no: left alone",
+        events=(
+            Ability("SessionStart", "sessionStart"),
+            Ability("UserPromptSubmit", "beforeSubmitPrompt", "block"),
+            Ability("PreToolUse", "preToolUse"),
+            Ability("PostToolUse", "postToolUse", "context"),
+            Ability("SubagentStart", "subagentStart", "block"),
         ),
+        notes=(
+            "It was not driven: all is by its documentation, and by what others have recorded of version 3.9.",
+            "The orchestrator mode holds its sub-agents as well: guardrails are what it is good for there.",
+            "It also runs the hooks of Claude Code's settings; Baton recognises it by its payload. With both, Baton is asked twice.",
+            "What a person is told reaches the model instead: its hooks show them no message.",
+        ),
+    ),
+    ClientAbilities(
+        name="continue",
+        title="Continue CLI",
+        subagents="no: a sub-agent's calls count as a main agent's",
+        model="no: its agent tool takes none",
+        ask="asks; headless it refuses",
+        events=(
+            Ability("SessionStart"),
+            Ability("UserPromptSubmit"),
+            Ability("PreToolUse"),
+            Ability("PostToolUse", can="context"),
+        ),
+        notes=(
+            "It was not driven: all is by the source of `@continuedev/cli` 1.5.47, which reads hooks and **fires none of its events yet**.",
+            "It also reads Claude Code's settings; Baton recognises it by its payload.",
+        ),
+    ),
+    ClientAbilities(
+        title="Factory droid, auggie",
+        notes=("They speak Claude Code's form; none of them was driven, and no hooks are installed.",),
     ),
 )
 
@@ -236,7 +270,8 @@ def document() -> str:
         "",
         "<!-- written by `make operations` from app/baton/shared/client_abilities.py -->",
         "",
-        "What each client was seen to honour in an answer to its hooks, with the version that proved it in `make e2e`.",
+        "What each client was seen to honour in an answer to its hooks, with the version that proved it in `make e2e`; of one that",
+        'is "not proven", what its documentation says.',
         "An empty cell is something that the client does not do, and that Baton does not pretend.",
         "",
         "| client | version | event | its name there | block | ask | rewrite | add context |",

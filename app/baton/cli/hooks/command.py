@@ -12,7 +12,7 @@ from baton.cli.groups import group
 from baton.cli.hooks.entries import ClientName, HookOptions, Transport
 from baton.cli.hooks.files import Scope, Target, copy_shim, other_shim, shim_folder, shim_word, targets
 from baton.cli.hooks.hook_files import install as put_in
-from baton.cli.hooks.hook_files import installed, off_switch
+from baton.cli.hooks.hook_files import installed, is_empty, off_switch
 from baton.cli.hooks.hook_files import uninstall as take_out
 from baton.cli.hooks.hook_token import hook_token
 from baton.cli.hooks.json_edit import UnclearError
@@ -27,7 +27,7 @@ from baton.local.server import Api, ApiError
 from baton.shared.client_abilities import abilities_of, summary
 
 app = group(
-    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode, Qwen Code."
+    "Install or remove Baton's hooks in a client: Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, Cursor, Continue."
 )
 AnyClient = Annotated[ClientName | None, typer.Option("--client", help="Only this client. Default: all.")]
 AnyScope = Annotated[Scope | None, typer.Option("--scope", help="Only this scope. Default: both.")]
@@ -125,7 +125,7 @@ def uninstall(client: AnyClient = None, scope: AnyScope = None, as_json: AsJson 
         old = _read(target)
         new = _understood(target, lambda target=target, old=old: take_out(target.client, old))
         if new != old:
-            made_by_us = new.strip() == "{}" and not target.backup.exists()
+            made_by_us = is_empty(new) and not target.backup.exists()
             changes.append((target, "" if made_by_us else new))
     for target, text in changes:
         _write(target, text)

@@ -9,7 +9,7 @@ import msgspec
 
 from baton.cli.hooks.shims import Shim, ShimKind, line
 
-ClientName = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen"]
+ClientName = Literal["claude-code", "codex", "copilot-cli", "gemini", "opencode", "qwen", "cursor", "continue"]
 Transport = Literal["http", "curl"]
 PROTOCOL = "1"
 
@@ -35,6 +35,8 @@ EVENTS: dict[ClientName, tuple[str, ...]] = {
     "gemini": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "PreCompress"),
     "qwen": tuple(event for event in _USUAL if event != "PermissionDenied"),
     "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+    "cursor": _USUAL,
+    "continue": tuple(event for event in _USUAL if event not in {"SubagentStart", "SubagentStop"}),
 }
 GEMINI_EVENTS = {
     "UserPromptSubmit": "BeforeAgent",
@@ -146,6 +148,8 @@ def _to_the_person(client: ClientName, text: str) -> dict[str, Any]:
     """Return an answer at a session's start that tells the person something, by the model where the client shows nothing."""
     if client == "copilot-cli":
         return {"additionalContext": text}
+    if client == "cursor":
+        return {"additional_context": text}
     if client == "qwen":
         return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
     return {"systemMessage": text}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from baton.cli.hooks import own_file, settings
+from baton.cli.hooks import flat_settings, own_file, settings
 from baton.cli.hooks.entries import GEMINI_EVENTS, ClientName, HookOptions, commands, groups
 from baton.cli.hooks.json_edit import check
 
@@ -18,6 +18,8 @@ def install(text: str, options: HookOptions) -> str:
             return own_file.plugin(commands(options))
         is_windows = options.other is not None and options.other.windows
         return own_file.copilot_file(commands(options), "powershell" if is_windows else "bash")
+    if options.client == "cursor":
+        return flat_settings.install(text, commands(options), fail_closed=options.fail_closed)
     return settings.install(text, groups(options))
 
 
@@ -25,13 +27,21 @@ def uninstall(client: ClientName, text: str) -> str:
     """Return a file's text without the hooks, "" if nothing is left of it. Raises UnclearError."""
     if client in _OWN_FILE:
         return "" if own_file.is_ours(text) else text
-    return settings.uninstall(text) if text else ""
+    form = flat_settings if client == "cursor" else settings
+    return form.uninstall(text) if text else ""
+
+
+def is_empty(text: str) -> bool:
+    """Return whether nothing is left in a file that only Baton has written to."""
+    return not text.strip() or check(text) in ({}, flat_settings.EMPTY)
 
 
 def installed(client: ClientName, text: str) -> dict[str, dict[str, Any]]:
     """Return Baton's entries by event. Raises UnclearError."""
     if client in _OWN_FILE:
         return own_file.installed(text)
+    if client == "cursor":
+        return flat_settings.installed(text)
     native = _OF_GEMINI if client == "gemini" else {}
     return {native.get(event, event): hook for event, hook in settings.installed(text or "{}").items()}
 

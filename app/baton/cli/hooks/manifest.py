@@ -62,7 +62,7 @@ def _elsewhere(env: Mapping[str, str]) -> str:
     """Return the paths that the server's lists do not cover, besides those that were written down before."""
     own = home(env)
     usual = [own / ".claude", own / ".codex", own / ".copilot", own / ".config" / "baton", own / ".config" / "opencode"]
-    usual += [own / ".gemini", own / ".qwen", own / ".local" / "share" / "baton"]
+    usual += [own / ".gemini", own / ".qwen", own / ".cursor", own / ".continue", own / ".local" / "share" / "baton"]
     real = [target.path for client in EVENTS for target in targets(".", client, "user", env)]
     real += [shim_folder(env), config_path(env).parent]
     paths = stored(INSTALLED, env).split(":")

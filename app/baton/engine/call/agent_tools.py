@@ -15,7 +15,7 @@ AGENT_TOOLS = frozenset(
 )
 """By the names that clients post. Fixed, because `agent_tools` of config.yaml can be uploaded: a layer that called a
 shell an agent tool could rewrite its lines."""
-TYPE_KEYS = frozenset({"subagent_type", "agent_type", "agent_name"})
+TYPE_KEYS = frozenset({"subagent_type", "agent_type", "agent_name", "subagent_name"})
 PROMPT_KEYS = frozenset({"prompt", "message"})
 AGENT_KEYS = frozenset({"model"}) | TYPE_KEYS | PROMPT_KEYS
 """The keys for an agent's model, type and prompt, in the words of each client."""

@@ -98,6 +98,20 @@ WORDS: dict[str, ClientWords] = {
         takes_model=False,
         advice_after=True,
     ),
+    "cursor": ClientWords(
+        task_tool="Task tool",
+        task_call=("Task", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
+        tools={"Bash": "Shell", "Agent": "Task"},
+        agents={"Explore": "explore", "general-purpose": "generalPurpose"},
+        no_question="Cursor cannot ask here: the person may run it outside the agent.",
+        takes_model=False,
+    ),
+    "continue": ClientWords(
+        task_tool="Subagent tool",
+        task_call=("Subagent", {"description": "{name}", "prompt": "{prompt}", "subagent_name": "{agent}"}),
+        tools={"Grep": "Search", "LS": "List", "WebFetch": "Fetch", "Agent": "Subagent"},
+        takes_model=False,
+    ),
     "qwen": ClientWords(
         task_tool="agent tool",
         task_call=("agent", {"description": "{name}", "prompt": "{prompt}", "subagent_type": "{agent}"}),
