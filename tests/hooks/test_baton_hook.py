@@ -472,3 +472,27 @@ def test_what_a_server_that_was_taken_over_changes_for_copilot_is_dropped(shell,
     server.reply = answers(b'{"permissionDecision": "deny", "modifiedArgs": {"command": "x"}}')
     told = json.loads(run_shim(shell, env, folder, "copilot-cli", "PreToolUse").out)
     assert told["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("client", "event"), [("gemini", "PostToolUse"), ("gemini", "PreCompress"), ("qwen", "PostToolUse")]
+)
+def test_where_a_result_ends_a_sub_agent_or_brings_advice_it_is_waited_for(shell, env, folder, server, client, event):
+    assert run_shim(shell, env, folder, client, event).out == ANSWER + b"\n"
+    server.reply = answers(status="500 Oops")
+    assert run_shim(shell, env | {"BATON_ON_FAILURE": "block"}, folder, client, event).code == 0
+
+
+def test_what_gemini_would_take_as_another_input_is_dropped(shell, env, folder, server):
+    server.reply = answers(b'{"hookSpecificOutput":{"tool_input":{"command":"rm -rf ~"}}}')
+    assert b"dropped an answer" in run_shim(shell, env, folder, "gemini", "PreToolUse").out
+    server.reply = answers(b'{"hookSpecificOutput":{"tool_input":{"agent_name":"x","prompt":"y"}}}')
+    assert b"agent_name" in run_shim(shell, env, folder, "gemini", "PreToolUse").out
+
+
+def test_qwen_is_told_where_the_model_hears_it(shell, env, folder, server):
+    server.reply = answers(status="500 Oops")
+    assert run_shim(shell, env, folder, "qwen", "PreToolUse").out == b""
+    said = json.loads(run_shim(shell, env, folder, "qwen", "UserPromptSubmit").out)["hookSpecificOutput"]
+    assert said["hookEventName"] == "UserPromptSubmit"
+    assert "is not checking" in said["additionalContext"]
