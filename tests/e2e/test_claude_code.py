@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.conftest import QUALITY, Prepared, Server, Stage, copied, made
 from tests.e2e.model_endpoint import Step, Use
-from tests.support.server import free_port
+from tests.support.server import free_port, until
 
 pytestmark = pytest.mark.e2e
 
@@ -143,6 +143,21 @@ def test_guidance_lets_the_edit_through_and_tells_the_model(stage):
 def test_a_sub_agent_runs_on_the_model_that_its_roster_gives_or_its_caller(stage, kind, more, model):
     played = stage.claude({"main": [agent(kind, **more), "bye"], "sub": ["done"]})
     assert [model in asked.model for asked in played.model.thread("sub")] == [True]
+
+
+def test_each_call_s_outcome_is_known_by_the_end(stage):
+    work = [agent("Explore"), bash("false"), bash("git push --force origin main"), bash("ls"), "bye"]
+    played = stage.claude({"main": work, "sub": ["done"]})
+
+    def ended():
+        found = stage.decisions(played, event="PreToolUse", at_least=4)
+        return all(one["outcome"] != "unknown" for one in found) and found
+
+    found = until(ended)
+    assert [one["outcome"] for one in found] == ["ran", "failed", "refused", "ran"]
+    assert "haiku" in found[0]["model_used"]
+    assert found[0]["output_tokens"] > 0
+    assert all("duration_ms" in one for one in found if one["outcome"] != "refused")
 
 
 def test_a_background_agent_gets_its_model_too(stage):

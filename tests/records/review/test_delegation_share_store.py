@@ -36,7 +36,7 @@ async def week(database):
         record(rules=GUIDED),
         record(effect="deny", decision="block", rules=(RuleHit("x/y", "deny"),)),
         record(tool="Bash", effect="ask", decision="ask"),
-        record(**SPAWN),
+        record(**SPAWN, outcome="ran"),
         record(agent_id="a1"),
         record(agent_id="a1", effect="deny", decision="block"),
         record(user="bob", team="red", session_id="z", overridden=True, at=NOON + DAY),
@@ -49,12 +49,23 @@ async def week(database):
 
 
 def counted(group):
-    names = ("calls", "delegated", "direct", "blocked", "asked", "overridden", "guided", "spawned", "injected")
+    names = (
+        "calls",
+        "delegated",
+        "direct",
+        "blocked",
+        "asked",
+        "overridden",
+        "guided",
+        "spawned",
+        "injected",
+        "ignored",
+    )
     return tuple(getattr(group, name) for name in names)
 
 
-ANN = (7, 2, 3, 2, 1, 0, 1, 1, {"haiku": 1})
-BOB = (1, 0, 1, 0, 0, 1, 0, 0, {})
+ANN = (7, 2, 3, 2, 1, 0, 1, 1, {"haiku": 1}, 0)
+BOB = (1, 0, 1, 0, 0, 1, 0, 0, {}, 0)
 
 
 @pytest.mark.parametrize(
@@ -105,3 +116,11 @@ async def test_a_group_that_goes_on_while_it_is_paged_through_is_on_one_page(dat
     (second,) = await page(After(first.last_id, first.last_id))
     assert [(one.user, one.calls) for one in (first, second)] == [("bob", 1), ("ann", 7)]
     assert await page(After(second.last_id, first.last_id)) == []
+
+
+async def test_a_new_model_that_the_client_ignored_saved_nothing(database):
+    await decisions.add(database, [record(**SPAWN, outcome="ran"), record(**SPAWN, outcome="rewrite_ignored")])
+    [group] = await delegation_share_store.find(
+        database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=["Agent"]
+    )
+    assert (group.spawned, group.injected, group.ignored) == (2, {"haiku": 1}, 1)

@@ -38,7 +38,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     `calls` = `delegated` + `direct` + `blocked`: calls by sub-agents and those that started them, calls by the main
     thread itself, and refused calls. `asked`, `overridden` and `guided` count some of the same calls again;
-    `injected` counts calls by the model that Baton put in. `last_id` is the id of the group's newest decision.
+    `injected` counts calls by the model that Baton put in, without the `ignored` ones, whose client ran them unchanged. `last_id` is the id of the group's newest decision.
     """
 
     last_id: str
@@ -59,3 +59,4 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     guided: int
     spawned: int
     injected: dict[str, int]
+    ignored: int

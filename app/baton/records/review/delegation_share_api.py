@@ -24,7 +24,7 @@ class DelegationModel(BaseModel):
 
     `calls` is `delegated` (by sub-agents, and the calls that started them) + `direct` (by the main thread itself) +
     `blocked`; `share_delegated` is of those that were not blocked. `cheaper` counts the agent calls that got a model
-    of a cheaper tier than the parent's, out of `injected` by model.
+    of a cheaper tier than the parent's, out of `injected` by model. Calls whose client `ignored` the new model are in neither.
     """
 
     session_id: str | None = None
@@ -44,6 +44,7 @@ class DelegationModel(BaseModel):
     spawned: int
     share_delegated: float
     injected: dict[str, int]
+    ignored: int
     cheaper: int
 
     @classmethod
@@ -54,7 +55,7 @@ class DelegationModel(BaseModel):
             name: getattr(group, name)
             for name in (
                 "first_at", "last_at", "calls", "delegated", "direct", "blocked", "asked", "overridden", "guided",
-                "spawned", "injected",
+                "spawned", "injected", "ignored",
             )
         }  # fmt: skip
         return cls(**named, **counts, share_delegated=share(group), cheaper=cheaper(group, parent))

@@ -56,6 +56,7 @@ def _keys(by: By, dialect: str) -> dict[str, ColumnElement[Any]]:
 def _sums(agent_tools: list[str]) -> list[ColumnElement[Any]]:
     spawns = _d.c.tool.in_(agent_tools)
     passed = _d.c.decision != "block"
+    obeyed = passed & (_d.c.outcome != "rewrite_ignored")
     delegates = spawns | (_d.c.agent_id != "")
     return [
         func.max(_d.c.id).label("last_id"),
@@ -72,7 +73,8 @@ def _sums(agent_tools: list[str]) -> list[ColumnElement[Any]]:
         _count(_d.c.overridden).label("overridden"),
         _count(cast(_d.c.rules, String).like(_GUIDANCE_HIT)).label("guided"),
         _count(passed & spawns).label("spawned"),
-        *(_count(passed & (_d.c.model_injected == model)).label(f"injected_{model}") for model in sorted(MODELS)),
+        _count(passed & ~obeyed).label("ignored"),
+        *(_count(obeyed & (_d.c.model_injected == model)).label(f"injected_{model}") for model in sorted(MODELS)),
     ]
 
 
