@@ -29,6 +29,10 @@ def problems(build, *args, **kwargs):
         ({"yes": "{tool: Write}"}, "team/rule.yaml:12: the test `Write {}` should match and does not: `tools`"),
         ({"no": "ls, {tool: Edit}"}, "team/rule.yaml:13: the test `Edit {}` should not match and does"),
         ({"yes": "{tool: Edit, bash: ls}"}, "team/rule.yaml:12: a test needs one of `bash` and `tool`"),
+        (
+            {"yes": "{tool: Edit, repeat: {text: x, times: 9}}"},
+            "team/rule.yaml:12: the test has `repeat`, and no text of it says where: write `{repeat}` into `bash` or `input`",
+        ),
         ({"decision": "rewrite"}, "team/rule.yaml:8: a rewrite needs `set`"),
         ({"extra": "set: {a: b}"}, "team/rule.yaml:10: `set` is only for `decision: rewrite`; this rule's is `deny`"),
         (
@@ -154,3 +158,25 @@ def test_an_option_replaces_the_rule_that_it_stands_for(shipped_files):
 
 def test_an_empty_set_is_a_set():
     assert load([]).rules == ()
+
+
+@pytest.mark.parametrize(
+    ("repeat", "problem"),
+    [
+        ("{text: 'src/{n}.py ', times: 30}", ""),
+        ("{text: 'src/{n}.py ', times: 3}", "should match and does not"),
+        ("{text: 'src/{n}.py ', times: 1}", "times"),
+        ("{text: 'src/{n}.py ', times: 1001}", "times"),
+        ("{text: '', times: 30}", "text"),
+        ("{text: x}", "times"),
+    ],
+)
+def test_a_test_of_a_rule_says_many_in_one_line(build, rule, repeat, problem):
+    text = rule(
+        match="{shell: {program: rm, operands: [src/29.py]}}", yes="{bash: 'rm {repeat}', repeat: " + repeat + "}"
+    )
+    if not problem:
+        assert build({"team/rule": text})
+        return
+    with pytest.raises(PolicyProblems, match=problem):
+        build({"team/rule": text})

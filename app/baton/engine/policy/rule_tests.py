@@ -1,7 +1,7 @@
 """Run the tests in a rule's file, with the code that decides."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,6 +13,8 @@ from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.policy_set import PolicySet
 from baton.engine.policy.matching.rule import Rule
 from baton.engine.policy.rules.model import Case
+
+_REPEAT = "{repeat}"
 
 
 def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -32,6 +34,8 @@ def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool)
     case = Case(bash=case) if isinstance(case, str) else case
     if (case.bash is None) == (case.tool == ""):
         return "a test needs one of `bash` and `tool`"
+    if case.repeat is not None and _REPEAT not in f"{case.bash} {case.input}":
+        return "the test has `repeat`, and no text of it says where: write `{repeat}` into `bash` or `input`"
     facts = facts_of(case, rule)
     context = Context(policies, facts)
     found = trace(policies, rule, context, count_disabled=True)
@@ -49,14 +53,18 @@ def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool)
 
 def facts_of(case: Case, rule: Rule) -> Facts:
     """Return the facts that a test describes; what it leaves out follows from what the rule asks for."""
+    bash, given = case.bash, case.input
+    if case.repeat is not None:
+        many = "".join(case.repeat.text.replace("{n}", str(n)) for n in range(case.repeat.times))
+        bash, given = _replaced(bash, many), _replaced(given, many)
     who = case.who or ("subagent" if rule.who == "subagent" else "orchestrator")
     level: Level = case.level or ("off" if not rule.modes else "strict" if "strict" in rule.modes else "guidance")
     return Facts(
         call=ToolCall(
             client="test",
             session_id="test",
-            tool_name="Bash" if case.bash is not None else case.tool,
-            tool_input={"command": case.bash} if case.bash is not None else case.input,
+            tool_name="Bash" if bash is not None else case.tool,
+            tool_input={"command": bash} if bash is not None else given,
             agent_id="agent" if who == "subagent" else "",
             agent_type=case.agent_type,
             cwd=case.cwd,
@@ -69,3 +77,11 @@ def facts_of(case: Case, rule: Rule) -> Facts:
         other_editor=case.other_editor,
         principal=Principal(**msgspec.structs.asdict(case.principal)),
     )
+
+
+def _replaced(value: Any, many: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(_REPEAT, many)
+    if isinstance(value, dict):
+        return {key: _replaced(one, many) for key, one in value.items()}
+    return [_replaced(one, many) for one in value] if isinstance(value, list) else value

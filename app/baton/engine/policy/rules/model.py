@@ -140,6 +140,13 @@ class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     role: Literal["developer", "lead", "admin", "runner", "auditor"] = "developer"
 
 
+class Repeat(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What `{repeat}` stands for in the line or the input of a test: a text many times, `{n}` in it counted from 0."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
+    times: Annotated[int, msgspec.Meta(ge=2, le=1_000)]
+
+
 class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """A call to test a rule with. The project is at `/repo`; `who` and `level` default to what the rule asks for."""
 
@@ -156,6 +163,7 @@ class Case(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str = "/repo"
     root: str = "/repo"
     principal: CasePrincipal = CasePrincipal()
+    repeat: Repeat | None = None
 
 
 class RuleTests(_Strict, frozen=True, kw_only=True, omit_defaults=True):
