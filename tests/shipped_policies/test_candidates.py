@@ -21,13 +21,20 @@ def every_line():
     return [line for line in dict.fromkeys(found) if isinstance(line, str) and len(line) < 10_000]
 
 
-@pytest.mark.parametrize("level", ["off", "strict"])
-def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch, level):
+@pytest.mark.parametrize(
+    ("level", "one_of"),
+    [
+        ("strict", 8),
+        pytest.param("off", 1, marks=pytest.mark.slow("judges every line twice")),
+        pytest.param("strict", 1, marks=pytest.mark.slow("judges every line twice")),
+    ],
+)
+def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch, level, one_of):
     def verdicts():
         policies = unread()
         calls = [
             ToolCall(client="x", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/home/ann/app")
-            for line in every_line()
+            for line in every_line()[::one_of]
         ]
         return {call.tool_input["command"]: evaluate(policies, Facts(call=call, level=level)) for call in calls}
 
@@ -39,4 +46,4 @@ def test_no_rule_is_lost_by_looking_only_at_what_a_line_may_concern(monkeypatch,
     monkeypatch.setattr(Candidates, "reached", every_rule)
     wrong = {line: verdict.rule for line, verdict in verdicts().items() if verdict != found[line]}
     assert not wrong, listed(wrong)
-    assert len(found) > 1_500
+    assert len(found) > 1_500 // one_of

@@ -20,6 +20,7 @@ _ALPHABETS = {
     "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
     "word": string.ascii_lowercase + string.digits,
 }
+_NEVER_HEX = "ghijklmnopqrstuvwxyz"
 _RANDOM = re.compile(r"<(\w+) (\d+)>|<uuid4>")
 
 
@@ -68,5 +69,8 @@ def _run(match: re.Match[str], dice: random.Random) -> str:
         digits = "".join(dice.choices(_ALPHABETS["hex"], k=32))
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
     made = "".join(dice.choices(_ALPHABETS[match[1]], k=int(match[2])))
-    # A digit in the middle: a word of letters alone could be an ordinary word.
-    return made[:2] + "7" + made[3:] if match[1] in {"word", "lower"} else made
+    if match[1] not in {"word", "lower"}:
+        return made
+    # A digit in the middle: a word of letters alone could be an ordinary word. A letter that no hexadecimal number has:
+    # a log of many megabytes holds every short one by chance.
+    return made[0] + dice.choice(_NEVER_HEX) + "7" + made[3:]
