@@ -137,3 +137,11 @@ async def test_a_prompt_of_copilot_waits_for_its_session_s_start(servers):
     await asyncio.sleep(0.05)
     await other.begin(ANN, "s", "copilot-cli", "p", SUM)
     assert (await waiting)[0].find("one")
+
+
+async def test_a_process_tells_what_it_has_learned_of_from_what_it_has_not(servers):
+    one, _ = servers
+    assert not one.knows(ANN, "s")
+    await begun(one, checksum="")
+    assert one.knows(ANN, "s")
+    assert not one.knows(BOB, "s")

@@ -148,6 +148,10 @@ class Inventories:
             self._awaited.popitem(last=False)
         return found, missing
 
+    def knows(self, principal: Principal, session_id: str) -> bool:
+        """Return whether this process knows what a session has, be it nothing."""
+        return session_tag(principal, session_id) in self._sessions
+
     async def for_call(self, principal: Principal, session_id: str) -> tuple[Inventory | None, bool]:
         """Return the inventory of a session that this process has learned of, as `of_session` does."""
         return await self._find(principal, self._sessions.get(session_tag(principal, session_id), ""))

@@ -162,6 +162,8 @@ class Sessions:
         name = agent_name(call.tool_input)
         if not (name and call.session_id):
             return None, False
+        if prior is None and not self._inventories.knows(principal, call.session_id):
+            return None, True
         found, missing = await self._inventories.for_call(principal, call.session_id)
         return None if found is None else found.find(name), missing
 

@@ -141,7 +141,7 @@ def test_a_policy_roster_is_a_roster_by_its_name(http):
         "squash my last three git commits into one",
         "use the general-purpose agent",
         "write a failing test first",
-        "do it",
+        "deploy it to the staging cluster",
     ],
 )
 def test_a_fresh_server_names_no_agent(http, prompt):
@@ -198,7 +198,7 @@ def test_agents_that_cannot_be_read_are_named_and_routed_over_without(http):
     body = {"hook_event_name": "SessionStart", "session_id": "half", "source": "startup"}
     answer = http.post("/hooks/claude-code", json=body, headers={"Baton-Agents": "7-7"})
     assert answer.headers["baton-wants"] == "agents"
-    assert "agents" in route(http, "anything at all", roster=None, session_id="half")["degraded"]
+    assert "agents" in route(http, "the refund of a gift card is wrong", roster=None, session_id="half")["degraded"]
     call = {"subagent_type": "code-reviewer", "prompt": "p", "description": "d"}
     decided = http.post("/pre-tool-use", json={"session_id": "half", "tool_name": "Agent", "tool_input": call}).json()
     assert (decided["degraded"], decided["model"]["step"]) == (["agents"], "shipped-roster")
