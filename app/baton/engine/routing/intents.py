@@ -1,19 +1,19 @@
 """Split a prompt that asks for several things: `review the diff, then write tests` is two."""
 
 import re
-from collections.abc import Iterator
 
 from baton.engine.routing.actions import asks
-from baton.engine.routing.text import bounded, read
+from baton.engine.routing.text import bounded, read, stems
 
 MOST = 4
 """Parts of a prompt that are looked at; each costs as much as a prompt."""
-LONGEST = 1_500
+LONGEST = 600
 """Characters of a prompt that may hold several: a longer one is a description of one thing, or holds a log."""
 _LEAST_TERMS = 2
 """Telling words without which a part is not a request of its own."""
-_OPENING = 4
-"""Words of a part's beginning among which one must ask for something."""
+_MOST_PIECES = 8
+"""Pieces of a prompt above which it is prose, and not a list of requests."""
+_FIRST = re.compile(r"(?:(?:please|you|let['\u2019]?s|could|can)\s+)*(?P<word>[A-Za-z]+)", re.IGNORECASE)
 # `and` and a comma join words as often as requests: a part begins there only where it begins with what is to be done.
 _JOINT = re.compile(
     r"(?P<end>[.;!?]\s+|\s*\n\s*(?:[-*\u2022]\s+|\d{1,2}[.)]\s+)?|[\u3002\uff1b\uff01\uff1f])"
@@ -27,23 +27,23 @@ def parts(prompt: str) -> list[str]:
     """Return the requests of a prompt in their order; an empty list for a prompt of one."""
     if len(prompt) > LONGEST:
         return []
-    found = [text for text in _pieces(bounded(prompt).strip()) if len(read(text).terms) >= _LEAST_TERMS]
+    pieces = _pieces(bounded(prompt).strip())
+    if not 1 < len(pieces) <= _MOST_PIECES:
+        return []
+    found = [text for text in pieces if len(read(text).terms) >= _LEAST_TERMS]
     return found[:MOST] if len(found) > 1 else []
 
 
-def _pieces(text: str) -> Iterator[str]:
-    start = 0
+def _pieces(text: str) -> list[str]:
+    start, found = 0, []
     for match in _JOINT.finditer(text):
-        after = text[match.end() : match.end() + 60]
-        if match["end"] is not None or _begins(after):
-            yield text[start : match.start()].strip()
+        if match["end"] is not None or _begins(text, match.end()):
+            found.append(text[start : match.start()].strip())
             start = match.end()
-    yield text[start:].strip()
+    return [*found, text[start:].strip()]
 
 
-def _begins(text: str) -> bool:
-    """Return whether a request begins here: with what is to be done, after words like `please` at most."""
-    stems = read(text).stems[:_OPENING]
-    return any(asks(stem) for stem in stems[:1]) or (
-        stems[:1] in (["pleas"], ["you"], ["let"]) and any(map(asks, stems))
-    )
+def _begins(text: str, at: int) -> bool:
+    """Return whether a request begins here: with what is to be done, or a polite word before it."""
+    first = _FIRST.match(text, at)
+    return first is not None and asks(stems(first["word"])[0])

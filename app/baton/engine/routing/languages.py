@@ -129,8 +129,9 @@ def in_english(text: str) -> str:
 def _is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters holds words that tell it from English."""
     accents = not text.isascii()
-    plain = _without_accents(text) if accents else text
-    return len(_MARKED.intersection(_WORD.findall(plain.lower()))) > (0 if accents else 1)
+    if not accents:
+        return len(_MARKED.intersection(text.lower().split())) > 1
+    return not _MARKED.isdisjoint(_WORD.findall(_without_accents(text).lower()))
 
 
 def _without_accents(text: str) -> str:

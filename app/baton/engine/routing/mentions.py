@@ -28,10 +28,8 @@ _OPEN, _CLOSE = "[\"'`\u201c\u2018]?", "[\"'`\u201d\u2019]?"
 _AT = re.compile(r"(?<!\w)@([\w:.-]+)")
 _BEFORE_AGENT = re.compile(rf"{_CLOSE}[\s-]+{AGENT}\b", re.IGNORECASE)
 _AFTER_AGENT = re.compile(rf"\b{AGENT}[\s:]+{_OPEN}(?P<name>[\w:.-]+)", re.IGNORECASE)
-_AFTER_VERB = re.compile(
-    rf"\b{REQUEST}\s+(?:{ARTICLES}\s+|l['\u2019])?(?:(?P<agent>{AGENT})[\s:]+)?{_OPEN}(?P<name>[\w:.-]+)",
-    re.IGNORECASE,
-)
+# Names that are put together, which few words of a prompt are: `x-y`, `plugin:x`, `ReviewAgent`.
+_COMPOSED = re.compile(r"\w+[_.:-][\w:.-]*\w|[a-z0-9]+[A-Z]\w*|[A-Z]\w*[a-z0-9][A-Z]\w*")
 _REQUESTED = re.compile(rf"\b{REQUEST}\s+(?:{ARTICLES}\s+|l['\u2019])?{_OPEN}$", re.IGNORECASE)
 # A name in the middle of Chinese, Japanese or Korean, which `\w` would run together with it.
 _FOREIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -99,6 +97,8 @@ class Mentions:
 
     def _beside_agent(self, prompt: str) -> Iterator[tuple[int, int, int, bool]]:
         """Find "the x agent" and "the agent x", by the longest name."""
+        if "agent" not in prompt.lower():
+            return
         for match in _BEFORE_AGENT.finditer(prompt):
             start = max(0, match.start() - _LOOK_BACK)
             before = prompt[start : match.start()]
@@ -118,17 +118,10 @@ class Mentions:
 
     def _after_verb(self, prompt: str) -> Iterator[tuple[int, int, int, bool]]:
         """Find "use agent-x" and "use x-y": a single plain word is too common to be meant as a name."""
-        for match in _AFTER_VERB.finditer(prompt):
-            name = match["name"].rstrip(".:-")
-            if (
-                match["agent"]
-                or _SEPARATORS.search(name)
-                or ":" in name
-                or (_CAMEL.search(name) and name in self._exact)
-            ):
-                number = self._number(name)
-                if number is not None:
-                    yield match.start(), match.end("name"), number, False
+        for match in _COMPOSED.finditer(prompt):
+            number = self._number(match[0])
+            if number is not None and _is_requested(prompt, match.start()):
+                yield match.start(), match.end(), number, False
 
     def _foreign(self, prompt: str) -> Iterator[tuple[int, int, int, bool]]:
         """Find names in Chinese, Japanese and Korean sentences, with the words of asking before or behind them."""
