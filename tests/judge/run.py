@@ -18,6 +18,7 @@ from tests.corpus.judge import HARMLESS, Label, labels, lines
 from tests.corpus.judge import judge as read_as
 from tests.corpus.test_attacks import missing
 from tests.judge.corpus import ALLOWS, READS, Entry, Real, entries, judged, of_line, real
+from tests.judge.disguises import disguised
 from tests.judge.wrappings import TARGETS, Dressed, mixed, pairs
 from tests.support.shipped import shipped
 
@@ -169,6 +170,7 @@ def main() -> int:
     print(f"\n{'dressed commands':24}{'lines':>8}{'stopped':>9}{'missed':>8}")
     tried = list(missed(policies, (one for target in TARGETS for one in pairs(target))))
     tried += missed(policies, mixed(_SEED, _MIXED))
+    tried += missed(policies, disguised())
     counts: dict[str, Counter[bool]] = defaultdict(Counter)
     for one, was_missed in tried:
         counts[one.target.kind][was_missed] += 1

@@ -66,7 +66,12 @@ ROWS = [
     ("applescript", 'do shell script "id"', ["run id", "unread"]),
     ("perl", r"system('sh -c \'rm x\'')", ["run sh -c 'rm x'"]),
     ("perl", r'system("\x72m x")', ["run rm x"]),
-    ("perl", "print <<E;\nx\nE\nsystem('id')", ["run id", "unread"]),
+    ("perl", "print <<E;\nx\nE\nsystem('id')", ["run id"]),
+    ("perl", "system(<<E);\nrm x\nE\n", ["run rm x\n"]),
+    ("perl", "system(<<'A', <<\"B\");\nrm\nA\nx\nB\nunlink 'y'", ["remove y", "run rm\n x\n"]),
+    ("perl", "system(<<~E);\n  rm x\n  E\n", ["run rm x\n"]),
+    ("perl", "print 1 << 3; system('id')", ["run id", "unread"]),
+    ("perl", "print <<E;\nnever closed", ["unread"]),
     ("ruby", r"system('sh -c \'rm x\'')", ["run sh -c 'rm x'"]),
     ("makefile", "all: b.o\n\t@-rm $$x \\\n\t  y", ["run rm $x y"]),
     ("makefile", "clean:;rm x", ["run rm x"]),
@@ -99,7 +104,7 @@ ROWS = [
     ("python", "exec(open('x.py').read())", ["unread"]),
     ("python", "this is no python(", ["unread"]),
     ("javascript", "require('./local').go()", ["unread"]),
-    ("perl", "print <<E;\nx\nE\n", ["unread"]),
+    ("perl", "print <<E;\nx\nE\n", []),
     ("php", "include 'x.php';", ["unread"]),
 ]  # fmt: skip
 

@@ -6,9 +6,12 @@ import msgspec
 
 LANGUAGES = (
     "awk",
+    "ed",
     "javascript",
+    "justfile",
     "lua",
     "makefile",
+    "package.json",
     "perl",
     "php",
     "python",

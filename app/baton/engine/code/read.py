@@ -9,7 +9,6 @@ from baton.engine.code.languages import (
     javascript,
     javascript_names,
     literal_calls,
-    makefile,
     perl,
     perl_names,
     php,
@@ -19,6 +18,7 @@ from baton.engine.code.languages import (
     ruby,
     ruby_names,
     sed,
+    task_files,
     windows,
 )
 from baton.engine.code.model import Code
@@ -39,7 +39,10 @@ _SCANNED: dict[str, Callable[[str], Code]] = {
     "awk": awk.read,
     "sed": sed.read,
     **literal_calls.READERS,
-    "makefile": makefile.read,
+    "ed": sed.read_ed,
+    "justfile": task_files.read_justfile,
+    "makefile": task_files.read_makefile,
+    "package.json": task_files.read_package,
     "powershell": windows.read_powershell,
     "powershell-arguments": windows.read_powershell_arguments,
     "cmd": windows.read_cmd,
@@ -51,8 +54,11 @@ def read(language: str, text: str) -> Code:
     """Read what a text of code does. Never raises: what cannot be told is said in `unread`."""
     if len(text) > MAX_LENGTH:
         return Code(unread="over 64 KiB of code")
-    if language == "perl" and perl.may_loop(text):
-        return literal_calls.read(language, text)
+    if language == "perl" and "<<" in text:
+        whole = perl.without_here_documents(text)
+        if whole is None:
+            return literal_calls.read(language, text)
+        text = whole
     if language in _SCANNED:
         return _SCANNED[language](text)
     if language not in _LANGUAGES:

@@ -1,6 +1,7 @@
 """What calls that compute texts, paths and lists do, by the verb that a language's table has for them."""
 
 import re
+import shlex
 from collections.abc import Callable
 
 from baton.engine.code import values
@@ -107,6 +108,17 @@ def _format(state: State, call: Arguments) -> Value:
     return values.fill(texts(pattern), [texts(value) for value in flat])
 
 
+def _words(_state: State, call: Arguments) -> Value:
+    """Return the words of a command line, as `shlex.split` does."""
+    found = texts(call.first())
+    if len(found) != 1 or not is_known(found[0]):
+        return None
+    try:
+        return [(word,) for word in shlex.split(found[0])[: values.MOST]]
+    except ValueError:
+        return None
+
+
 def _environment(_state: State, call: Arguments) -> Value:
     name = texts(call.first())[0]
     return (variable(name),) if name.isidentifier() and is_known(name) else None
@@ -125,4 +137,5 @@ TEXT_CALLS: dict[str, Callable[[State, Arguments], Value]] = {
     "environment": _environment,
     "items": _items,
     "shift": _shift,
+    "words": _words,
 }

@@ -54,9 +54,12 @@ _DELIMITER = re.compile(rb"(?:'([\w.!@%+-]+)'|\"([\w.!@%+-]+)\"|\\([\w.!@%+-]+)|
 
 
 class Heredoc:
-    """A heredoc. Its body is `src[start:end]`, `nodes` are the expansions in it; `literal` if the delimiter is quoted."""
+    """A heredoc. Its body is `src[start:end]`, `nodes` are the expansions in it; `literal` if the delimiter is quoted.
 
-    __slots__ = ("delimiter", "end", "literal", "nodes", "start", "strips")
+    `descriptor` is the number in front of it, "" for standard input.
+    """
+
+    __slots__ = ("delimiter", "descriptor", "end", "literal", "nodes", "start", "strips")
 
     def __init__(self, redirect: Node, src: bytes) -> None:
         operator = next((child for child in redirect.children if child.type in {"<<", "<<-"}), None)
@@ -64,6 +67,8 @@ class Heredoc:
         found = _DELIMITER.match(src[start.start_byte : start.end_byte]) if start else None
         if found is None or operator is None:
             raise UnreadableError("a heredoc with an odd delimiter")
+        first = redirect.children[0]
+        self.descriptor = src[first.start_byte : first.end_byte].decode() if first.type == "file_descriptor" else ""
         self.strips = operator.type == "<<-"
         self.literal = found[4] is None
         self.delimiter: bytes = found[1] or found[2] or found[3] or found[4]

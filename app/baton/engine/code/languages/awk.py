@@ -13,6 +13,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n]*\])*/")
+_SHELL = re.compile(r"(?:\S*/)?(?:ba|da|z|k|a)?sh(?:[ \t]+-\w*s\w*)?")
 _VALUES = frozenset([")", "]", "$"])
 _CONNECTION = ("/inet/", "/inet4/", "/inet6/")
 
@@ -93,8 +94,13 @@ class _Program:
             ):
                 first -= 1
             self.run(self.text(first, at))
-        else:
-            self.run(self.text(at + 1, self.end(at + 1)))
+            return
+        command = self.text(at + 1, self.end(at + 1))
+        self.run(command)
+        # What is printed into a shell is a script.
+        printing = next((one for one in range(at - 1, start - 1, -1) if self.sign(one) in {"print", "printf"}), -1)
+        if printing >= 0 and _SHELL.fullmatch(command.strip()):
+            self.run(self.text(printing + 1, at))
 
     def sign(self, at: int) -> str:
         return self.tokens[at][1] if at < len(self.tokens) else ""

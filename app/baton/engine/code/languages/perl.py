@@ -10,6 +10,7 @@ from baton.engine.code.languages.syntax import Reader, grammar, read_with, unesc
 from baton.engine.code.model import UNKNOWN
 
 _WORD = re.compile(r"-?\w+")
+_HERE = re.compile(r"""<<(~?)(?:"([^"\n]*)"|'([^'\n]*)'|([A-Za-z_]\w*))""")
 _NUMBER = re.compile(rb"\\(?:x\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{1,2}|[0-7]{1,3})")
 _LANGUAGE: Language | None = None
 try:  # there is no wheel for macOS on Intel
@@ -20,13 +21,47 @@ except ImportError:
     pass
 
 
-def may_loop(text: str) -> bool:
-    """Return whether the grammar's scanner, which may loop for ever on here-documents, must not see a text."""
-    return "<<" in text
+def without_here_documents(text: str) -> str | None:
+    """Return a program with its here-documents as quoted texts; None if it has other `<<` than these.
+
+    The grammar's scanner may loop for ever on a here-document, and no limit of the parser reaches into a scanner.
+    """
+    lines = text.split("\n")
+    out: list[str] = []
+    at = 0
+    while at < len(lines):
+        line, at = lines[at], at + 1
+        opened = list(_HERE.finditer(line))
+        bodies: list[str] = []
+        for one in opened:
+            end = next((name for name in one.group(2, 3, 4) if name is not None), "")
+            close = next((here for here in range(at, len(lines)) if _closes(lines[here], end, one[1])), -1)
+            if close < 0:
+                return None
+            body = "\n".join([text.strip() if one[1] else text for text in lines[at:close]]) + "\n"
+            at = close + 1
+            bodies.append(_single_quoted(body) if one[3] is not None else _double_quoted(body))
+        for one, body in zip(reversed(opened), reversed(bodies), strict=True):
+            line = line[: one.start()] + body + line[one.end() :]
+        out.append(line)
+    made = "\n".join(out)
+    return None if "<<" in made else made
+
+
+def _closes(line: str, end: str, indented: str) -> bool:
+    return (line.strip() if indented else line) == end
+
+
+def _single_quoted(body: str) -> str:
+    return "'" + body.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _double_quoted(body: str) -> str:
+    return '"' + body.replace('"', '\\"').replace("<<", "<\\x3c") + '"'
 
 
 def read(text: str) -> Sequence[tree.Node]:
-    """Read a program that has no here-document; see `may_loop`."""
+    """Read a program that has no here-document; see `without_here_documents`."""
     if _LANGUAGE is None:
         return [tree.Unread("the grammar of Perl is not installed")]
     return read_with(_Perl, _LANGUAGE, text, "Perl")

@@ -4,7 +4,7 @@ from baton.engine.code.effects import table
 
 _EFFECTS = {
     "read": """print printf say length substr index rindex ucfirst lcfirst reverse sort keys values each exists defined delete scalar wantarray ref bless die warn exit return
-        chomp chop hex oct ord abs int sqrt sin cos log exp rand srand time localtime gmtime sleep pack vec printf close eof binmode fileno seek tell
+        chomp chop hex oct ord abs int sqrt sin cos log exp rand srand time localtime gmtime sleep vec printf close eof binmode fileno seek tell
         read sysread getc readdir opendir closedir rewinddir stat lstat pop unshift splice quotemeta pos study caller local undef my our next last redo
         utf8.decode utf8.encode getpwuid getpwnam getpwent times wait waitpid tie untie prototype lock each not and or readlink -e -f -d -r -w -x -s -l -z -M -A -C -t
         fileparse croak carp confess cluck Dumper first sum sum0 max min uniq shuffle any all none reduce blessed reftype looks_like_number dualvar floor ceil fmod strftime mktime
@@ -35,6 +35,7 @@ _EFFECTS = {
     "file": "tempfile File.Temp.new File.Temp.tempfile",
     "decode 0 parent": "dirname File.Basename.dirname",
     "decode 0 base": "basename File.Basename.basename",
+    "decode 1 hex": "pack",
     "decode 0 base64": "decode_base64 MIME.Base64.decode_base64 MIME.Base64.decode",
     "decode 0 chr": "chr",
     "decode 0 lower": "lc",

@@ -39,9 +39,9 @@ _EFFECTS: Mapping[str, str] = {
         site.getsitepackages numpy.load numpy.array numpy.arange numpy.zeros numpy.ones numpy.linspace
         pandas.read_csv pandas.read_json pandas.read_parquet pandas.read_excel pandas.DataFrame pandas.Series pandas.to_datetime
         PIL.Image.open argparse.ArgumentParser
-        .strip .lstrip .rstrip .splitlines .partition .rpartition .rsplit .startswith .endswith .find .rfind .index
+        .lstrip .rstrip .splitlines .partition .rpartition .rsplit .startswith .endswith .find .rfind .index
         .rindex .count .isdigit .isalpha .isalnum .isspace .islower .isupper .title .capitalize .swapcase .zfill .ljust
-        .rjust .center .encode .decode .lower .upper .casefold .removeprefix .removesuffix .translate .expandtabs .isidentifier
+        .rjust .center .casefold .removeprefix .removesuffix .translate .expandtabs .isidentifier
         .isnumeric .isdecimal
         .keys .values .items .get .copy .setdefault .pop .popitem .update .sort .reverse .insert .clear .add .discard
         .union .intersection .difference .issubset .issuperset .symmetric_difference .elements .most_common .subtract
@@ -64,7 +64,7 @@ _EFFECTS: Mapping[str, str] = {
     "same 0": """str bytes bytearray list tuple sorted compile codecs.encode os.fspath os.path.abspath os.path.realpath
         os.path.normpath os.path.expandvars os.path.relpath types.FunctionType asyncio.ensure_future asyncio.create_task
         contextlib.nullcontext copy.copy copy.deepcopy typing.cast os.fsencode os.fsdecode""",
-    "same -1": """.resolve .absolute .as_posix .__enter__ .expandvars .with_traceback .readlink
+    "same -1": """.encode .decode .resolve .absolute .as_posix .__enter__ .expandvars .with_traceback .readlink
         .format_map .getbuffer .pipe""",
     "unread": """breakpoint runpy.run_module ctypes.CDLL ctypes.cdll.LoadLibrary code.interact
         pickle.load pickle.loads marshal.loads marshal.load shelve.open dill.load joblib.load torch.load""",
@@ -112,6 +112,10 @@ _EFFECTS: Mapping[str, str] = {
     "decode 0 url": "urllib.parse.unquote",
     "decode 0 rot13": "codecs.decode",
     "decode 0 quote": "shlex.quote pipes.quote",
+    "decode -1 lower": ".lower",
+    "decode -1 upper": ".upper",
+    "decode -1 strip": ".strip",
+    "words 0": "shlex.split",
     "format -1": ".format",
     "format 0": "%",
     "format 0 join": ".join",

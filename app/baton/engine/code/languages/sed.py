@@ -17,6 +17,8 @@ _PLAIN = frozenset("dDgGhHnNpPxzF={}lLqQ")
 _BLANKS = re.compile(r"[ \t]*")
 _BEFORE = re.compile(r"[ \t!]*")
 _CASE = re.compile(r"[IM]*")
+_ED_RUNS = re.compile(r"^[\d,.$%;+-]*(?:[erw]?[ \t]*)!([^\n]+)", re.MULTILINE)
+_ED_WRITES = re.compile(r"^[\d,.$%;+-]*wq?[ \t]+([^!\s][^\n]*)", re.MULTILINE)
 _NUMBER = re.compile(r"[ \t]*\d*")
 
 
@@ -127,6 +129,17 @@ class _Script:
             self.runs.append(Run(script=command))
         else:
             self.unread = "what is read is run"
+
+
+def read_ed(text: str) -> Code:
+    """Read a script of `ed`: the commands behind `!`, and the files that `w` names."""
+    found = [match[1] for match in _ED_RUNS.finditer(text)]
+    writes = [FileWrite(match[1]) for match in _ED_WRITES.finditer(text)]
+    return Code(
+        writes=tuple(dict.fromkeys(writes[:MAX_COMMANDS])),
+        runs=tuple(dict.fromkeys(Run(script=command) for command in found[:MAX_COMMANDS])),
+        unread="" if max(len(found), len(writes)) <= MAX_COMMANDS else "too many commands",
+    )
 
 
 def read(text: str) -> Code:

@@ -20,7 +20,8 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|u([0-9a-fA-F]{1,4
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v", "\\": "\\"}
 _FORMAT = re.compile(r"%(%|[-+ #0]*\d*(?:\.\d+)?([sbdiuxXcqo]))")
 _MOST_ROUNDS = 200
-_SUBSTITUTION = re.compile(r"s([/|,#])([\w ./:-]*)\1([\w ./:-]*)\1(g?)\Z")
+_SUBSTITUTION = re.compile(r"s([/|,#])(\^?)([\w ./:-]*)(\$?)\1([\w ./:-]*)\1(g?)\Z")
+_CUT = re.compile(r"-d ?(\S) -f ?([1-9])((?:-\d*)?)")
 _RANGE = re.compile(r"(.)-(.)")
 _CLASSES = {"[:lower:]": "a-z", "[:upper:]": "A-Z", "[:digit:]": "0-9", "[:space:]": " \t\n"}
 
@@ -101,6 +102,8 @@ def filtered(name: str, words: list[Word], text: str) -> str | None:
         return _translated(arguments, text)
     if name == "sed":
         return _edited(arguments, text)
+    if name == "cut":
+        return _cut(arguments, text)
     if name in DECODERS:
         return _decoded(name, arguments, text)
     return None
@@ -140,9 +143,36 @@ def _edited(arguments: list[str], text: str) -> str | None:
     if scripts[0] in {"", "p", "1p", "$p"}:
         return text
     found = _SUBSTITUTION.match(scripts[0])
-    if found is None or not found[2] or "." in found[2]:
+    if found is None or "." in found[3]:
         return None
-    return "\n".join([line.replace(found[2], found[3], -1 if found[4] else 1) for line in text.split("\n")])
+    _, head, old, tail, new, every = found.groups()
+    lines = text.split("\n")
+    if head or tail:
+        return "\n".join([_at_an_end(line, old, new, head=head != "", tail=tail != "") for line in lines])
+    return "\n".join([line.replace(old, new, -1 if every else 1) for line in lines]) if old else None
+
+
+def _at_an_end(line: str, old: str, new: str, *, head: bool, tail: bool) -> str:
+    """Return a line with a text at its beginning or its end replaced."""
+    if head and tail:
+        return new if line == old else line
+    if head:
+        return new + line[len(old) :] if line.startswith(old) else line
+    return line[: len(line) - len(old)] + new if line.endswith(old) else line
+
+
+def _cut(arguments: list[str], text: str) -> str | None:
+    """Return what `cut -d: -f2-` prints."""
+    found = _CUT.fullmatch(" ".join(arguments))
+    if found is None:
+        return None
+    first, last = int(found[2]), None if found[3] == "-" else int(found[3][1:] or found[2])
+    return "\n".join(
+        [
+            found[1].join(line.split(found[1])[first - 1 : last]) if found[1] in line else line
+            for line in text.split("\n")
+        ]
+    )
 
 
 def _decoded(name: str, arguments: list[str], text: str) -> str | None:

@@ -255,7 +255,8 @@ class _Filling:
             if not isinstance(pointed, str) or isinstance(pointed, Unknown) or rest or not pointed.isidentifier():
                 return None
             name = pointed
-        known = self._element(self._variable(name), index, name)
+        named = self.values.get(f"{name}[{index}]") if index and not index.isdigit() else ()
+        known = named[0] if named else self._element(self._variable(name), index, name)
         if rest:
             known = self._operated(known, name, rest, depth)
         return self._joined(known, index or name, quoted=quoted)

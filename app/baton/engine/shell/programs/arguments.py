@@ -8,8 +8,9 @@ from baton.engine.shell.tables.classify import Invocation
 from baton.engine.shell.tables.unwrap import RunTargets
 
 _REPLACES = ("-I", "-J", "-i", "--replace")
-_FROM_FILE = frozenset(["-a", "--arg-file"])
+FROM_FILE = frozenset(["-a", "--arg-file"])
 _MOST_LINES = 16
+_NULL = frozenset(["-0", "--null"])
 _LISTS = frozenset([":::", ":::+"])
 
 
@@ -35,7 +36,7 @@ def from_input(use: Invocation, argv: list[Word], text: str | None) -> Iterator[
     if mark >= 0:
         lines = [word.text for word in argv[mark + 1 :] if word.text not in _LISTS][:_MOST_LINES]
         argv = argv[:mark]
-    elif text is None or not use.flags.isdisjoint(_FROM_FILE):
+    elif text is None:
         # What is put into the place of the program is not known.
         if token and argv and token in argv[0].text:
             yield [_unknown(argv[0]), *argv[1:]]
@@ -43,7 +44,8 @@ def from_input(use: Invocation, argv: list[Word], text: str | None) -> Iterator[
     elif token or use.name == "parallel":
         lines = [line.strip() for line in text.replace("\0", "\n").split("\n") if line.strip()][:_MOST_LINES]
     else:
-        yield [*argv, *[Word(piece) for piece in text.replace("\0", " ").split()]]
+        pieces = text.strip("\n").split("\0") if _NULL & use.flags else text.replace("\0", " ").split()
+        yield [*argv, *[Word(piece) for piece in pieces if piece]]
         return
     token = token or ("{}" if use.name in {"parallel", "sem"} else "")
     for line in lines:

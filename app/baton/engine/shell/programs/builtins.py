@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from baton.engine.shell.expansion import outputs
 from baton.engine.shell.expansion.scripts import Position
-from baton.engine.shell.expansion.values import Unknown, as_value
+from baton.engine.shell.expansion.values import Alternatives, Unknown, as_value
 from baton.engine.shell.expansion.words import Word
 
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -45,7 +45,9 @@ def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
         for name in names or ["REPLY"]:
             place.values.set(name, (Unknown(f"${name}"),))
         return
-    split = [line.split() for line in lines[:_MOST_LINES]]
+    marks = place.values.get("IFS")
+    blanks = marks[0] if len(marks) == 1 and isinstance(marks[0], str) and marks[0].strip() else ""
+    split = [re.split(f"[{re.escape(blanks)}]", line) if blanks else line.split() for line in lines[:_MOST_LINES]]
     if array:
         place.values.set(array, tuple([tuple(words) for words in split]))
     elif not names:
@@ -93,7 +95,12 @@ def _printf(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None
         name = argv[2].text
         dynamic = any(word.dynamic for word in argv[3:])
         text = outputs.printf(argv[3].text, [word.text for word in argv[4:]])
-        place.values.set(name, (Unknown(text) if dynamic else text,), certain=place.certain)
+        value: Alternatives = (Unknown(text) if dynamic else text,)
+        if "[" in name:
+            name, _, index = name.partition("[")
+            place.values.set(f"{name}[{index}", value)
+            value = ((str(value[0]),),) if index == "0]" else (Unknown(f"${{{name}[@]}}"),)
+        place.values.set(name, value, certain=place.certain)
 
 
 def _alias(argv: list[Word], _place: Position, aliases: dict[str, str]) -> None:
@@ -121,6 +128,12 @@ SETTERS: dict[str, Callable[[list[Word], Position, dict[str, str]], None]] = {
 }
 
 
-def apply(name: str, argv: list[Word], place: Position, aliases: dict[str, str]) -> None:
-    """Apply a builtin."""
+def apply(name: str, argv: list[Word], place: Position, aliases: dict[str, str], assigns: Sequence[str] = ()) -> None:
+    """Apply a builtin; `assigns` are the variables in front of it (`IFS=, read a b`)."""
+    marks = next((text[4:] for text in assigns if text.startswith("IFS=")), None)
+    before = place.values.get("IFS")
+    if marks is not None:
+        place.values.set("IFS", (marks,))
     SETTERS[name](argv, place, aliases)
+    if marks is not None:
+        place.values.set("IFS", before)

@@ -1,6 +1,7 @@
 """What a line gives to interpreters: shell scripts and code, in arguments, in an input, or in a file that the line wrote."""
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
@@ -98,10 +99,24 @@ class Interpreters:
                 self.listing.sinks.append((index, source))
         return hidden
 
+    def task_file(
+        self, use: classify.Invocation, files: Mapping[str, list[str]], place: Position
+    ) -> tuple[list[Word] | None, str]:
+        """Return the text of a file that a task runner looks for by itself and that the line has written; its language."""
+        for language, names in files.items():
+            given = [value for option, value in use.values if option in names]
+            for name in given or [name for name in names if name[:1] != "-"]:
+                text = self.texts.of_file(Word(name), place)
+                if text is not None:
+                    return text, language
+        return None, ""
+
     def code(self, use: classify.Invocation, runs: RunTargets, index: int, place: Position) -> Code | None:
         """Read the code that a program runs: in its arguments, its input, or a file of the line; None if it runs none."""
         text = None if runs.file is None or runs.code else self.texts.of_file(runs.file, place)
         language = "" if text is None else _language(use, text)
+        if text is None and use.entry is not None and use.entry.files and self.texts.files and not runs.code:
+            text, language = self.task_file(use, use.entry.files, place)
         if text is not None and language in LANGUAGES:
             runs = msgspec.structs.replace(runs, stdin=language)
         elif not runs.code and runs.stdin not in LANGUAGES:

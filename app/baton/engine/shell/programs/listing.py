@@ -21,6 +21,11 @@ _RUN_LATER = re.compile(
     r"|/\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zshenv|zprofile|zlogin)$"
 )
 """Files that others run or trust without being asked: what is written there counts as run."""
+RUN_UNASKED = re.compile(
+    r"(?:^|/)(?:pre-commit|pre-push|commit-msg|prepare-commit-msg|post-checkout|post-commit|post-merge|pre-rebase|post-rewrite)\Z"
+    r"|(?:^|/)\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin)\Z|^/etc/profile"
+)
+"""Shell scripts that git and shells run by themselves."""
 
 
 class Listing:

@@ -8,19 +8,20 @@ from tree_sitter import Node
 
 from baton.engine.code.model import Code
 from baton.engine.shell import misreadings
-from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
+from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource, has_literal_text
 from baton.engine.shell.expansion.values import Unknown, Values, as_value
 from baton.engine.shell.expansion.words import KIND, SUBSTITUTION, Span, Word
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import Category, Input, Program, Write
 from baton.engine.shell.programs import arguments, builtins, fork_bombs, interpreters, targets
 from baton.engine.shell.programs.interpreters import Interpreters
-from baton.engine.shell.programs.listing import Listing
+from baton.engine.shell.programs.listing import RUN_UNASKED, Listing
+from baton.engine.shell.programs.redirects import Redirects
 from baton.engine.shell.programs.texts import Texts
 from baton.engine.shell.tables import classify, held_commands, unwrap
 from baton.engine.shell.tables.tables import Entry, ShellTables
 
-COPIES = frozenset(["tee", "cp", "mv", "ln", "install"])
+COPIES = frozenset(["tee", "cp", "mv", "ln", "install", "dd"])
 _ARGS_FROM_STDIN = frozenset(["xargs", "gxargs", "parallel"])
 _OPERANDS = frozenset(["operands", "operands-or-cwd", "first", "second", "last", "rest"])
 _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--script", "--shell", "-x"])
@@ -99,8 +100,8 @@ class Programs(ABC):
         code: Code | None = None
         if function:
             use.categories, use.writes = (), ()
-        elif use.runs or (use.entry is None and "/" in argv[0].text and self.texts.files):
-            runs = unwrap.find(use) if use.runs else unwrap.RunTargets(file=argv[0])
+        elif use.runs or (self.texts.files and _may_be_written(use)):
+            runs = unwrap.find(use) if use.runs or use.entry is not None else unwrap.RunTargets(file=argv[0])
             scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
             code = self.interpreters.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
@@ -160,7 +161,7 @@ class Programs(ABC):
         elif use.name == "set" and place.certain and any(_EXITS.match(word.text) for word in argv[1:]):
             self.exits_on_error = True
         if use.name in builtins.SETTERS and not function:
-            builtins.apply(use.name, argv, place, self.aliases)
+            builtins.apply(use.name, argv, place, self.aliases, use.assigns)
 
     def maybe_wrap(self, argv: list[Word], place: Position) -> None:
         """Remember a program that no table knows: when the line is read, what may be its command is listed."""
@@ -251,6 +252,13 @@ class Programs(ABC):
             self.listing.settle(listed, tuple(categories))
         return True
 
+    def keep_text(self, found: Redirects, place: Position, printed: list[Word] | None, *, by: str) -> None:
+        """Remember what a redirection writes; what others run without being asked (a hook, `~/.bashrc`) is read at once."""
+        self.texts.keep_text(found, place, printed, by=by)
+        for target in found.targets:
+            if printed and has_literal_text(printed) and RUN_UNASKED.search(target):
+                self.script(printed, len(self.listing.programs) - 1, place.below(deeper=1, subshell=True))
+
     def expand_alias(self, name: str, rest: list[Word], place: Position) -> None:
         """Walk what an alias stands for."""
         if name not in self.active:
@@ -304,13 +312,13 @@ class Programs(ABC):
     def from_input(self, use: classify.Invocation, argv: list[Word], assigns: tuple[str, ...], here: Position) -> None:
         """List the commands that `xargs` makes of an input that stands in the line."""
         self.meaning += 1
-        for words in arguments.from_input(use, argv, self.texts.input_text(here)):
+        for words in arguments.from_input(use, argv, self.texts.arguments_text(use, here)):
             self.emit(words, assigns, here)
         self.meaning -= 1
 
     def scripts_from_input(self, use: classify.Invocation, script: list[Word], index: int, here: Position) -> None:
         """Walk the scripts that `parallel` makes of an input that stands in the line."""
-        for words in arguments.from_input(use, script, self.texts.input_text(here)):
+        for words in arguments.from_input(use, script, self.texts.arguments_text(use, here)):
             self.script(words, index, here)
 
     def inside_code(self, code: Code, index: int, place: Position) -> None:
@@ -350,6 +358,11 @@ class Programs(ABC):
         if outer and any("__stand_in_" in word.text for word in script):
             raise UnreadableError("a name that is reserved here")
         self.nested(joined, outer, owner, place)
+
+
+def _may_be_written(use: classify.Invocation) -> bool:
+    """Return whether a program is a file that the line may have written, or runs one that it is not told of."""
+    return "/" in use.words[0].text if use.entry is None else bool(use.entry.files)
 
 
 def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple[Category, ...]:

@@ -25,6 +25,8 @@ class Connections(Protocol):
 class Files(Protocol):
     """The files that the line has written."""
 
+    files: dict[str, list[Word]]
+
     def of_file(self, word: Word, place: Position) -> list[Word] | None:
         """Return the text of a file that the line has written, as the words of a script."""
         ...
@@ -53,9 +55,10 @@ class Redirects:
 
     `input` is where standard input comes from, `subs` and `ticks` are the substitutions in the targets. `output` is
     True if standard output does not go on to the next command of the pipeline; `appends` if a file keeps what it holds.
+    `substituted` is the word of `< <(…)`.
     """
 
-    __slots__ = ("appends", "input", "output", "sources", "subs", "targets", "ticks", "words")
+    __slots__ = ("appends", "input", "output", "sources", "subs", "substituted", "targets", "ticks", "words")
 
     def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
@@ -66,6 +69,7 @@ class Redirects:
         self.words: list[Node] = []
         self.output = False
         self.appends = False
+        self.substituted: Word | None = None
 
 
 NONE = Redirects()
@@ -83,11 +87,22 @@ def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
             word = _operands(node, walk, place, found)
             found.subs += word.subs
             found.input = StdinSource(word.spans, None, [word])
+            _keep(node, [word], walk, place)
         else:
             _file(node, walk, place, found)
     if element.heredoc:
         _heredoc(element.heredoc, place, found)
+        if element.heredoc.descriptor and found.input is not None and found.input.script is not None:
+            walk.texts.files[f"/dev/fd/{element.heredoc.descriptor}"] = found.input.script
     return found
+
+
+def _keep(node: Node, script: list[Word], walk: Words, place: Position) -> None:
+    """Remember a text that is given on another descriptor, as `/dev/fd/3` has it."""
+    first = node.children[0]
+    if first.type == "file_descriptor":
+        descriptor = place.text.src[first.start_byte : first.end_byte].decode()
+        walk.texts.files[f"/dev/fd/{descriptor}"] = script
 
 
 def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Word:
@@ -137,6 +152,7 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         found.input = _connection()
     if operator == "<" and fd in (b"", b"0"):
         found.input = StdinSource(spans, None, walk.texts.of_file(word, place))
+        found.substituted = word if word.subs and word.text.startswith("<(") else None
     if operator == "<" and not word.subs:
         found.sources.append(word.text)
     if operator not in _WRITING:

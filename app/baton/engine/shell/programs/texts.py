@@ -6,6 +6,7 @@ from baton.engine.shell.expansion import outputs
 from baton.engine.shell.expansion.scripts import Position
 from baton.engine.shell.expansion.values import Filler
 from baton.engine.shell.expansion.words import EXPANSION, QUOTED, Word
+from baton.engine.shell.programs.arguments import FROM_FILE
 from baton.engine.shell.programs.redirects import Redirects
 from baton.engine.shell.tables import classify
 
@@ -39,6 +40,9 @@ class Texts:
         if use.name == "tee":
             text = place.input.script if place.input is not None else None
             targets = words
+        elif use.name == "dd":
+            text = place.input.script if place.input is not None else None
+            targets = [Word(word.text[3:]) for word in words if word.text.startswith("of=")]
         elif len(words) > 1:
             text, targets = self.of_file(words[0], place), words[1:2]
         else:
@@ -101,6 +105,14 @@ class Texts:
         text = self.input_text(place)
         made_text = None if text is None else outputs.filtered(name, use.words, text)
         return None if made_text is None else [Word(made_text)]
+
+    def arguments_text(self, use: classify.Invocation, place: Position) -> str | None:
+        """Return the text that `xargs` takes arguments from, if it is known: its input, or the file of `-a`."""
+        for option, value in use.values:
+            if option in FROM_FILE:
+                found = self.of_file(Word(value), place)
+                return None if found is None else outputs.known_text(self.filled(found, place))
+        return self.input_text(place)
 
     def input_text(self, place: Position) -> str | None:
         """Return the text of standard input, if it is known."""

@@ -1,5 +1,6 @@
 """Read simple commands: their words, assignments and redirections. `programs` lists what they run."""
 
+import re
 from abc import abstractmethod
 
 from tree_sitter import Node
@@ -17,6 +18,7 @@ from baton.engine.shell.tables import classify
 
 _REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
 _PREFIXES = frozenset([b"time", b"coproc"])
+_KEY = re.compile(r"\[([\w.-]+)\]=(.*)\Z", re.DOTALL)
 _DECLARES = frozenset(["declare", "typeset"])
 _DECLARATION_WORDS = frozenset(
     ["export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"]
@@ -115,8 +117,6 @@ class Commands(Programs):
         use = self.emit(argv, given, place, function=called in self.functions)
         last = len(self.listing.programs)
         self.ran_exec = use.name == "exec" and not use.operands
-        if use.name in COPIES:
-            self.texts.keep_copies(use, place)
         if found.targets or inner.targets or found.sources or inner.sources:
             self.listing.note_writes(found, place, first)
             self.listing.note_writes(inner, place, first)
@@ -125,13 +125,15 @@ class Commands(Programs):
         for below in parts.subshells:
             self.compound(below, "subshell", place)
         self.word_substitutions(assigns + argv, place)
+        if use.name in COPIES:
+            self.texts.keep_copies(use, place)
         if inner.subs:
             self.substitutions(inner.subs, place, StdinSource([self.span_from(first)], place.input))
         printed = self.effects(use, called, range(first, last), base, place)
         if place.captured or found.targets or inner.targets:
             printed = self.texts.printed(use, place) if called not in self.functions else printed
             if inner.output and inner.targets:
-                self.texts.keep_text(inner, place, printed, by=use.name)
+                self.keep_text(inner, place, printed, by=use.name)
         return None if inner.output else printed
 
     def given(self, word: Word, place: Position) -> str:
@@ -215,23 +217,28 @@ class Commands(Programs):
         for written, array, word in kept:
             name, _, index = written.rstrip("+=").partition("[")
             if array is not None:
-                values: Alternatives = self.items(array, place)
+                values: Alternatives = self.items(array, place, name)
             else:
                 values = self.texts.filler.text(word, place.values)
             if index:
+                place.values.set(f"{name}[{index.rstrip(']')}]", values)
                 place.values.forget(name)
                 values = _with_element(place.values.get(name), index.rstrip("]"), values)
             elif written.endswith("+="):
                 values = _joined(place.values.get(name) or ("",), values)
             place.values.set(name, values, certain=place.certain)
 
-    def items(self, array: Node, place: Position) -> Alternatives:
+    def items(self, array: Node, place: Position, name: str) -> Alternatives:
         """Return the values of an array, for each combination of the alternatives of what is in it."""
         try:
             found = [self.word(node, place.text) for node in array.named_children]
         except UnreadableError:
             return ((Unknown("${…[@]}"),),)
         made = self.texts.filler.variants(found, place.values) or [found]
+        for word in found:
+            key = _KEY.match(word.text)
+            if key is not None and not word.dynamic:
+                place.values.set(f"{name}[{key[1]}]", (key[2],))
         return tuple([tuple([as_value(word) for word in one]) for one in made])
 
     def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
@@ -282,6 +289,9 @@ class Commands(Programs):
         self.listing.note_writes(found, place, first)
         self.word_substitutions(argv, place)
         self.set_variables(kept, place)
+        if name != "export" and any(w.text[:1] == "-" and "n" in w.text for w in argv[1:]):
+            for written, _, word in kept:
+                place.values.set(written.rstrip("+="), place.values.get(word.text) or (Unknown(f"${word.text}"),))
 
     def test(self, node: Node, place: Position, found: Redirects) -> None:
         """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is syntax and may only hold substitutions."""
@@ -327,12 +337,13 @@ class Commands(Programs):
         return span
 
     def word_substitutions(self, argv: list[Word], place: Position) -> None:
-        """Walk the substitutions in words."""
+        """Walk the substitutions in words; what a program reads it may pass on to them: `echo x | tee >(sh)`."""
         for word in argv:
             if word.subs:
-                self.substitutions(
-                    word.subs, place, StdinSource([self.span_from(len(self.listing.programs) - 1)], place.input)
-                )
+                source = StdinSource([self.span_from(len(self.listing.programs) - 1)], place.input)
+                if place.input is not None and any(one.text == "tee" for one in argv):
+                    source.script = place.input.script
+                self.substitutions(word.subs, place, source)
 
 
 def _below(place: Position, inner: Redirects, parts: _Parts, src: bytes) -> Position:

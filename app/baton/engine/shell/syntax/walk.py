@@ -114,7 +114,7 @@ class Walk(Commands):
         first = len(self.listing.programs)
         printed = self.simple(element, found, outer, place)
         if found.output and found.targets:
-            self.texts.keep_text(found, outer, printed, by=self.listing.last_name())
+            self.keep_text(found, outer, printed, by=self.listing.last_name())
         # Substitutions in redirects run in the shell around the command, before it: they see neither its folder nor input.
         for text in found.ticks:
             self.nested(text, outer.text.outer, outer.text.owner, outer.below(deeper=1, subshell=True))
@@ -150,6 +150,12 @@ class Walk(Commands):
     def redirected(self, element: blocks.Element, place: Position) -> tuple[redirects.Redirects, Position]:
         """Return the redirections of a command, and the position that it has with them."""
         found = redirects.read(self, element, place)
+        if found.substituted is not None:
+            # What `read x < <(…)` sets follows from what the substitution prints, so that is walked first.
+            self.substitutions(found.subs, place)
+            found.subs = []
+            if found.input is not None:
+                found.input.script = self.texts.of_file(found.substituted, place)
         below = place.below()
         below.input = found.input
         below.captured = place.captured or bool(found.targets)

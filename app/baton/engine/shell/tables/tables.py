@@ -83,6 +83,7 @@ class RawEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"is_": "is"})
     takes_two: list[str] = []
     folders: list[str] = []
     mounts: list[str] = []
+    files: dict[str, list[str]] = {}
     abbreviates: bool = False
     holds: list[str | HeldText] = []
     overall: list[RawClause] = []
@@ -148,7 +149,8 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
     After `own_operands` operands, the rest belongs to the command or script that the program runs. `may_run` is True if
     it can run anything at all. `takes_two` are options with two values. `folders` are options that name the folder which
-    the program changes to before it does anything, `mounts` options that show a folder under another path. `holds` say where else its arguments hold commands. `long_options` are those that the
+    the program changes to before it does anything, `mounts` options that show a folder under another path. `files` are what it runs without being told so, by language: names in
+    its folder, or options that name another file. `holds` say where else its arguments hold commands. `long_options` are those that the
     table knows, sorted, where the program accepts them abbreviated.
     """
 
@@ -171,6 +173,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     takes_two: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
+    files: Mapping[str, list[str]] = {}
     holds: tuple[HeldText, ...] = ()
     long_options: tuple[str, ...] = ()
 
@@ -279,6 +282,7 @@ class _Defaults(msgspec.Struct, frozen=True):
     abbreviates: bool = False
     reach: Mapping[Reach, list[str]] = {}
     folders: frozenset[str] = frozenset()
+    files: Mapping[str, list[str]] = {}
 
 
 class _Reader:
@@ -337,7 +341,15 @@ class _Reader:
                 place,
                 below,
                 name,
-                _Defaults(takes_value, overall, holds, abbreviates, raw.reach or above.reach, folders),
+                _Defaults(
+                    takes_value,
+                    overall,
+                    holds,
+                    abbreviates,
+                    raw.reach or above.reach,
+                    folders,
+                    raw.files or above.files,
+                ),
             )
             for word in key.split("|"):
                 self.check_name(place, word.replace("/", "-"))
@@ -359,6 +371,7 @@ class _Reader:
             takes_two=frozenset(raw.takes_two),
             folders=folders,
             mounts=frozenset(raw.mounts),
+            files=raw.files or above.files,
             holds=holds,
             long_options=_long_options(takes_value, clauses) if abbreviates else (),
             writes=self.targets((*at, "writes"), raw.writes),
