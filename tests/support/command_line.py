@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from baton.cli.app import run as baton
-from baton.shared.person_socket import person_socket
+from baton.shared.person_socket import is_person_socket, person_socket
 from tests.support.terminal import at_terminal
 
 
@@ -44,8 +44,12 @@ def run(*words, env, cwd, stdin=""):
 
 
 def _person_socket(port):
-    """Find a server's socket for people as a command at a terminal has it; where there is none there is none."""
-    return at_terminal(port) if person_socket(port).is_socket() else person_socket(port)
+    """Find a server's socket for people as a command at a terminal has it; where nobody listens there is none.
+
+    A killed server leaves its socket behind: handed on, it would look like one that answers, on the port of another test.
+    """
+    path = person_socket(port)
+    return at_terminal(port) if is_person_socket(path) else path
 
 
 def clean_environment(**more):
