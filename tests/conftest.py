@@ -32,7 +32,7 @@ _PATIENT = settings(  # neither a slow machine nor luck fails the suite
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("baton", _PATIENT, max_examples=50)
+settings.register_profile("baton", _PATIENT, max_examples=25)
 settings.register_profile("thorough", _PATIENT, max_examples=500)  # `make test-all` asks for it
 settings.load_profile("baton")
 pytest_plugins = [
