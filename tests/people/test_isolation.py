@@ -98,6 +98,7 @@ MATRIX = {
     "list_audit": row(READERS, "/audit"),
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
+    "export_decisions": row(ALL, "/decisions/export"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
     "list_inventories": row(ALL, "/inventory"),
     "put_inventory": row(ALL, "/inventory/claude-code?checksum=1-1", {}),

@@ -1,5 +1,9 @@
 """`GET /decisions` over real HTTP: filters, paging, and who sees what."""
 
+import csv
+import io
+import json
+
 import pytest
 
 from tests.support.server import until
@@ -90,3 +94,31 @@ def test_bad_filters_get_a_problem_that_names_them(http, query, field):
     response = http.get("/decisions", params=query)
     assert response.status_code == 422
     assert response.json()["errors"][0]["field"] == field
+
+
+def test_an_export_has_what_the_list_has(made, session):
+    found = all_of(made, session)
+    query = {"session_id": session["session_id"]}
+    answer = made.get("/decisions/export", params=query)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert [json.loads(line) for line in answer.text.splitlines()] == found
+    answer = made.get("/decisions/export", params=query | {"format": "csv", "tool": "Bash"})
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["id"] for row in rows] == [one["id"] for one in found if one["tool"] == "Bash"]
+    assert SECRET not in answer.text
+    assert rows[0]["overridden"] == "false"
+
+
+def test_an_export_shows_nobody_another_s_decisions(made, server, session):
+    all_of(made, session)
+    with server.client(**{"Baton-User": "mallory"}) as mallory:
+        answer = mallory.get("/decisions/export", params={"session_id": session["session_id"]})
+    assert (answer.status_code, answer.text) == (200, "")
+
+
+@pytest.mark.parametrize("query", [{"format": "xlsx"}, {"effect": "gone"}, {"since": "yesterday"}])
+def test_an_export_names_what_it_does_not_understand(http, query):
+    answer = http.get("/decisions/export", params=query)
+    assert answer.status_code == 422
+    assert next(iter(query)) in answer.text

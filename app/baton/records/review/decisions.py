@@ -1,5 +1,7 @@
 """Read recorded decisions, as far as a principal may see them."""
 
+from collections.abc import AsyncIterator, Sequence
+
 import msgspec
 
 from baton.engine.call.principal import Principal
@@ -39,6 +41,23 @@ class Decisions:
             raise Invalid("cursor", str(error)) from None
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
+
+    async def pages(self, principal: Principal, wanted: DecisionFilter) -> AsyncIterator[Sequence[Record]]:
+        """Return all decisions that are wanted, newest first, in pages that are read when they are asked for.
+
+        Raises:
+            StoreUnavailable: If the database is away now; while the pages are read, the iterator raises it.
+        """
+        first, cursor = await self.find(principal, wanted, "", store.LARGEST_PAGE)
+
+        async def read() -> AsyncIterator[Sequence[Record]]:
+            page, after = first, cursor
+            yield page
+            while after:
+                page, after = await self.find(principal, wanted, after, store.LARGEST_PAGE)
+                yield page
+
+        return read()
 
     async def get(self, principal: Principal, decision_id: str) -> Record:
         """Return one decision.

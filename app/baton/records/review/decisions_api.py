@@ -3,7 +3,8 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import Field
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
@@ -12,14 +13,15 @@ from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
 from baton.records.review.bodies import DecisionModel, DecisionPage
 from baton.records.review.decisions import DecisionFilter, Decisions
+from baton.records.review.export import as_csv, as_ndjson
 
 router = APIRouter(tags=["decisions"])
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 Text = Annotated[str, Field(max_length=4_096)]
 
 
-class DecisionQuery(PageQuery):
-    """Which decisions to list; all filters given must hold."""
+class DecisionFilters(BaseModel):
+    """Which decisions are wanted; all filters given must hold."""
 
     user: Text = ""
     session_id: Text = ""
@@ -37,6 +39,16 @@ class DecisionQuery(PageQuery):
     until: Moment | None = None
 
 
+class DecisionQuery(DecisionFilters, PageQuery):
+    """Which decisions to list."""
+
+
+class ExportQuery(DecisionFilters):
+    """Which decisions to export, and how."""
+
+    format: Literal["ndjson", "csv"] = "ndjson"
+
+
 @router.get("/decisions", operation_id="list_decisions", response_model_exclude_none=True, dependencies=[EXPENSIVE])
 async def list_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[DecisionQuery, Query()]
@@ -45,6 +57,38 @@ async def list_decisions(
     wanted = DecisionFilter(**query.filters())
     records, next_cursor = await decisions.find(caller.principal, wanted, query.cursor, query.limit)
     return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
+
+
+@router.get(
+    "/decisions/export",
+    operation_id="export_decisions",
+    dependencies=[EXPENSIVE],
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "One decision a line; a CSV begins with the names of its columns.",
+            "content": {
+                "application/x-ndjson": {
+                    "schema": {"type": "string"},
+                    "example": '{"id":"0198f3…","decision":"allow"}\n',
+                },
+                "text/csv": {"schema": {"type": "string"}},
+            },
+        }
+    },
+)
+async def export_decisions(
+    caller: CallerOf, decisions: DecisionsOf, query: Annotated[ExportQuery, Query()]
+) -> StreamingResponse:
+    """Export recorded decisions, newest first, as far as the caller may see them. All filters given must hold."""
+    pages = await decisions.pages(caller.principal, DecisionFilter(**query.model_dump(exclude={"format"})))
+    if query.format == "csv":
+        return StreamingResponse(as_csv(pages), media_type="text/csv", headers=_download("csv"))
+    return StreamingResponse(as_ndjson(pages), media_type="application/x-ndjson", headers=_download("ndjson"))
+
+
+def _download(ending: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="decisions.{ending}"'}
 
 
 @router.get("/decisions/{decision_id}", operation_id="get_decision", response_model_exclude_none=True)
