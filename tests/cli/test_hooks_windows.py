@@ -134,6 +134,19 @@ def test_on_posix_a_call_goes_on_or_is_refused_where_baton_is_missing(person, mo
             assert said in ran.stdout
 
 
-def test_a_projects_entries_name_no_script_of_one_machine(person):
-    refused = person.types("install", "--shim", "powershell", "--scope", "project")
-    assert (refused.exit_code, "teammates do not have" in refused.stderr) == (1, True)
+def test_a_projects_entries_name_no_script_of_one_machine(env, tmp_path):
+    refused = on_windows("hooks", "install", "--shim", "powershell", "--scope", "project", env=env, cwd=tmp_path)
+    assert (refused.returncode, b"teammates do not have" in refused.stderr) == (1, True)
+
+
+def test_the_script_of_powershell_is_installed_on_windows(env, tmp_path):
+    made = on_windows("hooks", "install", "--shim", "powershell", "--json", env=env, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr.decode()
+    assert "baton-hook.ps1 claude-code PreToolUse" in Path(json.loads(made.stdout)["path"]).read_text()
+    told = json.loads(on_windows("hooks", "status", "--json", env=env, cwd=tmp_path).stdout)
+    assert (told["shim"]["kind"], told["shim"]["state"]) == ("powershell", "current")
+
+
+def test_the_script_of_powershell_is_installed_nowhere_else(person):
+    refused = person.types("install", "--shim", "powershell")
+    assert (refused.exit_code, "for Windows alone" in refused.stderr) == (1, True)

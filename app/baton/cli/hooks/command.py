@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import shutil
+import sys
 from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -66,6 +67,8 @@ def install(
     if transport == "http":
         _check_http(client, config)
     kind = shim or default_kind()
+    if kind == "powershell" and sys.platform != "win32":
+        _refuse("`--shim powershell` is written for Windows alone. Use `--shim sh` or `--shim python`.")
     if kind == "powershell" and scope == "project":
         _refuse("`--shim powershell` names a path of this machine, which teammates do not have. Use `--shim python`.")
     options = HookOptions(

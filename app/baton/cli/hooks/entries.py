@@ -27,13 +27,13 @@ TIMEOUTS: dict[str, int] = {
     "PreCompress": 2,
 }
 """Seconds that a client waits for each event; `hooks/baton-lib.sh` gives up earlier."""
-_USUAL = tuple(event for event in TIMEOUTS if event != "PreCompress")
+_USUAL = tuple(event for event in TIMEOUTS if event not in {"PreCompress", "PermissionDenied"})
 EVENTS: dict[ClientName, tuple[str, ...]] = {
-    "claude-code": _USUAL,
-    "codex": tuple(event for event in _USUAL if event not in ("PostToolUseFailure", "PermissionDenied")),
-    "copilot-cli": tuple(event for event in _USUAL if event != "PermissionDenied"),
+    "claude-code": tuple(event for event in TIMEOUTS if event != "PreCompress"),
+    "codex": tuple(event for event in _USUAL if event != "PostToolUseFailure"),
+    "copilot-cli": _USUAL,
     "gemini": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "PreCompress"),
-    "qwen": tuple(event for event in _USUAL if event != "PermissionDenied"),
+    "qwen": _USUAL,
     "opencode": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
     "cursor": _USUAL,
     "continue": tuple(event for event in _USUAL if event not in {"SubagentStart", "SubagentStop"}),
