@@ -19,7 +19,7 @@ OF_AGENTS = {
     "complete_task": "graphs.write", "delegate": "jobs.submit", "evaluate_policies": "policies.read",
     "explain_route": "routes.make", "fail_task": "graphs.write", "give_route_feedback": "routes.feedback",
     "judge_answer": "delegation.try", "make_graph": "graphs.write", "make_report": "reports.write",
-    "post_tool_use": "calls.make", "pre_tool_use": "calls.make", "reopen_wave": "graphs.write",
+    "post_tool_use": "calls.make", "pre_tool_use": "calls.make", "put_inventory": "calls.make", "reopen_wave": "graphs.write",
     "replay_policies": "policies.replay", "retry_job": "jobs.write", "route_prompt": "routes.make",
     "session_end": "calls.make", "session_start": "calls.make", "spawn": "spawns.make", "spawn_task": "spawns.make",
     "spawn_tasks": "spawns.make", "validate_policies": "policies.read",
