@@ -66,13 +66,20 @@ def _judge(context: Context) -> Verdict:
     live = live_rules(context)
     findings = tuple([_ask(context, one) for one in live.open]) if live.open else ()
     # What a person lifted or accepts differs between sessions; the cache does not, so such calls go round it.
-    own = context.facts.lifted or context.facts.accepts_rewrites
-    outcome = None if own else live.outcomes.get(findings)
+    if context.facts.lifted or context.facts.accepts_rewrites:
+        return _verdict(context, _weigh(context, *_matches(context, live.rules, iter(findings))))
+    verdict = live.verdicts.get(findings)
+    if verdict is not None and not context.blind and not context.errors:
+        return verdict
+    outcome = live.outcomes.get(findings)
     if outcome is None:
         outcome = _weigh(context, *_matches(context, live.rules, iter(findings)))
-        if not own:
-            live.keep(findings, outcome)
-    return _verdict(context, outcome)
+        live.keep(findings, outcome)
+    verdict = _verdict(context, outcome)
+    # A reason names the session, and a rewrite has the call's own input in it.
+    if outcome.reason is None and not outcome.changes and not context.blind and not context.errors:
+        live.keep_verdict(findings, verdict)
+    return verdict
 
 
 def _ask(context: Context, rule: LiveRule) -> Findings:

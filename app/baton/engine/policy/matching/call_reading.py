@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from baton.engine.call.mcp_tools import is_mcp_tool
-from baton.engine.call.verdict import Level, RuleHit, VerdictEffect
+from baton.engine.call.verdict import Level, RuleHit, Verdict, VerdictEffect
 from baton.engine.policy.matching.candidates import Candidates
 from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.input_paths import MOST_PATHS
@@ -47,21 +47,28 @@ class LiveRules:
     """The rules that match such a call, or may. `open` are those that must be asked for each call.
 
     `outcomes` caches the outcome by what the open rules found. It stays empty where a suggestion depends on more
-    than the reading (`repeats` is False): the same findings could then lead to another suggestion.
+    than the reading (`repeats` is False): the same findings could then lead to another suggestion. `verdicts` caches
+    those outcomes that say the same of each call, as verdicts.
     """
 
-    __slots__ = ("open", "outcomes", "repeats", "rules")
+    __slots__ = ("open", "outcomes", "repeats", "rules", "verdicts")
 
     def __init__(self, rules: tuple[LiveRule, ...], line_key: str) -> None:
         self.rules = rules
         self.open = tuple([one for one in rules if one.found is None])
         self.repeats = all(one.rule.suggests_by_reading(line_key) for one in rules)
         self.outcomes: dict[tuple[Findings, ...], Outcome] = {}
+        self.verdicts: dict[tuple[Findings, ...], Verdict] = {}
 
     def keep(self, found: tuple[Findings, ...], outcome: Outcome) -> None:
         """Cache an outcome if it depends on the findings alone and there is room."""
         if self.repeats and len(self.outcomes) < _CACHED_OUTCOMES:
             self.outcomes[found] = outcome
+
+    def keep_verdict(self, found: tuple[Findings, ...], verdict: Verdict) -> None:
+        """Cache the verdict of an outcome that is cached."""
+        if found in self.outcomes:
+            self.verdicts[found] = verdict
 
 
 class Reading:

@@ -123,45 +123,27 @@ class Context:
     expressions asked so far can have done, in units of `when_cost`.
     """
 
-    __slots__ = (
-        "_agent",
-        "_arguments",
-        "_filled",
-        "_match",
-        "_meant",
-        "_reading",
-        "_text",
-        "_values",
-        "_writes",
-        "blind",
-        "call",
-        "errors",
-        "facts",
-        "found",
-        "guesses",
-        "policies",
-        "spent",
-    )
+    # What no rule has asked for yet. Most calls are known and asked next to nothing, so these are the class's.
+    guesses = False
+    spent = 0
+    blind = frozenset[str]()
+    errors = frozenset[str]()
+    _reading: Reading | None = None
+    _agent: Any = _UNREAD
+    _match: Any = _UNREAD
+    _arguments: dict[Program, frozenset[Place]] | None = None
+    _meant: dict[str, str] | None = None
+    _values: dict[str, str] | None = None
+    _filled = 0
+    _text: str | None = None
+    _writes: tuple[Write, ...] | None = None
 
     def __init__(self, policies: Policies, facts: Facts) -> None:
         self.policies = policies
         self.facts = facts
         call = facts.call
         self.call = call if FOLDER_KEYS.isdisjoint(call.tool_input) else in_its_folder(call)
-        self.blind: set[str] = set()
-        self.errors: set[str] = set()
-        self.spent = 0
         self.found: dict[str, str] = {}
-        self.guesses = False
-        self._reading: Reading | None = None
-        self._agent: Any = _UNREAD
-        self._arguments: dict[Program, frozenset[Place]] = {}
-        self._match: Any = _UNREAD
-        self._values: dict[str, str] | None = None
-        self._meant: dict[str, str] = {}
-        self._filled = 0
-        self._text: str | None = None
-        self._writes: tuple[Write, ...] | None = None
 
     @property
     def reading(self) -> Reading:
@@ -339,6 +321,8 @@ class Context:
 
     def argument_places(self, program: Program) -> frozenset[Place]:
         """Return the places of a program's arguments and of values in `key=value`; filters (`--exclude x`) are left out."""
+        if self._arguments is None:
+            self._arguments = {}
         known = self._arguments.get(program)
         if known is not None:
             return known
@@ -371,6 +355,8 @@ class Context:
         Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
         round could double it. Many rules ask for the same text, and a line may set as many variables as it names.
         """
+        if self._meant is None:
+            self._meant = {}
         known = self._meant.get(text)
         if known is not None:
             return known

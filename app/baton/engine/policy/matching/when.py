@@ -96,7 +96,7 @@ class When:
                 return bool(value.value())
         except (RuntimeError, ValueError, TypeError, OverflowError):
             pass  # whatever CEL stumbles over in a call, the rule must still have an answer
-        context.errors.add(self.name)
+        context.errors |= {self.name}
         return self.on_error
 
     def _plain(self, value: Any, given: InputSize) -> Any:

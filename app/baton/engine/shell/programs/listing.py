@@ -79,7 +79,7 @@ class Listing:
 
     def uses_written(self, use: classify.Invocation, index: int, place: Position) -> None:
         """Note a program that is a file which the line has written, or that prints one (`cat x | sh`)."""
-        if any(way.stdin for way in use.runs):
+        if use.runs and any(way.stdin for way in use.runs):
             self.interpreting.add(index)
         if not self.written.sources:
             return

@@ -92,8 +92,9 @@ class Programs(ABC):
         use = classify.use(self.tables, argv, assigns)
         if use.values:
             place = self.moved_by_options(use, place)
-        index = len(self.listing.programs)
-        self.listing.programs.append(None)  # keep the place: what the program runs is listed after it
+        listing = self.listing
+        index = len(listing.programs)
+        listing.programs.append(None)  # keep the place: what the program runs is listed after it
         runs = unwrap.NOTHING
         scripts: list[list[Word]] = []
         hidden = False
@@ -105,7 +106,7 @@ class Programs(ABC):
             scripts, hidden = self.interpreters.scripts(use, runs, index, place, piped=piped)
             code = self.interpreters.code(use, runs, index, place)
         wraps = bool(runs.commands or scripts or (code and code.runs))
-        self.listing.programs[index] = Program(
+        listing.programs[index] = Program(
             argv=tuple([word.text for word in argv]),
             name=use.name,
             subcommand=use.subcommand,
@@ -118,7 +119,7 @@ class Programs(ABC):
             input="arguments" if piped else _input(place.input),
             wraps=wraps or function,
             depth=place.depth,
-            guess=self.listing.guessing,
+            guess=listing.guessing,
             folder=place.folder.base,
             meant=self.meaning > 0,
             unnamed=not use.name and len(argv) > 1 and not wraps and not place.defines and not _only_asks(argv),
@@ -129,13 +130,13 @@ class Programs(ABC):
             found = targets.written(use)
             if appended and not _OPERANDS.isdisjoint(use.writes):
                 found += [Write(target=path, reach=targets.reach_of(use)) for path in appended]
-            self.listing.note(found, place, index)
-        self.listing.uses_written(use, index, place)
+            listing.note(found, place, index)
+        listing.uses_written(use, index, place)
         self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
         if argv[0].dynamic and argv[0].spans:
-            self.listing.feed_name(index, argv[0], place.text)
+            listing.feed_name(index, argv[0], place.text)
         self.change_shell(use, argv, place, function=function)
         return use
 
@@ -212,7 +213,10 @@ class Programs(ABC):
             self.variables.note(self.exports)
         if use.assigns or self.variables.waiting:
             found += [Word(text) for text in self.variables.taken(use, passes_on=passes_on)]
-        if use.name in self.tables.held.keys or (use.entry is not None and use.entry.holds):
+        # Most programs are given too little to hold a command: `git status`.
+        if (use.operands or use.raw_flags or self.variables.pairs or use.assigns) and (
+            use.name in self.tables.held.keys or (use.entry is not None and use.entry.holds)
+        ):
             found += held_commands.in_arguments(self.tables, use, self.variables)
         for word in found:
             self.listing.feed_words(index, [word])

@@ -155,7 +155,7 @@ class Commands(Programs):
             printed = self.call(called, tuple([as_value(word) for word in self.texts.filled(argv[1:], place)]), place)
         elif called in self.aliases:
             self.expand_alias(called, argv[1:], place)
-        elif any(_may_change(word) for word in argv):
+        elif _may_change(argv):
             place.folder.base, after = base, place.folder.base
             if not self.follow(use, listed, place):
                 place.folder.base = after
@@ -356,8 +356,12 @@ def _below(place: Position, inner: Redirects, parts: _Parts, src: bytes) -> Posi
     return below
 
 
-def _may_change(word: Word) -> bool:
-    return word.dynamic or (word.globs and "{" in word.text)
+def _may_change(argv: list[Word]) -> bool:
+    """Return whether a word may be another one when the shell has expanded it; globs are none, they are files' names."""
+    for word in argv:  # noqa: SIM110 - a generator takes as long as all else here, and this runs for every command
+        if word.dynamic or (word.globs and "{" in word.text):
+            return True
+    return False
 
 
 def _with_element(before: Alternatives, index: str, values: Alternatives) -> Alternatives:

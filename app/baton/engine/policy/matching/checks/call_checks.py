@@ -49,7 +49,7 @@ def background(least: int, *, missing: bool) -> Check:
             return False
         running = context.facts.background_running
         if running is None:
-            context.blind.add("background_running")
+            context.blind |= {"background_running"}
             return missing
         context.found["count"] = str(running)
         return running >= least
@@ -67,14 +67,16 @@ def history(within: int, *, missing: bool) -> Check:
     def holds(context: Context) -> bool:
         history = context.facts.history
         if history is None:
-            context.blind.add("history")
+            context.blind |= {"history"}
             return missing
         tool, recent = context.call.tool_name, history[-within:]
         lookups, shown = context.policies.lookups, words_of(context.call.client).tools
         if lookups.by_class and context.is_lookup:
             before = lookups.latest(recent)
+            if before == "":
+                return False
             context.found["what"] = _lookups(shown.get(before, before), shown.get(tool, tool), context.lookup_line)
-            return before != ""
+            return True
         context.found["what"] = f"{shown.get(tool, tool)} calls"
         return any(plain(name) == tool for name in recent)
 
@@ -99,7 +101,7 @@ def edited(*, missing: bool) -> Check:
     def holds(context: Context) -> bool:
         other = context.facts.other_editor
         if other is None:
-            context.blind.add("other_editor")
+            context.blind |= {"other_editor"}
             return missing
         context.found["other"] = other
         return other != ""
