@@ -1,8 +1,6 @@
 """Finds the rules that can match a call by what its shell line has, so that a new line costs no look at every rule."""
 
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import Literal
 
 from baton.engine.policy.matching.conditions import CompiledCondition
@@ -14,7 +12,6 @@ _CACHED_PROGRAMS = 4_096
 _LONGEST_NAME = 256
 _NONE = frozenset[int]()
 _Key = Literal["no line", "any line", "unread"] | LineFact
-_rule = itemgetter(0)
 
 
 class Candidates:
@@ -60,13 +57,14 @@ class Candidates:
             for fact in line.facts:
                 numbers |= by_key.get(fact, _NONE)
             numbers.update(*map(self._kinds.of, line.programs))
-        found = [self._numbered[number] for number in sorted(numbers)]
-        for at, entries in groupby([one for one in found if _is_met(one[1], line)], key=_rule):
-            given: list[CompiledCondition] = []
-            unless = [one for one in self._other_exceptions[at] if _is_met(one, line)]
-            for _, condition, is_exception in entries:
-                (unless if is_exception else given).append(condition)
+        found: dict[int, tuple[list[CompiledCondition], list[CompiledCondition]]] = {}
+        for number in sorted(numbers):
+            at, condition, is_exception = self._numbered[number]
+            if _is_met(condition, line):
+                found.setdefault(at, ([], []))[is_exception].append(condition)
+        for at, (given, unless) in found.items():
             if given:
+                unless += [one for one in self._other_exceptions[at] if _is_met(one, line)]
                 yield RuleCandidate(self.rules[at].rule, tuple(given), tuple(unless), guesses)
 
 

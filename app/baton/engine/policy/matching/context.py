@@ -135,6 +135,7 @@ class Context:
     _meant: dict[str, str] | None = None
     _values: dict[str, str] | None = None
     _filled = 0
+    _places: dict[tuple[str, str | None, Reach], frozenset[Place]] | None = None
     _text: str | None = None
     _writes: tuple[Write, ...] | None = None
 
@@ -199,6 +200,16 @@ class Context:
 
     def places(self, target: str, base: str | None = "", reach: Reach = "file") -> frozenset[Place]:
         """Return the places of a path as written, and those that it has with the variables that the line itself sets."""
+        # Several rules ask for the places of the same write.
+        if self._places is None:
+            self._places = {}
+        key = (target, base, reach)
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = self._find_places(target, base, reach)
+        return found
+
+    def _find_places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach, self.facts.installed)
         if "$" in target and self.shell is not None:
             meant = self._with_values(target, self.shell.exports)
