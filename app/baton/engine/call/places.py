@@ -105,14 +105,15 @@ class Locator:
         self, target: str, base: str | None, cwd: str, root: str, reach: Reach, installed: str
     ) -> frozenset[Place]:
         found: set[Place] = set()
-        protected = self._protected(installed, normal(root))
+        folder, project = normal(cwd), normal(root)
+        protected = self._protected(installed, project)
         for text in spellings(target) if "{" in target else (target,):
             path = resolve(text, base, cwd)
             if path.whole.startswith("/dev/") and not path.whole.startswith("/dev/shm/"):  # noqa: S108
                 if not _HARMLESS.fullmatch(path.whole):
                     found.add("device")
                 continue
-            found.add(_ground(path, normal(cwd), normal(root), reach))
+            found.add(_ground(path, folder, project, reach))
             if _ROOT_ITSELF.fullmatch(path.whole):
                 found.add("root")
             if _HOME_ITSELF.fullmatch(path.whole):
@@ -121,7 +122,7 @@ class Locator:
                 place for place, one in protected if one.reached(path.whole, path.known, reach, is_open=path.open)
             )
             if path.known:
-                found.update(self._groups.holding(path.whole, reach, normal(root) or normal(cwd)))
+                found.update(self._groups.holding(path.whole, reach, project or folder))
         return frozenset(found)
 
     def possible_groups(

@@ -17,6 +17,9 @@ _SHORT = 400
 _CHUNK = 128
 """Bytes that the parser gets at a time. It asks for few of them twice, unless it recovers from errors."""
 
+_STACKED = re.compile(rb"\b((?:\w{1,16}\s{1,4}){1,3})\1{30}")
+"""The same few words again and again: `new new new`, of which the parsers keep all readings at once."""
+
 
 def grammar(address: object) -> Language:
     """Make a language of what a grammar's package gives; older ones give a number, which is going to end."""
@@ -34,6 +37,8 @@ def parse(language: Language, src: bytes) -> Node | None:
     parser = Parser(language)
     if len(src) <= _SHORT:
         return parser.parse(src).root_node
+    if _STACKED.search(src):
+        return None
     looks = steps = 0
     most_looks = 100 + 10 * (len(src) // _CHUNK)
     most_steps = 60 + len(src) * 16 // 1024

@@ -16,6 +16,8 @@ from baton.engine.code.model import Code, Run
 _MOST_NESTED = 20
 _LONGEST = 65_536
 _DEEPEST = 60
+_MOST_WORDS = 8_000
+"""Words and statements of one text: a shell line of as many is not read either."""
 _SHORTEST = {"-recurse": 4, "-force": 3}
 """Characters of an option that PowerShell needs at least to know it (`-rec`, `-fo`)."""
 _LOOP = 3
@@ -95,6 +97,7 @@ class _Reader:
         self.nested = nested
         self.is_cmd = is_cmd
         self.depth = 0
+        self.words = 0
         self.out: list[tuple[str, str]] = []
 
     def line(self) -> str:
@@ -166,9 +169,9 @@ class _Reader:
         """Read `(…)` in the place of a word, as a substitution."""
         self.at += 1 if self.text[self.at] == "(" else 2
         inner = _Reader(self.text, self.nested, is_cmd=self.is_cmd)
-        inner.at, inner.depth = self.at, self.depth
+        inner.at, inner.depth, inner.words = self.at, self.depth, self.words
         inner.block(")")
-        self.at = inner.at
+        self.at, self.words = inner.at, inner.words
         while self.at < len(self.text) and self.text[self.at] == ".":  # a method of the result
             if found := _DOWNLOADS.match(self.word()):
                 return f'"$(curl {self.shown(found[1])})"'
@@ -258,6 +261,11 @@ class _Reader:
 
     def finish(self, joint: str, words: list[str], before: list[str]) -> list[str]:  # noqa: C901 - one for each kind of head
         """Note a statement; return its operands, for a cmdlet that gets them by the pipeline."""
+        self.words += 1 + len(words)
+        if self.words > _MOST_WORDS:
+            self.at = len(self.text)
+            self.out = [("", "'")]
+            return []
         words = [word for word in words if word]
         was_if = self.is_cmd and bool(words) and words[0].lower() == "if"
         while words and words[0].lower() in windows_names.KEYWORDS:

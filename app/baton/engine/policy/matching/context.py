@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Protocol
 
 import msgspec
@@ -41,6 +43,7 @@ _LONG_VALUE = 1_000
 _TOO_LONG = 65_536
 _NUMBER = re.compile(r"\d+")
 _UNREAD = object()
+_by = attrgetter("by")
 
 
 class Reading(Protocol):
@@ -138,6 +141,7 @@ class Context:
     _places: dict[tuple[str, str | None, Reach], frozenset[Place]] | None = None
     _text: str | None = None
     _writes: tuple[Write, ...] | None = None
+    _writes_by: dict[int, tuple[Write, ...]] | None = None
 
     def __init__(self, policies: Policies, facts: Facts) -> None:
         self.policies = policies
@@ -161,7 +165,7 @@ class Context:
     def see_guesses(self, *, on: bool) -> None:
         """Show the rules that are asked next what unknown programs of the line may run, or hide it."""
         self.guesses = on
-        self._writes = None
+        self._writes = self._writes_by = None
 
     @property
     def agent(self) -> AgentCall | None:
@@ -268,6 +272,15 @@ class Context:
             )
             self._writes = (*known, *somewhere)
         return self._writes
+
+    def writes_by(self, index: int) -> tuple[Write, ...]:
+        """Return what the program at an index writes."""
+        if self._writes_by is None:
+            found: dict[int, tuple[Write, ...]] = {}
+            for by, writes in groupby(sorted(self.writes, key=_by), _by):
+                found[by] = tuple(writes)
+            self._writes_by = found
+        return self._writes_by.get(index, ())
 
     def write_places(self, write: Write) -> frozenset[Place]:
         """Return the places of a write; how far it reaches depends on the program (`rm` takes the whole tree)."""

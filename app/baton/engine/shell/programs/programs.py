@@ -174,13 +174,14 @@ class Programs(ABC):
     def guess(self) -> None:
         """List what the unknown programs of the line may run: each end of their arguments that starts with a known one."""
         self.listing.guessing = True
-        words = 0
+        words = scripts = 0
         for argv, place in self.maybe_wrappers:
             tried: set[str] = set()
             for at in range(1, len(argv)):
                 word = argv[at]
                 name = word.text.rpartition("/")[2]
-                if not tried and argv[at - 1].text in _COMMAND_OPTIONS:
+                if not tried and argv[at - 1].text in _COMMAND_OPTIONS and scripts < misreadings.MAX_GUESSED_SCRIPTS:
+                    scripts += 1
                     self.guess_script(word, place)
                 if name in tried or word.dynamic or not self.may_matter(name):
                     continue

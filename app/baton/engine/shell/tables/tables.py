@@ -198,20 +198,22 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class ShellTables(msgspec.Struct, frozen=True, eq=False):
-    """All entries by program name; `globs` are those whose name is a pattern.
+    """All entries by program name; `globs` are those whose name is a pattern, of which `any_glob` is the union.
 
     `secrets` say who takes secrets where, `held` which variables and configuration keys hold commands.
     """
 
     entries: dict[str, Entry] = {}
     globs: tuple[tuple[re.Pattern[str], Entry], ...] = ()
+    any_glob: re.Pattern[str] = re.compile(r"(?!)")
     secrets: dict[str, SecretEntry] = {}
     held: HeldCommands = HeldCommands()
 
     def find(self, name: str) -> Entry | None:
         """Find a program by its base name."""
         found = self.entries.get(name)
-        if found is None:
+        # Names that no table has are usual, and the patterns many.
+        if found is None and self.any_glob.match(name):
             for pattern, entry in self.globs:
                 if pattern.match(name):
                     return entry
@@ -257,7 +259,8 @@ def _built(texts: tuple[tuple[str, str], ...]) -> ShellTables | tuple[Problem, .
                 (globs if _is_glob(name) else entries)[name] = entry
     if problems:
         return tuple(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
-    tables = ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())))
+    any_glob = re.compile("|".join([f"(?:{glob(name).pattern})" for name in globs]) or r"(?!)")
+    tables = ShellTables(entries, tuple((glob(name), entry) for name, entry in reversed(globs.items())), any_glob)
     return msgspec.structs.replace(tables, secrets=_with_values(secrets, tables), held=held)
 
 

@@ -192,9 +192,7 @@ def _starts(program: Program, start: tuple[Callable[[str], bool], ...]) -> bool:
 
 def _writes(places: frozenset[Place], *, whole: bool = False) -> Test:
     def test(context: Context, _shell: Shell, index: int) -> bool:
-        for write in context.writes:
-            if write.by != index:
-                continue
+        for write in context.writes_by(index):
             found = context.whole_places(write) if whole else context.write_places(write)
             if not places.isdisjoint(found):
                 context.found["target"] = write.target
