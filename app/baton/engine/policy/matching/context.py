@@ -122,8 +122,8 @@ class Context:
 
     `found` is what the rule that is being asked has found, by placeholder. `blind` collects the facts that a rule needed
     and that could not be read, `errors` the names of expressions that failed. `guesses` is True while a rule sees
-    what unknown programs of the line may run. `spent` is the most work that the
-    expressions asked so far can have done, in units of `when_cost`.
+    what unknown programs of the line may run. `spent` is the most work that the expressions asked so far can have done,
+    in units of `when_cost`.
     """
 
     # What no rule has asked for yet. Most calls are known and asked next to nothing, so these are the class's.
@@ -134,8 +134,6 @@ class Context:
     _reading: Reading | None = None
     _agent: Any = _UNREAD
     _match: Any = _UNREAD
-    _arguments: dict[Program, frozenset[Place]] | None = None
-    _meant: dict[str, str] | None = None
     _values: dict[str, str] | None = None
     _filled = 0
     _places: dict[tuple[str, str | None, Reach], frozenset[Place]] | None = None
@@ -149,6 +147,8 @@ class Context:
         call = facts.call
         self.call = call if FOLDER_KEYS.isdisjoint(call.tool_input) else in_its_folder(call)
         self.found: dict[str, str] = {}
+        self._arguments: dict[Program, frozenset[Place]] = {}
+        self._meant: dict[str, str] = {}
 
     @property
     def reading(self) -> Reading:
@@ -276,10 +276,7 @@ class Context:
     def writes_by(self, index: int) -> tuple[Write, ...]:
         """Return what the program at an index writes."""
         if self._writes_by is None:
-            found: dict[int, tuple[Write, ...]] = {}
-            for by, writes in groupby(sorted(self.writes, key=_by), _by):
-                found[by] = tuple(writes)
-            self._writes_by = found
+            self._writes_by = {by: tuple(found) for by, found in groupby(sorted(self.writes, key=_by), _by)}
         return self._writes_by.get(index, ())
 
     def write_places(self, write: Write) -> frozenset[Place]:
@@ -345,8 +342,6 @@ class Context:
 
     def argument_places(self, program: Program) -> frozenset[Place]:
         """Return the places of a program's arguments and of values in `key=value`; filters (`--exclude x`) are left out."""
-        if self._arguments is None:
-            self._arguments = {}
         known = self._arguments.get(program)
         if known is not None:
             return known
@@ -379,8 +374,6 @@ class Context:
         Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
         round could double it. Many rules ask for the same text, and a line may set as many variables as it names.
         """
-        if self._meant is None:
-            self._meant = {}
         known = self._meant.get(text)
         if known is not None:
             return known

@@ -214,7 +214,6 @@ class Programs(ABC):
             self.variables.note(self.exports)
         if use.assigns or self.variables.waiting:
             found += [Word(text) for text in self.variables.taken(use, passes_on=passes_on)]
-        # Most programs are given too little to hold a command: `git status`.
         if (use.operands or use.raw_flags or self.variables.pairs or use.assigns) and (
             use.name in self.tables.held.keys or (use.entry is not None and use.entry.holds)
         ):
