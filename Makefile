@@ -82,7 +82,8 @@ attacks: $(VENV)/.test ## Try every known attack on a real server; print what wa
 judge: $(VENV)/.test ## Judge the labelled corpora and thousands of dressed commands; print what was right, missed or nagged about
 	$(BIN)/python -m tests.judge.run
 
-bench: $(VENV)/.test ## Measure /pre-tool-use, /route and the command line next to their floor and peers, and hostile requests
+bench: $(VENV)/.test ## Measure the engine, /pre-tool-use, /route and the command line next to their floor and peers, and hostile requests
+	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.pre_tool_use
 	$(BIN)/python -m bench.route
 	$(BIN)/python -m bench.cli
