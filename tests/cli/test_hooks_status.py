@@ -71,6 +71,7 @@ def test_a_socket_that_a_killed_server_left_behind_keeps_nobody_from_the_server(
     monkeypatch.setenv("BATON_URL", url)
     left = person_socket(urlsplit(url).port)
     left.parent.mkdir(mode=0o700, exist_ok=True)
+    left.unlink(missing_ok=True)  # one that was left here by chance
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(left))
     try:

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from baton.clients.inventories import Inventories
 from baton.engine.agents.judge import Spawn
 from baton.engine.agents.task_graph import TaskSpec
 from baton.engine.call.principal import Principal
@@ -32,7 +33,10 @@ def server(database, redis, tmp_path):
     def make(own=database):
         world = World(own, redis)
         policies = Policies(policy_folders.shipped(), tmp_path / "none", own, "default")
-        world.spawning = feature.build(world.kernel, users=world.users, policies=policies, jobs=world.jobs)
+        inventories = Inventories(redis, ttl_s=60)
+        world.spawning = feature.build(
+            world.kernel, users=world.users, policies=policies, jobs=world.jobs, inventories=inventories
+        )
         return world
 
     return make
