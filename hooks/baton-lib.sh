@@ -238,7 +238,7 @@ send_agents() { # CLIENT: sends what the server does not know yet; the session g
   option url "${BATON_URL%/}/inventory/$1?checksum=$agents_sum"
   option request PUT
   option header "Baton-User: $BATON_USER"
-  option header "Content-Type: text/plain"
+  option header "Content-Type: application/octet-stream"
   write_access
   printf '%s\n' "$agents" | ask >/dev/null || :
 }

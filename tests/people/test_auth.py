@@ -78,7 +78,8 @@ def test_a_refused_hook_gets_the_failure_answer_loudly_and_is_counted(server, ad
     assert "deny" not in start.text
     assert "block" not in start.json()
     assert "BATON IS NOT CHECKING THIS SESSION" in start.text
-    assert failure == "block" or "BATON IS NOT CHECKING THIS SESSION" in answer.text
+    if failure == "allow" and client != "qwen":  # which shows nothing beside a call, to nobody: the start has told it
+        assert "BATON IS NOT CHECKING THIS SESSION" in answer.text
     status = admin.get("/status").json()
     assert status["refused"][f"token {token_id}"] == 2
     assert status["hook_failures"][counted] == before + 2

@@ -54,7 +54,7 @@ async def put_inventory(
     text: Annotated[
         str,
         Body(
-            media_type="text/plain",
+            media_type="application/octet-stream",
             max_length=LARGEST,
             description="`= SOURCE FILE` for each file, and the lines of its front matter, each after a space.",
         ),

@@ -123,7 +123,7 @@ class Hook:
 
     def _send_agents(self, url: Url) -> None:
         """Send what the server does not know yet; the session goes on whatever comes of it."""
-        headers = [(b"Baton-User", _clean(self.user or login())), (b"Content-Type", b"text/plain")]
+        headers = [(b"Baton-User", _clean(self.user or login())), (b"Content-Type", b"application/octet-stream")]
         if self.token:
             headers.append((b"Authorization", b"Bearer " + _clean(self.token)))
         try:
