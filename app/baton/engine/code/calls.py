@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from baton.engine.code import values
 from baton.engine.code.model import is_known
@@ -17,14 +17,27 @@ _URL = re.compile(r"(?:https?|ftp)://")
 
 def _read(state: State, call: Arguments) -> Value:
     found = state.callbacks(call.args, call.named, call.receiver)
-    for value in (call.receiver, *call.args):
-        if isinstance(value, Thing) and value.kind in TAINTED:
-            return value
-    return found
+    things = [value for value in (call.receiver, *call.args) if isinstance(value, Thing)]
+    _feed(state, things)
+    return next((value for value in things if value.kind in TAINTED), found)
+
+
+def _feed(state: State, things: Sequence[Thing]) -> None:
+    """Note that a download is written to a process (`process.stdin.write(download)`)."""
+    if {"process", "download"} <= {value.kind for value in things}:
+        state.fed = True
+
+
+def _contents(state: State, call: Arguments) -> Value:
+    """What a file holds: a download if the text has put one there."""
+    found = _read(state, call)
+    return Thing("download") if state.is_downloaded(texts(call.first())) else found
 
 
 def _unread(state: State, call: Arguments) -> Value:
     state.callbacks(call.args, call.named, call.receiver)
+    if call.effect.word == "a file is executed" and state.is_downloaded(texts(call.first())):
+        state.tainted(Thing("download"))
     state.cannot_tell(call.effect.word or "a call that may do anything")
     return None
 
@@ -39,11 +52,14 @@ def _star(state: State, call: Arguments) -> Value:
 
 
 def _idle(state: State, call: Arguments) -> Value:
+    _feed(state, [value for value in (call.receiver, *call.args, *call.named.values()) if isinstance(value, Thing)])
     return (_unread if call.args or call.named else _read)(state, call)
 
 
 def _write(state: State, call: Arguments) -> Value:
     state.callbacks(call.args, call.named, None)
+    if call.effect.word == "urls" and any(_URL.match(text) for text in texts(call.at(0))):
+        state.network = True
     for at in call.effect.at or (0,):
         value = call.at(at)
         if call.effect.word == "each":
@@ -59,7 +75,8 @@ def _write(state: State, call: Arguments) -> Value:
 def _open(state: State, call: Arguments) -> Value:
     at, mode_at = call.effect.at
     path = texts(call.at(at, "file", "path", "name"))
-    state.callbacks(call.args, {}, Thing("file"))
+    held = Thing("download" if state.is_downloaded(path) else "file")
+    state.callbacks(call.args, {}, held)
     mode = call.at(mode_at)
     for name in ("mode", "flags", "flag"):
         mode = call.named.get(name, mode)
@@ -75,12 +92,13 @@ def _open(state: State, call: Arguments) -> Value:
         given = len(call.args) > mode_at
         if given:
             state.cannot_tell("a file is opened in a way that is not known")
-        return Thing("file")
+        return held
     if any(not is_known(text) for text in texts(mode)):
         state.cannot_tell("a file is opened in a way that is not known")
     if any(_WRITING.search(text) or text.isdigit() for text in texts(mode) if text != "0"):
         state.write(path)
-    return Thing("file")
+        return Thing("file")
+    return held
 
 
 _TWO = re.compile(r"\s*(\+?[<>]{1,2}|\|)?\s*(.*?)\s*(\|?)\s*\Z", re.DOTALL)
@@ -235,6 +253,9 @@ def _terminal(state: State, call: Arguments) -> Value:
 
 def _module(state: State, call: Arguments) -> Value:
     found = texts(call.first())
+    if state.is_downloaded(found) and not found[0].endswith(".json"):
+        state.tainted(Thing("download"))
+        return None
     if found == ANY:
         state.cannot_tell("a module is loaded that is not known")
         return None
@@ -283,6 +304,7 @@ def _call_of(state: State, call: Arguments) -> Value:
 
 def _each(state: State, call: Arguments) -> Value:
     """A method that calls a function with each element."""
+    _feed(state, [value for value in (call.receiver, *call.args) if isinstance(value, Thing)])
     found = state.callbacks(call.args, call.named, call.receiver)
     return [found] if found is not None else call.receiver if isinstance(call.receiver, list) else None
 
@@ -300,7 +322,7 @@ def _extract(state: State, call: Arguments) -> Value:
 
 CALLS: dict[str, Callable[[State, Arguments], Value]] = {
     **TEXT_CALLS,
-    "read": _read, "unread": _unread, "idle": _idle, "write": _write, "remove": _write, "open": _open, "shell": _shell,
+    "read": _read, "contents": _contents, "unread": _unread, "idle": _idle, "write": _write, "remove": _write, "open": _open, "shell": _shell,
     "args": _args, "run": _run, "exec": _exec, "eval": _eval, "download": _download, "network": _network,
     "socket": _socket, "terminal": _terminal, "module": _module, "member": _member, "folder": _folder,
     "call": _call_of, "each": _each,

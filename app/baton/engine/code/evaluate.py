@@ -100,6 +100,8 @@ class Evaluator(State):
             return of.get(name)
         if isinstance(of, Thing) and of.kind in TAINTED and name in _CONTENTS:
             return of
+        if isinstance(of, Thing) and of.kind == "process" and name == "stdin":
+            return of
         if isinstance(of, Thing) and of.kind == "path" and name in {"parent", "dirname"}:
             return Thing("path", values.decode("parent", of.texts))
         return Bound(of, name)
@@ -161,6 +163,8 @@ class Evaluator(State):
         path = self.table.aliases.get(path, path)
         first = path.partition(".")[0]
         if first not in self.table.modules and self.table.find(path) is None:
+            if self.is_downloaded((path,)):
+                self.tainted(Thing("download"))
             self.cannot_tell(f"`{path}` is imported")
         return Ref(path)
 

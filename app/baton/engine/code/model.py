@@ -60,11 +60,15 @@ class FileWrite(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A command that is run, as shell text (`script`) or as an argument list (`words`), in `folder` ("" if its own)."""
+    """A command that is run, as shell text (`script`) or as an argument list (`words`), in `folder` ("" if its own).
+
+    `fed` is True if its standard input is what the text downloads.
+    """
 
     script: str = ""
     words: tuple[str, ...] = ()
     folder: str = ""
+    fed: bool = False
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):

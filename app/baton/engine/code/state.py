@@ -1,5 +1,6 @@
 """The state of an evaluation: what was found so far, and the arguments of a call."""
 
+import posixpath
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,9 +20,13 @@ ALL_ARGUMENTS = "@_"
 DEEPEST = 6
 """Calls of the text's own functions within each other that are followed, and texts that are executed by texts."""
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "cmd", "cmd.exe", "powershell", "pwsh"])
+_RUNS_ARGUMENTS = _SHELLS | {
+    "python", "python3", "pypy3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "eval", "ssh", "xargs", "osascript",
+}  # fmt: skip
+"""Programs that may execute one of their arguments."""
 _OPTIONS = frozenset(
     ["cwd", "chdir", "shell", "check", "text", "capture_output", "encoding", "env", "timeout", "exist_ok", "parents",
-     "ignore_errors", "newline", "errors", "recursive", "force", "stdout", "stderr", "stdin", "stdio", "input",
+     "ignore_errors", "newline", "errors", "recursive", "force", "stdout", "stderr", "stdin", "stdio", "input", "stdin_data",
      "universal_newlines", "missing_ok", "dirs_exist_ok", "flag", "verbose", "noop", "secure", "buffering"]
 )  # fmt: skip
 
@@ -71,6 +76,8 @@ class State(ABC):
         self.socket = False
         self.terminal = False
         self.shells = False
+        self.fed = False
+        self.files: set[str] = set()
         self.steps = 0
         self.depth = 0
         self.certain = True
@@ -85,7 +92,9 @@ class State(ABC):
             writes=tuple(self.writes),
             runs=tuple(self.runs),
             network=self.network,
-            runs_network=self.runs_network or (self.socket and (self.terminal or self.shells)),
+            runs_network=self.runs_network
+            or (self.fed and self.shells)
+            or (self.socket and (self.terminal or self.shells)),
             runs_input=self.runs_input,
             unread=self.unread,
         )
@@ -106,9 +115,19 @@ class State(ABC):
         """Note paths that are written."""
         for path in paths:
             for place in self.folder:
-                self.writes[FileWrite(_path(path, place), removes)] = None
+                where = _path(path, place)
+                self.writes[FileWrite(where, removes)] = None
+                if not removes and is_known(where):
+                    named = posixpath.normpath(where)
+                    self.files |= {named, posixpath.splitext(named)[0]}  # imports leave the ending out
         if len(self.writes) > MAX_FOUND:
             raise OverBudgetError
+
+    def is_downloaded(self, paths: Texts) -> bool:
+        """Return whether a file may hold a download: this text has written it, and uses the network."""
+        if not (self.network and self.files):
+            return False
+        return any(posixpath.normpath(_path(path, place)) in self.files for path in paths for place in self.folder)
 
     def run(self, run: Run) -> None:
         """Note a command that is run."""
@@ -136,16 +155,18 @@ class State(ABC):
                 self.cannot_tell("a command is run that is not known")
                 continue
             for folder in self.folders(named):
-                self.run(Run(script=text, folder=folder))
+                self.run(Run(script=text, folder=folder, fed=_is_fed(named)))
 
     def argv(self, parts: Sequence[Value], named: dict[str, Value]) -> None:
         """Note an argument list that is run."""
         flat: list[Value] = []
         for part in parts:
             flat += part if isinstance(part, list) else [part]
-        for part in flat:
+        for at, part in enumerate(flat):
             if isinstance(part, Thing) and part.kind in TAINTED:
-                self.tainted(part)
+                before = {text.rpartition("/")[2] for one in flat[:at] for text in texts(one)}
+                if not at or not before.isdisjoint(_RUNS_ARGUMENTS):
+                    self.tainted(part)
         program = texts(flat[0]) if flat else ANY
         if program == ANY:
             self.cannot_tell("a program is run that is not known")
@@ -162,7 +183,7 @@ class State(ABC):
                     fed = " | ".join([f"printf %s {shlex.quote(texts(given)[0])}", shlex.join(argv)])
                     self.run(Run(script=fed, folder=folder))
                 else:
-                    self.run(Run(words=argv, folder=folder))
+                    self.run(Run(words=argv, folder=folder, fed=_is_fed(named)))
 
     def tainted(self, thing: Thing) -> None:
         """Note that what comes from the network, or from standard input, is executed."""
@@ -195,6 +216,11 @@ class State(ABC):
     @abstractmethod
     def import_(self, path: str) -> Ref:
         """Note an import."""
+
+
+def _is_fed(named: dict[str, Value]) -> bool:
+    given = named.get("input", named.get("stdin_data"))
+    return isinstance(given, Thing) and given.kind == "download"
 
 
 def _path(path: str, folder: str) -> str:

@@ -28,15 +28,16 @@ _EFFECTS = {
         pattern.exec url.parse process.stdin.pipe URL URLSearchParams TextDecoder TextEncoder Intl.DateTimeFormat AbortController
         Promise Promise.all Promise.resolve Promise.reject Promise.race Promise.allSettled Proxy Reflect.ownKeys Symbol.for
         WebAssembly.validate module.createRequire
-        Deno.readTextFile Deno.readTextFileSync Deno.readFile Deno.readFileSync Deno.readDir Deno.readDirSync Deno.stat Deno.statSync
-        Deno.cwd Deno.exit Deno.lstat Deno.env.toObject Bun.file Bun.version Bun.which Bun.hash Bun.inspect Bun.sleep Bun.resolveSync Bun.stdin.text
+        Deno.readDir Deno.readDirSync Deno.stat Deno.statSync
+        Deno.cwd Deno.exit Deno.lstat Deno.env.toObject Bun.version Bun.which Bun.hash Bun.inspect Bun.sleep Bun.resolveSync Bun.stdin.text
         typescript.transpile typescript.createSourceFile yaml.parse yaml.stringify js-yaml.load js-yaml.dump semver.satisfies semver.valid semver.gt semver.lt
         """
     + _fs(
-        """readFile readdir stat lstat existsSync exists access realpath readlink opendir watch createReadStream fstat read close
+        """readdir stat lstat existsSync exists access realpath readlink opendir watch fstat read close
         watchFile statfs openAsBlob""",
     )
-    + " fs.existsSync fs.createReadStream",
+    + " fs.existsSync",
+    "contents 0": _fs("readFile createReadStream") + " fs.ReadStream Bun.file " + _deno("readTextFile readFile"),
     "same 0": "await String Object.freeze Array.from Array.of path.resolve path.normalize path.relative url.fileURLToPath",
     "same -1": ".valueOf .toWellFormed .toString",
     "module 0": "require import process.mainModule.require module.require process.getBuiltinModule",

@@ -277,7 +277,8 @@ class _Perl(Reader):
             return tree.Use(parts[0].name, "")
         return tree.Effect("do", parts)
 
-    on_do_expression = on_require_expression
+    def on_filename(self, node: Node) -> tree.Node:  # of `do 'file'`; `do` with a block only groups
+        return tree.Effect("do", self.all(node.named_children))
 
     def on_return_expression(self, node: Node) -> tree.Node:
         return tree.Return(self.group(node))

@@ -11,8 +11,10 @@ _EFFECTS = {
         encode_json decode_json to_json from_json md5_hex sha1_hex sha256_hex encode decode encode_base64 encode_utf8 decode_utf8 uri_escape GetOptions gettimeofday tv_interval usleep
         JSON.PP.new JSON.new JSON.XS.new Data.Dumper.Dumper Time.Local.timelocal timelocal timegm Text.Wrap.wrap wrap splitdir splitpath File.Spec.splitdir File.Spec.rel2abs
         List.Util.sum List.Util.max List.Util.min List.Util.first List.Util.shuffle Time.HiRes.time Config.myconfig syswrite STDOUT.autoflush STDERR.autoflush STDOUT.flush Scalar.Util.blessed
-        .pretty .canonical .encode .decode .utf8 .print .printf .say .getline .getlines .close .autoflush .binmode .ymd .hms .epoch .strftime .now .slurp .lines .is_success
+        .pretty .canonical .encode .decode .utf8 .print .printf .say .getline .getlines .close .autoflush .binmode .ymd .hms .epoch .strftime .now .is_success
         .content .decoded_content .status_line .code .message .can .isa .ref VERSION .VERSION .DOES .opened .eof .fileno""",
+    "contents 0": "read_file File.Slurp.read_file File.Slurp.slurp",
+    "contents -1": ".slurp .slurp_utf8 .slurp_raw .lines .lines_utf8",
     "same 0": "abs_path realpath File.Spec.rel2 File.Spec.canonpath Cwd.abs_path Cwd.realpath",
     "items": "list-of",
     "shift": "shift",

@@ -26,7 +26,8 @@ _EFFECTS = {
     "open 0 9 urls": "file_get_contents file readfile",
     "write 0": """file_put_contents mkdir touch chmod chown chgrp lchown
        """,
-    "write 1": "copy symlink link move_uploaded_file imagepng imagejpeg",
+    "write 1 urls": "copy",
+    "write 1": "symlink link move_uploaded_file imagepng imagejpeg",
     "extract 0": ".extractto",
     "write 0 1": "rename",
     "remove 0": "unlink rmdir",

@@ -46,8 +46,8 @@ _EFFECTS: Mapping[str, str] = {
         .keys .values .items .get .copy .setdefault .pop .popitem .update .sort .reverse .insert .clear .add .discard
         .union .intersection .difference .issubset .issuperset .symmetric_difference .elements .most_common .subtract
         .hexdigest .digest .group .groups .groupdict .span .start .end .match .search .fullmatch .findall .finditer
-        .read .readline .readlines .readall .close .seek .tell .flush .fileno .readable .writable .isatty .getvalue .read_text
-        .read_bytes .exists .is_file .is_dir .is_symlink .is_absolute .stat .lstat .samefile .relative_to
+        .read .readline .readlines .readall .close .seek .tell .flush .fileno .readable .writable .isatty .getvalue
+        .exists .is_file .is_dir .is_symlink .is_absolute .stat .lstat .samefile .relative_to
         .as_uri .match .owner .namelist .infolist .getnames .getmembers .getinfo .getmember
         .isoformat .strftime .timestamp .date .time .total_seconds .timetuple .astimezone .weekday .isocalendar .utcoffset
         .head .tail .describe .info .shape .dtypes .to_string .groupby .mean .median .std .value_counts .unique .nunique
@@ -58,6 +58,7 @@ _EFFECTS: Mapping[str, str] = {
         .writerow .writerows .writeheader .done .result .cache_clear .bit_count .to_bytes .__contains__ .__getitem__
         .parse_obj .model_dump .model_validate .print_help .locate_file .version .metadata
         file.write process.read""",
+    "contents -1": ".read_text .read_bytes",
     "idle": ".communicate",
     "star": "import-*",
     "append": ".append .extend",

@@ -39,9 +39,9 @@ class Span:
 
     __slots__ = ("first", "last")
 
-    def __init__(self) -> None:
-        self.first = 0
-        self.last = 0
+    def __init__(self, first: int = 0, last: int = 0) -> None:
+        self.first = first
+        self.last = last
 
 
 class Word:

@@ -331,7 +331,7 @@ class Programs(ABC):
         self.listing.note([Write(target=path) for path in paths], place, index)
         for run in code.runs:
             here = place.below(deeper=1, subshell=True)
-            here.input = None
+            here.input = StdinSource([Span(index, index + 1)]) if run.fed else None
             if run.folder:
                 here.folder.go("cd", [Word("cd"), interpreters.word(run.folder)])
             if run.words:
