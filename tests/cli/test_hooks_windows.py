@@ -10,6 +10,7 @@ import pytest
 from baton.cli.hooks.entries import EVENTS, is_ours, kind_of
 from baton.cli.hooks.shims import SHELLS, Shim, line, quote
 from tests.support.command_line import clean_environment
+from tests.support.samples import one_in
 
 AS_ON_WINDOWS = """
 import sys, os, io, subprocess, socket, ssl, http.client, asyncio, psutil, typer, typer.testing, platform, tempfile, json
@@ -42,7 +43,7 @@ def env(tmp_path):
     return made | {"PATH": f"{tmp_path / 'bin'}:{made['PATH']}"}
 
 
-@pytest.mark.parametrize("client", EVENTS)
+@pytest.mark.parametrize("client", one_in(4, EVENTS, "starts the command line four times"))
 def test_hooks_are_installed_shown_and_removed_without_posix(client, env, tmp_path):
     made = on_windows("hooks", "install", "--client", client, "--json", env=env, cwd=tmp_path)
     assert made.returncode == 0, made.stderr.decode()

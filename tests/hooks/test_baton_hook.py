@@ -13,6 +13,7 @@ import pytest
 
 from tests.hooks.shim import ANSWER, HOOKS, PYTHON, answers, run_shim
 from tests.support.attacks import attacks
+from tests.support.samples import one_in
 from tests.support.server import until
 
 NASTY = """a "b" 'c' \\ \\n $(touch pwned) `touch pwned` $HOME ; # é 日本 %s =x"""
@@ -402,7 +403,7 @@ def test_the_shim_is_clean_for_shellcheck():
 ANSWERS = attacks("colleagues", "answer")
 
 
-@pytest.mark.parametrize("one", ANSWERS, ids=[one["name"] for one in ANSWERS])
+@pytest.mark.parametrize("one", one_in(5, ANSWERS, "runs each shim"), ids=[one["name"] for one in ANSWERS])
 def test_an_answer_that_changes_or_allows_what_no_policy_may_is_dropped_aloud(shell, env, folder, server, one):
     event, answer = one.get("event", "PreToolUse"), one["answer"].encode()
     server.reply = answers(answer)
