@@ -31,6 +31,7 @@ def _feed(state: State, things: Sequence[Thing]) -> None:
 def _contents(state: State, call: Arguments) -> Value:
     """What a file holds: a download if the text has put one there."""
     found = _read(state, call)
+    state.read(texts(call.first()))
     return Thing("download") if state.is_downloaded(texts(call.first())) else found
 
 
@@ -92,12 +93,14 @@ def _open(state: State, call: Arguments) -> Value:
         given = len(call.args) > mode_at
         if given:
             state.cannot_tell("a file is opened in a way that is not known")
+        state.read(path)
         return held
     if any(not is_known(text) for text in texts(mode)):
         state.cannot_tell("a file is opened in a way that is not known")
     if any(_WRITING.search(text) or text.isdigit() for text in texts(mode) if text != "0"):
         state.write(path)
         return Thing("file")
+    state.read(path)
     return held
 
 
@@ -113,6 +116,8 @@ def _open_three(state: State, call: Arguments) -> Value:
         state.terminal = True
     elif ">" in mode or not is_known(mode):
         state.write(texts(call.at(1)))
+    else:
+        state.read(texts(call.at(1)))
     return Thing("file")
 
 
@@ -129,6 +134,8 @@ def _open_two(state: State, call: Arguments) -> Value:
             state.write((path,))
         elif not is_known(text[:1]):
             state.cannot_tell("a file is opened in a way that is not known")
+        else:
+            state.read((path,))
     return Thing("file")
 
 
@@ -255,6 +262,9 @@ def _module(state: State, call: Arguments) -> Value:
     found = texts(call.first())
     if state.is_downloaded(found) and not found[0].endswith(".json"):
         state.tainted(Thing("download"))
+        return None
+    if found[0].endswith(".json"):
+        state.read(found)
         return None
     if found == ANY:
         state.cannot_tell("a module is loaded that is not known")

@@ -74,12 +74,13 @@ class Run(msgspec.Struct, frozen=True):
 class Code(msgspec.Struct, frozen=True, kw_only=True):
     """What a text does, as far as it can be told.
 
-    `runs_network` is True if what comes from the network is executed: a download in `exec`, a shell on a socket.
+    `reads` are the files that it reads by name, and the patterns of files that it looks for. `runs_network` is True if what comes from the network is executed: a download in `exec`, a shell on a socket.
     `runs_input` is True if standard input is executed as code. `unread` is "" if the whole text is known to do nothing
     else; otherwise it says what cannot be told.
     """
 
     writes: tuple[FileWrite, ...] = ()
+    reads: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     network: bool = False
     runs_network: bool = False

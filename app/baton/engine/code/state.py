@@ -68,6 +68,7 @@ class State(ABC):
         self.reread = reread
         self.scope: dict[str, Value] = {}
         self.writes: dict[FileWrite, None] = {}
+        self.reads: dict[str, None] = {}
         self.runs: dict[Run, None] = {}
         self.network = False
         self.runs_network = False
@@ -90,6 +91,7 @@ class State(ABC):
         """Return what was found."""
         return Code(
             writes=tuple(self.writes),
+            reads=tuple(self.reads),
             runs=tuple(self.runs),
             network=self.network,
             runs_network=self.runs_network
@@ -121,6 +123,14 @@ class State(ABC):
                     named = posixpath.normpath(where)
                     self.files |= {named, posixpath.splitext(named)[0]}  # imports leave the ending out
         if len(self.writes) > MAX_FOUND:
+            raise OverBudgetError
+
+    def read(self, paths: Texts) -> None:
+        """Note paths that are read; `0` is standard input."""
+        for path in paths:
+            if path and path != "0" and not path.startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/", "php://")):
+                self.reads.update({_path(path, place): None for place in self.folder})
+        if len(self.reads) > MAX_FOUND:
             raise OverBudgetError
 
     def is_downloaded(self, paths: Texts) -> bool:

@@ -51,12 +51,16 @@ def _decode(_state: State, call: Arguments) -> Value:
     return Thing("path", found) if isinstance(value, Thing) and value.kind == "path" else found
 
 
-def _list(_state: State, call: Arguments) -> Value:
-    """The names in a folder (`list`), or the paths that a pattern finds (`glob`)."""
+def _list(state: State, call: Arguments) -> Value:
+    """The names in a folder (`list`) and in those below (`walk`), or the paths that a pattern finds (`glob`)."""
     if call.effect.verb == "list":
+        return [ANY]
+    if call.effect.verb == "walk":
+        state.read(texts(call.first()))
         return [ANY]
     given = [call.at(at) for at in call.effect.at]
     found = values.join_paths([texts(value) for value in given])
+    state.read(found)
     return [Thing("path", found) if -1 in call.effect.at else found]
 
 
@@ -131,6 +135,7 @@ TEXT_CALLS: dict[str, Callable[[State, Arguments], Value]] = {
     "text": _text,
     "decode": _decode,
     "list": _list,
+    "walk": _list,
     "glob": _list,
     "append": _append,
     "format": _format,

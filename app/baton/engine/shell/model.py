@@ -35,7 +35,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     `depth` is 0 in the line itself and grows with each wrapper, substitution or nested script. `guess` is True for
     what follows a program that no table knows, which may be a wrapper (`tool rm -rf /`); guesses end the list. `folder`
     is the one that it runs in, as `base` of a `Write`. `meant` is True for a command that is listed once more with the
-    values of its variables. `unnamed` is True if nobody knows which program it is, and it has arguments (`$x -rf /`).
+    values of its variables. `unnamed` is True if nobody knows which program it is, and it has arguments (`$x -rf /`). `reads_files` is True if code that it
+    runs reads files by name, or looks for some.
     """
 
     argv: tuple[str, ...]
@@ -52,6 +53,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     folder: str | None = ""
     meant: bool = False
     unnamed: bool = False
+    reads_files: bool = False
 
 
 SOMEWHERE = "…"
@@ -90,7 +92,7 @@ class Shell(msgspec.Struct, frozen=True, kw_only=True):
     `feeds` are pairs (source, sink) of indexes into `programs`: the sink interprets the source's output as a script
     (`curl … | sh`, `bash <(curl …)`, `eval "$(curl …)"`). A program whose code executes what it downloads, or gives a
     connection a shell, feeds itself. `exports` are `NAME=value` words that stand alone or follow `export`. `reads` are the
-    files of `< file`, as writes. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line
+    files of `< file` and those that code reads, as writes. `fork_bomb` is True if a function starts itself without end. `unparsed` is "" for a line
     that was read whole, otherwise the reason why not; the other fields are then empty or incomplete. `categories` are
     those of the programs that are no guesses.
     """

@@ -141,8 +141,8 @@ class _Reading:
 
 def _shell(walk: Walk) -> Shell:
     # Rules ask for the place of each.
-    if len(walk.listing.writes) > misreadings.MAX_WRITES:
-        raise UnreadableError(f"over {misreadings.MAX_WRITES} files that are written")
+    if max(len(walk.listing.writes), len(walk.listing.reads)) > misreadings.MAX_WRITES:
+        raise UnreadableError(f"over {misreadings.MAX_WRITES} files that are written, or read")
     programs = tuple([program for program in walk.listing.programs if program is not None])
     found: set[Category] = set()
     for program in programs:

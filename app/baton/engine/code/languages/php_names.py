@@ -14,12 +14,13 @@ _EFFECTS = {
         chunk_split date time microtime strtotime mktime checkdate date_default_timezone_set gettype get_class get_object_vars method_exists function_exists class_exists extension_loaded get_loaded_extensions
         phpversion php_uname php_sapi_name phpinfo php_ini_loaded_file ini_get ini_get_all ini_set error_reporting set_time_limit memory_get_usage memory_get_peak_usage sleep usleep uniqid version_compare
         error_log trigger_error set_error_handler set_exception_handler defined define constant spl_autoload_register iterator_to_array array_is_list array_key_first array_key_last ctype_digit ctype_alpha
-        base64_encode bin2hex dechex hexdec bindec decbin octdec urlencode rawurlencode http_build_query parse_url parse_str parse_ini_file parse_ini_string mb_strlen mb_substr mb_strtoupper mb_strtolower mb_strpos
-        iconv utf8_encode utf8_decode ord getmypid get_current_user gethostname simplexml_load_string simplexml_load_file token_get_all highlight_string str_word_count var_export ob_start ob_get_clean ob_end_clean
+        base64_encode bin2hex dechex hexdec bindec decbin octdec urlencode rawurlencode http_build_query parse_url parse_str parse_ini_string mb_strlen mb_substr mb_strtoupper mb_strtolower mb_strpos
+        iconv utf8_encode utf8_decode ord getmypid get_current_user gethostname simplexml_load_string token_get_all highlight_string str_word_count var_export ob_start ob_get_clean ob_end_clean
         stream_get_line fscanf sscanf list settype gzuncompress gzinflate gzdecode pack unpack getopt array_walk_recursive get_include_path spl_object_id debug_zval_refcount gc_collect_cycles opcache_get_status
         exception.new datetime.new datetimeimmutable.new stdclass.new arrayobject.new reflectionclass.new dateinterval.new runtimeexception.new invalidargumentexception.new
         .format .gettimestamp .modify .diff .getmessage .getname .getmethods .fetch .fetchall .fetchcolumn .xpath .close .count .getmtime .getsize .isfile .isdir .getpathname .rewind .valid .current .next .key
         file.read process.read""",
+    "contents 0": "parse_ini_file simplexml_load_file highlight_file show_source php_strip_whitespace",
     "input": " stream_get_contents readline",
     "same 0": "realpath escapeshellcmd trim rtrim ltrim chop",
     "open 0 1 urls": "fopen gzopen bzopen",

@@ -30,14 +30,14 @@ _EFFECTS: Mapping[str, str] = {
         signal.signal signal.alarm threading.Lock threading.Event threading.current_thread asyncio.run asyncio.gather
         asyncio.sleep asyncio.get_event_loop asyncio.Semaphore asyncio.wait_for asyncio.new_event_loop
         logging.basicConfig logging.getLogger logging.info logging.debug logging.warning logging.error logging.StreamHandler
-        sqlite3.sqlite_version xml.etree.ElementTree.parse xml.etree.ElementTree.fromstring
-        xml.etree.ElementTree.tostring xml.dom.minidom.parse xml.dom.minidom.parseString gc.collect gc.get_objects
+        sqlite3.sqlite_version xml.etree.ElementTree.fromstring
+        xml.etree.ElementTree.tostring xml.dom.minidom.parseString gc.collect gc.get_objects
         resource.getrusage resource.getrlimit tracemalloc.start traceback.print_exc traceback.format_exc warnings.filterwarnings
         warnings.simplefilter warnings.catch_warnings locale.getlocale locale.setlocale socket.gethostname
         contextlib.suppress contextlib.redirect_stdout contextlib.closing concurrent.futures.ThreadPoolExecutor
         multiprocessing.cpu_count mimetypes.guess_type getpass.getuser sysconfig.get_paths sysconfig.get_path
-        site.getsitepackages numpy.load numpy.array numpy.arange numpy.zeros numpy.ones numpy.linspace
-        pandas.read_csv pandas.read_json pandas.read_parquet pandas.read_excel pandas.DataFrame pandas.Series pandas.to_datetime
+        site.getsitepackages numpy.array numpy.arange numpy.zeros numpy.ones numpy.linspace
+        pandas.DataFrame pandas.Series pandas.to_datetime
         PIL.Image.open argparse.ArgumentParser
         .lstrip .rstrip .splitlines .partition .rpartition .rsplit .startswith .endswith .find .rfind .index
         .rindex .count .isdigit .isalpha .isalnum .isspace .islower .isupper .title .capitalize .swapcase .zfill .ljust
@@ -59,6 +59,9 @@ _EFFECTS: Mapping[str, str] = {
         .parse_obj .model_dump .model_validate .print_help .locate_file .version .metadata
         file.write process.read""",
     "contents -1": ".read_text .read_bytes",
+    "contents 0": """fileinput.input linecache.getline linecache.getlines xml.etree.ElementTree.parse xml.dom.minidom.parse
+        pandas.read_csv pandas.read_json pandas.read_parquet pandas.read_excel pandas.read_table polars.read_csv
+        polars.read_json polars.read_parquet numpy.load numpy.loadtxt numpy.genfromtxt""",
     "idle": ".communicate",
     "star": "import-*",
     "append": ".append .extend",
@@ -123,7 +126,9 @@ _EFFECTS: Mapping[str, str] = {
     "format replace": ".replace",
     "format split": ".split",
     "environment 0": "os.environ.get os.getenv os.environ[] os.environ.__getitem__ os.environ.setdefault",
-    "list": "os.listdir os.scandir os.walk .iterdir",
+    "list": "os.listdir os.scandir .iterdir",
+    "walk 0": "os.walk os.fwalk",
+    "walk -1": ".walk",
     "glob 0": "glob.glob glob.iglob",
     "glob -1 0": ".glob .rglob",
     # processes

@@ -8,8 +8,8 @@ _EFFECTS = {
         File.exist? File.exists? File.file? File.directory? File.size File.mtime File.stat File.extname
         File.readable? File.writable? File.symlink? File.readlink File.zero? File.lstat File.ftype File.executable? File.size?
         Dir.exist? Dir.empty? Etc.getlogin Etc.getpwuid Process.pid Process.clock_gettime
-        JSON.parse JSON.generate JSON.pretty_generate JSON.load JSON.load_file JSON.dump YAML.load_file YAML.safe_load YAML.load YAML.dump YAML.safe_load_file
-        CSV.read CSV.parse CSV.foreach CSV.table Time.now Date.today Date.parse Time.at Time.parse DateTime.now SecureRandom.hex SecureRandom.uuid
+        JSON.parse JSON.generate JSON.pretty_generate JSON.load JSON.dump YAML.safe_load YAML.load YAML.dump
+        CSV.parse Time.now Date.today Date.parse Time.at Time.parse DateTime.now SecureRandom.hex SecureRandom.uuid
         URI URI.parse URI.join ERB.new Struct.new OpenStruct.new Set.new StringIO.new Regexp.new Digest.MD5.hexdigest Digest.SHA256.hexdigest
         Digest.SHA1.hexdigest Digest.SHA256.file Gem.Version.new Gem.version ObjectSpace.each_object GC.start Random.rand Benchmark.measure Thread.current
         RbConfig.ruby Array.new Hash.new String.new Exception.new StandardError.new Mutex.new Queue.new Comparable
@@ -24,7 +24,8 @@ _EFFECTS = {
         .extname .values_at .sample .shuffle .transpose .rotate .tally .minmax .positive? .negative? .zero? .even? .odd? .nan? .succ
         .gsub! .sub! .tr! .strip! .chomp! .upcase! .downcase! .squeeze! .reverse! .source_location .success? .exitstatus .pid .lineno .to_r .to_c .step .gcd .lcm .bit_length .divmod .fdiv .pred .downto .squeeze .swapcase .ord .crypt .partition .captures .named_captures .pre_match .post_match .string .each_entry .children .entries
         file.write file.<<""",
-    "contents 0": "File.read File.readlines File.foreach File.binread IO.read IO.readlines IO.foreach IO.binread",
+    "contents 0": "File.read File.readlines File.foreach File.binread IO.read IO.readlines IO.foreach IO.binread JSON.load_file YAML.load_file YAML.safe_load_file CSV.read CSV.foreach CSV.table Find.find",
+    "contents -1": "path.read path.readlines path.binread path.each_line",
     "same 0": "String",
     "same -1": ".to_path .to_str .realpath .cleanpath",
     "module 0": "require",

@@ -29,7 +29,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     `may_overwrite_branch` those of which it may, where the branch cannot be told.
     `matching` are texts of which an operand, read as a regular expression, matches one; `names_server` holds if an
     argument has the id of one of this server's processes, or its port. `unnamed` holds if nobody knows which program
-    it is, and it has arguments (`$x -rf /`).
+    it is, and it has arguments (`$x -rf /`); `reads_files` if code that it runs reads files by name, or looks for some.
     """
 
     program: Words | None = None
@@ -55,6 +55,7 @@ class ProgramMatch(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     matching: Words | None = None
     names_server: Literal[True] | None = None
     unnamed: Literal[True] | None = None
+    reads_files: Literal[True] | None = None
 
 
 Programs = ProgramMatch | list[ProgramMatch | str]

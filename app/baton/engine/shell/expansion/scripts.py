@@ -9,6 +9,7 @@ from baton.engine.shell import misreadings
 from baton.engine.shell.expansion.values import Values
 from baton.engine.shell.expansion.words import EXPANSION, KIND, QUOTED, SUBSTITUTION, Span, Word
 from baton.engine.shell.misreadings import UnreadableError
+from baton.engine.shell.model import Input
 
 _VARIABLE = re.compile(r"\s*\$\{?(\w+)")
 _ONE_VARIABLE = re.compile(r"\s*\$(?:\{(\w+)(?:\[[@*]\])?\}|(\w+))")
@@ -48,6 +49,17 @@ class StdinSource:
                 found += range(span.first, min(span.last, span.first + cap + 1))
             here = here.parent
         return found
+
+
+def input_of(source: StdinSource | None) -> Input:
+    """Return what standard input is: programs that feed it, a text in the line, or a file."""
+    if source is None:
+        return ""
+    if source.connection:
+        return "connection"
+    if source.spans or source.parent is not None:
+        return "pipe"
+    return "file" if source.script is None else "text"
 
 
 class Folder:

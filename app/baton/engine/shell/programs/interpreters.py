@@ -152,7 +152,12 @@ def read(runs: RunTargets, words: list[Word], text: ScriptText, count: int) -> C
 
 def paths(code: Code) -> list[str]:
     """Return the paths that code writes, as a shell would write them."""
-    return [SOMEWHERE if write.path == UNKNOWN else model.as_written(write.path) for write in code.writes]
+    return [as_path(write.path) for write in code.writes]
+
+
+def as_path(path: str) -> str:
+    """Return a path in code as a shell would write it."""
+    return SOMEWHERE if path == UNKNOWN else model.as_written(path)
 
 
 def categories(own: tuple[Category, ...], code: Code) -> tuple[Category, ...]:

@@ -1,6 +1,7 @@
 """What is noted of one line while it is walked: its programs, what they write and read, and which run what others print."""
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -136,7 +137,11 @@ class Listing:
             self.note([Write(target=target, reach="file") for target in found.targets], place, by)
         for path in found.sources if by in self.interpreting else ():
             self.runs_file(by, path, place)
-        self.reads += [Write(target=source, base=place.folder.base, by=by) for source in found.sources]
+        self.note_reads(found.sources, place, by)
+
+    def note_reads(self, paths: Iterable[str], place: Position, by: int) -> None:
+        """Note files that a program reads as its input, or by its code."""
+        self.reads += [Write(target=path, base=place.folder.base, by=by) for path in paths]
 
     def note(self, writes: list[Write], place: Position, by: int) -> None:
         """Note what a program writes, from each folder that it may run in."""

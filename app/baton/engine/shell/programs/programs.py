@@ -8,11 +8,11 @@ from tree_sitter import Node
 
 from baton.engine.code.model import Code
 from baton.engine.shell import misreadings
-from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource, has_literal_text
+from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource, has_literal_text, input_of
 from baton.engine.shell.expansion.values import Unknown, Values, as_value
 from baton.engine.shell.expansion.words import KIND, SUBSTITUTION, Span, Word
 from baton.engine.shell.misreadings import UnreadableError
-from baton.engine.shell.model import Category, Input, Program, Write
+from baton.engine.shell.model import Category, Program, Write
 from baton.engine.shell.programs import arguments, builtins, fork_bombs, interpreters, targets
 from baton.engine.shell.programs.interpreters import Interpreters
 from baton.engine.shell.programs.listing import RUN_UNASKED, Listing
@@ -116,13 +116,14 @@ class Programs(ABC):
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments" if piped else _input(place.input),
+            input="arguments" if piped else input_of(place.input),
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,
             folder=place.folder.base,
             meant=self.meaning > 0,
             unnamed=not use.name and len(argv) > 1 and not wraps and not place.defines and not _only_asks(argv),
+            reads_files=code is not None and code.reads != (),
         )
         if use.entry is None and use.name and len(argv) > 1 and not function:
             self.maybe_wrap(argv, place)
@@ -326,9 +327,10 @@ class Programs(ABC):
             self.script(words, index, here)
 
     def inside_code(self, code: Code, index: int, place: Position) -> None:
-        """Note what code writes, and list what it runs."""
+        """Note what code writes and reads, and list what it runs."""
         paths = [path for path in interpreters.paths(code) if not classify.harmless(path)]
         self.listing.note([Write(target=path) for path in paths], place, index)
+        self.listing.note_reads(map(interpreters.as_path, code.reads), place, index)
         for run in code.runs:
             here = place.below(deeper=1, subshell=True)
             here.input = StdinSource([Span(index, index + 1)]) if run.fed else None
@@ -375,17 +377,6 @@ def _categories(use: classify.Invocation, *, wraps: bool, hidden: bool) -> tuple
     if not hidden or "unknown" in kept or use.tests_by_name:
         return kept
     return (*kept, "unknown") if use.keeps else ("unknown",)
-
-
-def _input(source: StdinSource | None) -> Input:
-    """Return what standard input is: programs that feed it, a text in the line, or a file."""
-    if source is None:
-        return ""
-    if source.connection:
-        return "connection"
-    if source.spans or source.parent is not None:
-        return "pipe"
-    return "file" if source.script is None else "text"
 
 
 def _only_prints(entry: Entry) -> bool:

@@ -151,6 +151,8 @@ def _tests(match: ProgramMatch, lists: Lists) -> Iterable[tuple[str, Test]]:  # 
         yield "writes_all_of", _writes(place_set(match.writes_all_of), whole=True)
     if match.unnamed is not None:
         yield "unnamed", lambda _c, s, i: s.programs[i].unnamed
+    if match.reads_files is not None:
+        yield "reads_files", lambda _c, s, i: s.programs[i].reads_files
     if match.matching is not None:
         texts = tuple(words(match.matching, lists))
         yield "matching", lambda _c, s, i: any(finds(operand, texts) for operand in s.programs[i].operands)
