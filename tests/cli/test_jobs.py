@@ -1,14 +1,22 @@
 """`baton delegate` and `baton jobs` against a real server, with a runner that does what a test says."""
 
+import asyncio
 import itertools
 import json
 import os
 import signal
 
+import pytest
+import typer
+
+from baton.cli.jobs import result
 from baton.cli.jobs.follow import follow
 from baton.cli.jobs.job_card import Card
+from baton.cli.jobs.result import state_folder
 from baton.local.server import ApiError
+from baton.runner.worktrees import Worktrees
 from tests.delegate.jobs.test_api import POLL, tell
+from tests.runner.conftest import git
 
 _boots = itertools.count()
 
@@ -68,6 +76,82 @@ def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
     tell(alice, job, proof, state="cancelled")
     assert baton("jobs", "retry", job) == f"Job {job} is queued.\n"
     assert baton("jobs", "cancel", job) == f"Job {job} is cancelled.\n"
+
+
+CHANGE = {
+    "changed": 2,
+    "files": [
+        {"path": "a\\nb.py", "change": "added", "added": 3, "deleted": 0, "mode": "100755"},
+        {"path": "logo.png", "change": "modified", "added": None, "deleted": None, "mode": "100644"},
+    ],
+    "diff": "+x\x1b[2J\n",
+    "truncated": False,
+    "notes": [],
+}
+LISTED = """2 changed files:
+  added     a\\nb.py  +3 -0 (executable)
+  modified  logo.png  binary
+"""
+
+
+def test_what_a_job_changed_is_shown_and_only_its_machine_has_it_to_apply(baton, alice):
+    job = job_of(baton("delegate", "make", "--worktree"))
+    assert f"Job {job} is queued and has no changes" in baton("jobs", "diff", job)
+    _, proof = lease(alice)
+    events = [{"seq": 1, "type": "workspace.diff", "body": CHANGE}]
+    alice.post(f"/runners/r/jobs/{job}/events", json=proof | {"events": events, "finish": {"state": "completed"}})
+    assert alice.get(f"/jobs/{job}/diff").json()["files"][1] == {
+        "path": "logo.png",
+        "change": "modified",
+        "mode": "100644",
+    }
+    assert baton("jobs", "diff", job) == f"{LISTED}+x [2J\n\n"
+    assert baton("jobs", "diff", job, "--stat") == LISTED
+    assert f"{LISTED}  baton jobs diff {job}" in baton("jobs", "show", job, "--follow")
+    for words in (("apply", job), ("branch", job, "b"), ("discard", job)):
+        assert f"this machine has no result of `{job}`" in baton("jobs", *words, refused=True)
+
+
+def test_a_change_in_another_runner_s_words_still_shows_its_difference(baton, alice):
+    job = job_of(baton("delegate", "make", "--worktree"))
+    _, proof = lease(alice)
+    body = {"diff": "+x\n", "truncated": "no", "files": ["a.py"], "changed": True}
+    events = [{"seq": 1, "type": "workspace.diff", "body": body}]
+    alice.post(f"/runners/r/jobs/{job}/events", json=proof | {"events": events, "finish": {"state": "completed"}})
+    assert alice.get(f"/jobs/{job}/diff").json()["diff"] == "+x\n"
+    assert baton("jobs", "show", job, "--follow").endswith("completed\n")
+
+
+def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shop = tmp_path / "repository"
+    shop.mkdir()
+    (shop / "a.txt").write_text("one\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        git(shop, *words)
+
+    async def work():
+        trees = Worktrees(state_folder() / "worktrees", keep=5, days=7)
+        tree = await trees.make(shop, "job_1.1")
+        (tree.folder / "a.txt").write_text("two\n")
+        await trees.collect(tree, "job_1", 1)
+
+    asyncio.run(work())
+    (shop / "a.txt").write_text("mine\n")
+    with pytest.raises(typer.Exit):
+        result.apply("job_1")
+    shown = capsys.readouterr().err
+    assert "Nothing was written" in shown
+    assert "a.txt: patch does not apply" in shown
+    assert (shop / "a.txt").read_text() == "mine\n"
+    (shop / "a.txt").write_text("one\n")
+    result.apply("job_1")
+    assert (shop / "a.txt").read_text() == "two\n"
+    result.branch("job_1", "theirs")
+    assert "two" in git(shop, "show", "theirs:a.txt")
+    result.discard("job_1")
+    with pytest.raises(ApiError, match="no result"):
+        result.apply("job_1")
 
 
 def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):

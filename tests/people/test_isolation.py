@@ -74,6 +74,7 @@ MATRIX = {
     "get_job": row(FOREIGN, "/jobs/{job}"),
     "get_job_analytics": row(ALL, "/analytics/jobs"),
     "get_job_output": row(FOREIGN, "/jobs/{job}/output"),
+    "get_job_diff": row(FOREIGN, "/jobs/{job}/diff"),
     "get_metrics": row(READERS, "/metrics"),
     "get_mode": row(FOREIGN, "/mode?user=bob"),
     "get_policies": row(ALL, "/policies"),

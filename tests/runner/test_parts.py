@@ -93,7 +93,8 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     tree = await trees.make(repository, "job.1")
     (tree.folder / "new.txt").write_text("ä" * (size // 2))
-    diff, short = await trees.difference(tree)
+    change = await trees.collect(tree, "job", 1)
+    diff, short = change.diff, change.truncated
     assert short == (size > LARGEST_DIFF)
     assert len(diff.encode()) <= LARGEST_DIFF
     assert (diff.count("ä") == size // 2) == (not short)
@@ -230,10 +231,14 @@ async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository
     (tree.folder / "new.txt").write_text("new\n")
     git(tree.folder, "add", "new.txt")
     git(tree.folder, "commit", "-qm", "the agent's own")
-    diff, short = await trees.difference(tree)
-    assert not short
-    assert "-one\n+two" in diff
-    assert "+new" in diff
+    change = await trees.collect(tree, "job", 1)
+    assert not change.truncated
+    assert "-one\n+two" in change.diff
+    assert "+new" in change.diff
+    assert [(file.path, file.change, file.added, file.deleted) for file in change.files] == [
+        ("a.txt", "modified", 1, 1),
+        ("new.txt", "added", 1, 0),
+    ]
     assert (repository / "a.txt").read_text() == "not committed\n"
 
 

@@ -71,11 +71,12 @@ async def test_a_difference_that_is_too_large_is_cut_and_says_so(repository, tmp
     trees = Worktrees(tmp_path / "trees", keep=1, days=1)
     tree = await trees.make(repository, "job.1")
     (tree.folder / "a.txt").write_text("ä" * 1_000)
-    whole, _ = await trees.difference(tree)
+    whole = (await trees.collect(tree, "job", 1)).diff
     limit = len(whole.encode()) + spare
     monkeypatch.setattr(worktrees, "LARGEST_DIFF", limit)
-    shown, was_cut = await trees.difference(tree)
-    assert was_cut is cut
+    change = await trees.collect(tree, "job", 1)
+    shown = change.diff
+    assert change.truncated is cut
     assert whole.startswith(shown)
     assert limit - 4 < len(shown.encode()) <= limit
     assert (shown == whole) is not cut

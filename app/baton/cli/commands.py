@@ -39,7 +39,11 @@ COMMANDS: dict[str, Command] = {
     "report": Command("baton.cli.policies.report:report", _SESSION, "Report a decision as wrong."),
     "session": Command("baton.cli.people.session:app", _SESSION, "List agents' sessions, show and reset one."),
     "delegate": Command("baton.cli.jobs.delegate:delegate", _JOBS, "Delegate a task to another agent."),
-    "jobs": Command("baton.cli.jobs.command:app", _JOBS, "List, follow, approve, cancel and retry delegated jobs."),
+    "jobs": Command(
+        "baton.cli.jobs.command:app",
+        _JOBS,
+        "List, follow, approve, cancel and retry delegated jobs; use what they changed.",
+    ),
     "spawn": Command("baton.cli.jobs.spawn:spawn", _JOBS, "Check whether an agent may be started, and start it."),
     "graph": Command("baton.cli.jobs.graph:app", _JOBS, "Run tasks that depend on each other, wave by wave."),
     "runner": Command(

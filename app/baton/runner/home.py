@@ -20,6 +20,7 @@ class Home:
         self.folder = folder
         self.spools = folder / "spool"
         self.worktrees = folder / "worktrees"
+        self.results = folder / "results"
         self.host = socket.gethostname()
         self.runner_id = self._id()
 

@@ -17,6 +17,7 @@ from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
+from baton.runner.results import shown
 from baton.runner.spool import Spool
 from baton.runner.wire import (
     AgentTask,
@@ -29,9 +30,12 @@ from baton.runner.wire import (
     ServerAway,
     TokenRefused,
 )
-from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
+from baton.runner.worktrees import Change, NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
+MOST_FILES = 100
+"""Most changed files that a job's summary names; it counts them all."""
+_LONGEST_NAME = 200
 Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
@@ -142,8 +146,8 @@ class Job:
             ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
         if tree:
             with contextlib.suppress(NoWorktree):
-                diff, truncated = await self._worktrees.difference(tree)
-                outbox.put("workspace.diff", {"diff": diff, "truncated": truncated})
+                change = await self._worktrees.collect(tree, self.lease.job, self.lease.attempt)
+                outbox.put("workspace.diff", _shown(change))
             await self._worktrees.done(tree)
         return ended
 
@@ -259,3 +263,24 @@ class Job:
             return JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
         return JobEnd(state="failed", output=output, usage=self._usage, error=error)
+
+
+def _shown(change: Change) -> dict[str, object]:
+    """Return the summary of a change as the server stores it."""
+    files = [
+        {
+            "path": shown(file.path)[:_LONGEST_NAME],
+            "change": file.change,
+            "added": file.added,
+            "deleted": file.deleted,
+            "mode": file.mode,
+        }
+        for file in change.files[:MOST_FILES]
+    ]
+    return {
+        "diff": change.diff,
+        "truncated": change.truncated,
+        "changed": len(change.files),
+        "files": files,
+        "notes": change.notes,
+    }

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from baton.runner import results
+from baton.runner.git import GitError, git, line
+from baton.runner.results import ChangedFile, Result, Results
+
 LARGEST_DIFF = 96 * 1024
 """Longest difference that is sent, in bytes; the whole of it stays in the worktree."""
-_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "gc.auto=0")
+_AUTHOR = ("-c", "user.name=Baton", "-c", "user.email=baton@localhost", "-c", "commit.gpgSign=false")
+_MOST_NOTES = 5
 _DAY_S = 86_400
 
 
@@ -20,11 +25,26 @@ class NoWorktree(Exception):
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began."""
+    """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began.
+
+    `git_dir` is its git directory as it was before the agent started, `repository` the top of the person's own checkout.
+    """
 
     top: Path
     folder: Path
     base: str
+    git_dir: Path
+    repository: Path
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job changed: its result, the files, the difference, whether it was cut short, and what was left out."""
+
+    result: Result
+    files: list[ChangedFile]
+    diff: str
+    truncated: bool
+    notes: list[str]
 
 
 class Worktrees:
@@ -32,6 +52,7 @@ class Worktrees:
 
     def __init__(self, home: Path, *, keep: int, days: int) -> None:
         self._home = home
+        self._results = Results(home.parent / "results")
         self._keep = keep
         self._age_s = days * _DAY_S
         self._busy: set[Path] = set()
@@ -45,22 +66,56 @@ class Worktrees:
         """
         top = self._home / name
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        base = (await _git(workspace, "rev-parse", "--verify", "HEAD^{commit}")).strip()
-        prefix = (await _git(workspace, "rev-parse", "--show-prefix")).strip()
-        async with self._one:
-            await _git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
+        try:
+            base = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
+            prefix = await line(workspace, "rev-parse", "--show-prefix")
+            repository = Path(await line(workspace, "rev-parse", "--show-toplevel"))
+            async with self._one:
+                await git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
+            git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
+        except GitError as error:
+            raise NoWorktree(str(error)) from None
         self._busy.add(top)
         folder = top / prefix
         folder.mkdir(parents=True, exist_ok=True)
-        return Worktree(top, folder, base)
+        return Worktree(top, folder, base, git_dir, repository)
 
-    async def difference(self, tree: Worktree) -> tuple[str, bool]:
-        """Return what changed since the worktree began, with new files, and whether it was cut short."""
-        await _git(tree.top, "add", "--all")
-        data = (await _git(tree.top, "diff", "--cached", "--binary", tree.base)).encode()
-        if len(data) <= LARGEST_DIFF:
-            return data.decode(), False
-        return data[:LARGEST_DIFF].decode("utf-8", "ignore"), True
+    async def collect(self, tree: Worktree, job: str, attempt: int) -> Change:
+        """Store what changed since the worktree began as the job's result, with new files, and return it.
+
+        Raises:
+            NoWorktree: If git cannot; the worktree stays as it is.
+        """
+        # Named to git: the agent may have replaced the worktree's `.git`, whose configuration can name programs.
+        own = (f"--git-dir={tree.git_dir}", f"--work-tree={tree.top}")
+        notes = []
+        try:
+            try:
+                await git(tree.top, *own, "add", "--all", "--ignore-errors")
+            except GitError as error:
+                if error.status != 1:
+                    raise
+                notes = [text for text in str(error).splitlines() if "error:" in text][:_MOST_NOTES]
+            content = await line(tree.top, *own, "write-tree")
+            message = f"Result of {job}, attempt {attempt}"
+            commit = await line(tree.top, *_AUTHOR, *own, "commit-tree", content, "-p", tree.base, "-m", message)
+            result = Result(
+                job=job,
+                attempt=attempt,
+                repository=str(tree.repository),
+                base=tree.base,
+                commit=commit,
+                worktree=str(tree.top),
+            )
+            await git(tree.top, *own, "update-ref", result.ref, commit)
+            files = await results.changed_files(result)
+            data = await results.difference(result, LARGEST_DIFF + 1)
+        except GitError as error:
+            raise NoWorktree(str(error)) from None
+        self._results.save(result)
+        cut = len(data) > LARGEST_DIFF
+        diff = data[:LARGEST_DIFF].decode("utf-8", "ignore") if cut else data.decode("utf-8", "replace")
+        return Change(result=result, files=files, diff=diff, truncated=cut, notes=notes)
 
     async def done(self, tree: Worktree) -> None:
         """Release a worktree, whose age counts from now, and remove those that are too old or too many."""
@@ -77,6 +132,11 @@ class Worktrees:
             found = [path for path in self._home.iterdir() if path.is_dir() and path not in self._busy]
             found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
             oldest = time.time() - self._age_s
+            for result in self._results.older_than(oldest):
+                if Path(result.worktree) not in self._busy:
+                    with contextlib.suppress(GitError):
+                        await results.discard(result)
+                    self._results.remove(result.job)
             for number, path in enumerate(found):
                 if number >= self._keep or path.stat().st_mtime < oldest:
                     await _remove(path)
@@ -85,22 +145,7 @@ class Worktrees:
 async def _remove(path: Path) -> None:
     """Remove a worktree and its entry in the repository; a folder that is not a worktree is just deleted."""
     try:
-        common = Path((await _git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).strip())
-        await _git(common, "worktree", "remove", "--force", "--force", str(path))
-    except NoWorktree:
+        common = Path(await line(path, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+        await git(common, "worktree", "remove", "--force", "--force", str(path))
+    except GitError:
         await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
-
-
-async def _git(folder: Path, *arguments: str) -> str:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *_GIT, *arguments, cwd=folder,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        raise NoWorktree(f"git cannot be run in `{folder}`: {error.strerror}") from None
-    out, err = await process.communicate()
-    if process.returncode:
-        raise NoWorktree(f"`git {arguments[0]}` in `{folder}`: {err.decode('utf-8', 'replace').strip()}")
-    return out.decode("utf-8", "surrogateescape" if arguments[0] == "rev-parse" else "replace")

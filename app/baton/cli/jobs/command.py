@@ -7,11 +7,12 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.jobs.follow import follow as follow_job
+from baton.cli.jobs.result import apply, branch, diff, discard
 from baton.cli.options import AsJson, Everybody, Limit
 from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api
 
-app = group("List, follow, approve, cancel and retry delegated jobs.")
+app = group("List, follow, approve, cancel and retry delegated jobs; use what they changed.")
 JobId = Annotated[str, typer.Argument(help="The job.")]
 
 
@@ -68,6 +69,12 @@ def output(job_id: JobId, as_json: AsJson = False) -> None:
         show_json(answer)
         return
     print(plain(answer["output"]))
+
+
+app.command()(diff)
+app.command()(apply)
+app.command()(branch)
+app.command()(discard)
 
 
 @app.command()

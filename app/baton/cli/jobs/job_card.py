@@ -8,7 +8,21 @@ from baton.cli.output import plain
 
 _NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
 _ENDS = {"completed": 0, "failed": 1, "skipped": 1, "cancelled": 130}
+_KINDS = {"120000": " (symbolic link)", "160000": " (nested repository)", "100755": " (executable)"}
 _BORDER = "│ "
+
+
+def summary(change: dict[str, Any]) -> list[str]:
+    """Return the lines that say which files a job changed in its worktree."""
+    lines = [
+        f"{change['changed']} changed file{'' if change['changed'] == 1 else 's'}" + (":" if change["files"] else "")
+    ]
+    for file in change["files"]:
+        counts = "binary" if file.get("added") is None else f"+{file['added']} -{file['deleted']}"
+        lines.append(f"  {file['change']:<9} {plain(file['path'])}  {counts}{_KINDS.get(file['mode'], '')}")
+    if change["changed"] > len(change["files"]):
+        lines.append(f"  … and {change['changed'] - len(change['files'])} more")
+    return [*lines, *(f"  left out: {plain(note)}" for note in change["notes"])]
 
 
 class Card:
@@ -31,6 +45,8 @@ class Card:
                 self._line(f"  baton jobs permissions {data['job']} --allow {data['permission']}")
             case "permission.resolved":
                 self._line(f"  {data['answer']} (by {data['by']}){': ' + data['reason'] if data.get('reason') else ''}")
+            case "workspace.diff":
+                self._change(data)
             case "job.state":
                 self._state(data)
 
@@ -59,6 +75,16 @@ class Card:
             error = data.get("error")
             print(state + (f": {plain(error['detail'])} ({error['code']})" if error else ""), flush=True)
             self.status = _ENDS[state]
+
+    def _change(self, data: dict[str, Any]) -> None:
+        try:
+            lines = summary(data)
+        except (KeyError, TypeError, AttributeError):  # a runner of another version words it otherwise
+            return
+        self._close()
+        print("\n".join(lines), flush=True)
+        if data["changed"]:
+            print(f"  baton jobs diff {data['job']}    (or: apply, branch, discard)", flush=True)
 
     def _head(self, provider: str) -> None:
         if self._open != provider:

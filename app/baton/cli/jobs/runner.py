@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from baton.cli.groups import group
+from baton.cli.jobs.result import state_folder
 from baton.cli.options import AsJson
 from baton.cli.output import show_findings, show_json, show_table
 from baton.local import config as person
@@ -32,7 +33,7 @@ def run(config_file: ConfigFile = None) -> None:
     """Lease and run your jobs until Ctrl-C or SIGTERM. Running jobs end first; a second Ctrl-C cancels them."""
     from baton.runner.wire import Refused
 
-    settings, home = _settings(config_file), Home(_state())
+    settings, home = _settings(config_file), Home(state_folder())
     try:
         lock = home.lock()
     except HomeInUse as error:
@@ -81,7 +82,7 @@ def status(as_json: AsJson = False) -> None:
     """Show your runners as the server sees them, and how many attempts wait here to be sent."""
     answer = Api().request("GET", "/runners")
     runners: list[dict[str, Any]] = answer["items"]
-    home = Home(_state())
+    home = Home(state_folder())
     waiting = len(list(home.spools.glob("*.jsonl")))
     if as_json:
         show_json({"runners": runners, "this": home.runner_id, "spooled": waiting})
@@ -136,7 +137,3 @@ def _settings(given: Path | None) -> config.RunnerConfig:
         return config.load(_path(given))
     except config.ConfigError as error:
         raise ApiError(str(error)) from None
-
-
-def _state() -> Path:
-    return Path(os.environ.get("XDG_STATE_HOME") or person.home() / ".local" / "state") / "baton" / "runner"

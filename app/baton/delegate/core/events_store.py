@@ -79,6 +79,13 @@ async def of_job(connection: AsyncConnection, job_id: str, after: int, limit: in
     return [msgspec.convert(row._asdict(), JobEvent) for row in await connection.execute(query)]
 
 
+async def last_of_type(connection: AsyncConnection, job_id: str, kind: str) -> JobEvent | None:
+    """Read a job's newest event of a type, None if it has none."""
+    query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.type == kind)
+    row = (await connection.execute(query.order_by(_events.c.no.desc()).limit(1))).first()
+    return None if row is None else msgspec.convert(row._asdict(), JobEvent)
+
+
 async def of_session(
     connection: AsyncConnection, organisation: str, user: str, session_id: str, after: int
 ) -> list[JobEvent]:

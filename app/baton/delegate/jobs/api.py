@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from baton.delegate.core.job import JobFilter, State
 from baton.delegate.jobs.agent_modes import AgentModes
-from baton.delegate.jobs.bodies import JobModel, JobPage, JobSummary
+from baton.delegate.jobs.bodies import ChangeModel, JobModel, JobPage, JobSummary
 from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.service import Jobs
 from baton.kernel.http.features import of
@@ -81,6 +81,12 @@ async def get_job_output(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> Outpu
     """Show what the agent has answered so far."""
     job = await jobs.get(caller.principal, job_id)
     return OutputModel(job=job.id, state=job.state, output=await jobs.output(caller.principal, job_id))
+
+
+@router.get("/jobs/{job_id}/diff", operation_id="get_job_diff", response_model_exclude_none=True)
+async def get_job_diff(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> ChangeModel:
+    """Show what a job with a worktree changed; it is applied on the machine where it ran."""
+    return ChangeModel.of(*await jobs.change(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", operation_id="cancel_job", response_model_exclude_none=True, dependencies=[WORK])

@@ -1,10 +1,11 @@
 """Jobs as HTTP shows them: to people, in full or in a list, and in a lease to a runner."""
 
 from datetime import datetime
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from baton.delegate.core.job import Job, State
+from baton.delegate.core.job import Job, JobEvent, State
 
 LONGEST_TITLE = 120
 
@@ -120,6 +121,46 @@ class JobPage(BaseModel):
 
     items: list[JobSummary]
     next_cursor: str | None = None
+
+
+class ChangedFileModel(BaseModel):
+    """A file that a job changed; `added` and `deleted` count lines and are absent for a binary file. `mode` is git's."""
+
+    path: str
+    change: str
+    added: int | None = None
+    deleted: int | None = None
+    mode: str
+
+
+class ChangeModel(BaseModel):
+    """What a job changed in its worktree: `changed` files, the first hundred of them, and the difference.
+
+    The difference is `truncated` after 96 KiB; the whole of it is on the machine of the job's runner. `notes` name
+    files that git could not add. A job that has no worktree, or has not ended, has no attempt and no files.
+    """
+
+    job: str
+    state: State
+    attempt: int | None = None
+    changed: int = 0
+    files: list[ChangedFileModel] = []
+    diff: str = ""
+    truncated: bool = False
+    notes: list[str] = []
+
+    @classmethod
+    def of(cls, job: Job, event: JobEvent | None) -> "ChangeModel":
+        """Return what an event of a job says; what a runner of another version sent otherwise is left out."""
+        body: dict[str, Any] = {} if event is None else event.body
+        shapes = {"diff": str, "truncated": bool, "changed": int, "files": list, "notes": list}
+        known = {name: body[name] for name, shape in shapes.items() if isinstance(body.get(name), shape)}
+        try:
+            return cls(job=job.id, state=job.state, attempt=event.attempt if event else None, **known)
+        except ValidationError:
+            return cls(
+                job=job.id, state=job.state, attempt=event.attempt if event else None, diff=known.get("diff", "")
+            )
 
 
 def _fields(job: Job) -> dict[str, object]:

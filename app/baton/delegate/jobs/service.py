@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core import events_store, runners_store
 from baton.delegate.core import jobs_store as store
-from baton.delegate.core.job import Job, JobFilter, JobSpec
+from baton.delegate.core.job import Job, JobEvent, JobFilter, JobSpec
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import text_of
 from baton.delegate.core.states import EndHook, JobStates
@@ -142,6 +142,20 @@ class Jobs:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         return "".join(parts)
+
+    async def change(self, principal: Principal, job_id: str) -> tuple[Job, JobEvent | None]:
+        """Return a job, and the event that says what it changed in its worktree, None if there is none (yet).
+
+        Raises:
+            NotFound: If there is no such job that the principal may see.
+            StoreUnavailable: If the database is away.
+        """
+        job = await self.get(principal, job_id)
+        try:
+            async with self._database.transaction() as connection:
+                return job, await events_store.last_of_type(connection, job.id, "workspace.diff")
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
 
     async def _submit(self, transaction: JobTransaction, principal: Principal, new: JobSpec, key: str) -> Job:
         digest = digest_of(new) if key else ""

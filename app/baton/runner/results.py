@@ -1,0 +1,237 @@
+"""The results of jobs that ran in a worktree: each is a commit in the person's repository (decision 0029)."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from baton.runner.git import GitError, git, line
+
+_DIFF = (
+    "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+    "--submodule=short",
+)  # fmt: skip
+_PATCH = ("-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
+_LINK, _SUBMODULE = "120000", "160000"
+_CHANGES = {"A": "added", "D": "deleted"}
+
+
+class NoResult(Exception):
+    """There is no such result here, or it cannot be used; the text says why."""
+
+
+class ApplyRefused(Exception):
+    """The result was not applied, and nothing was written; `reasons` has one line for each cause."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("\n".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a job changed; `added` and `deleted` are lines, None for a binary file. Modes are git's."""
+
+    path: str
+    change: str
+    added: int | None
+    deleted: int | None
+    old_mode: str
+    mode: str
+    blob: str
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a job's result is: the repository's top folder, the commit before, the commit after, and the worktree."""
+
+    job: str
+    attempt: int
+    repository: str
+    base: str
+    commit: str
+    worktree: str
+
+    @property
+    def ref(self) -> str:
+        """Return the name that keeps the commit."""
+        return f"refs/baton/jobs/{self.job}.{self.attempt}"
+
+
+class Results:
+    """The records of this machine's results, one file for each job."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, result: Result) -> None:
+        """Keep a result's record, in place of one of an earlier attempt."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(result.job)
+        new = path.with_suffix(".new")
+        new.write_bytes(msgspec.json.encode(result))
+        new.replace(path)
+
+    def get(self, job: str) -> Result:
+        """Return a job's result.
+
+        Raises:
+            NoResult: If this machine has none.
+        """
+        try:
+            return msgspec.json.decode(self._path(job).read_bytes(), type=Result)
+        except (OSError, msgspec.MsgspecError):
+            raise NoResult(
+                f"this machine has no result of `{job[:100]}`: only an ended job that was delegated with `--worktree` leaves one,"
+                " on the machine of its runner"
+            ) from None
+
+    def remove(self, job: str) -> None:
+        """Forget a job's result."""
+        self._path(job).unlink(missing_ok=True)
+
+    def older_than(self, moment: float) -> list[Result]:
+        """List the results that were stored before a moment, in seconds since 1970."""
+        found = []
+        for path in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError, NoResult):
+                if path.stat().st_mtime < moment:
+                    found.append(self.get(path.stem))
+        return found
+
+    def _path(self, job: str) -> Path:
+        return self._folder / f"{job.replace('/', '_')}.json"
+
+
+async def changed_files(result: Result) -> list[ChangedFile]:
+    """List what a job changed, in the order of paths. Raises GitError."""
+    printed = await git(Path(result.repository), *_DIFF, "-z", "--raw", "--numstat", result.base, result.commit)
+    fields = printed.decode("utf-8", "surrogateescape").split("\0")
+    raw, counts, place = [], {}, 0
+    while place < len(fields) and fields[place]:
+        if fields[place].startswith(":"):
+            raw.append((fields[place][1:].split(" "), fields[place + 1]))
+            place += 2
+        else:
+            added, deleted, path = fields[place].split("\t", 2)
+            counts[path] = tuple(None if count == "-" else int(count) for count in (added, deleted))
+            place += 1
+    return [
+        ChangedFile(
+            path=path,
+            change=_CHANGES.get(kind, "modified"),
+            added=counts.get(path, (None, None))[0],
+            deleted=counts.get(path, (None, None))[1],
+            old_mode=old_mode,
+            mode=mode,
+            blob=blob,
+        )
+        for (old_mode, mode, _, blob, kind), path in raw
+    ]
+
+
+async def difference(result: Result, limit: int | None = None) -> bytes:
+    """Return the difference as git's patch, at most `limit` bytes of it. Raises GitError."""
+    return await git(Path(result.repository), *_DIFF, *_PATCH, result.base, result.commit, limit=limit)
+
+
+async def apply(result: Result) -> list[ChangedFile]:
+    """Write a job's changes into the repository's working tree, all or nothing; return the changed files.
+
+    Raises:
+        ApplyRefused: If a change conflicts with the working tree, or leads out of it; nothing was written.
+        GitError: If git fails.
+    """
+    repository = Path(result.repository)
+    files = await changed_files(result)
+    if not files:
+        return []
+    if reasons := await _dangers(result, files):
+        raise ApplyRefused(reasons)
+    with tempfile.TemporaryDirectory(prefix="baton-") as folder:
+        patch = str(Path(folder) / "result.patch")
+        await git(repository, *_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit)
+        how = ("-c", "apply.ignoreWhitespace=no", "apply", "--whitespace=nowarn")
+        try:
+            # Git checks every file before it writes the first one; a path in `.git`, outside, or below a link is an error.
+            await git(repository, *how, patch)
+        except GitError as error:
+            with contextlib.suppress(GitError):
+                await git(repository, *how, "--check", "--reverse", patch)
+                raise ApplyRefused(["the result is applied already"]) from None
+            lines = [text.removeprefix("error: ") for text in str(error).splitlines() if "error: " in text]
+            raise ApplyRefused([text.partition("error: ")[2] or text for text in lines] or [str(error)]) from None
+    return files
+
+
+async def branch(result: Result, name: str) -> None:
+    """Make a branch of a result; no file is touched. Raises GitError, also if there is such a branch."""
+    await git(Path(result.repository), "branch", "--no-track", "--", name, result.commit)
+
+
+async def discard(result: Result) -> None:
+    """Remove a result's commit, and its worktree if it is still there. Raises GitError."""
+    repository = Path(result.repository)
+    if _is_there(result):
+        await git(repository, "worktree", "remove", "--force", "--force", result.worktree)
+    await git(repository, "update-ref", "-d", result.ref)
+
+
+def _is_there(result: Result) -> bool:
+    return Path(result.worktree).is_dir()
+
+
+async def _dangers(result: Result, files: list[ChangedFile]) -> list[str]:
+    repository = Path(result.repository)
+    hooks = await _hooks_folder(repository)
+    found = []
+    for file in files:
+        name = shown(file.path)
+        if _SUBMODULE in (file.mode, file.old_mode):
+            found.append(f"{name}: is a nested repository")
+        if file.mode == _LINK:
+            target = os.fsdecode(await git(repository, "cat-file", "blob", file.blob, limit=4_096))
+            if leads_out(file.path, target):
+                found.append(f"{name}: is a symbolic link that leads out of the repository, to {shown(target)}")
+        # Or above it: a link in the place of a folder above moves the hooks.
+        path = f"{file.path}/".lower()
+        if hooks and (path.startswith(hooks) or hooks.startswith(path)):
+            found.append(f"{name}: is a hook that git would run")
+    return found
+
+
+async def _hooks_folder(repository: Path) -> str:
+    """Return the folder in the working tree whose files git runs as hooks, in lower case with `/`, "" for none."""
+    try:
+        # The last value is our own `-c`.
+        values = (await line(repository, "config", "--type=path", "--get-all", "core.hooksPath")).split("\n")[:-1]
+    except GitError:
+        return ""
+    if not values:
+        return ""
+    return _folder_in(repository, values[-1])
+
+
+def _folder_in(repository: Path, folder: str) -> str:
+    path = os.path.relpath(repository / folder, repository)
+    return "" if path.startswith("..") else f"{path}/".lower()
+
+
+def leads_out(path: str, target: str) -> bool:
+    """Return whether a symbolic link may lead out of the repository, or into its git directory.
+
+    `..` is accepted at the start only: after a name it goes up from wherever that name, if it is a link, leads.
+    """
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    ups = next((place for place, part in enumerate(parts) if part != ".."), len(parts))
+    rest = parts[ups:]
+    return (
+        target.startswith("/") or ups > path.count("/") or ".." in rest or any(part.lower() == ".git" for part in rest)
+    )
+
+
+def shown(name: str) -> str:
+    """Return a file's name in one line, without bytes that a terminal obeys."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else text.encode("unicode_escape").decode()

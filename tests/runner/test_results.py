@@ -1,0 +1,179 @@
+"""What becomes of a job's result: it is kept as a commit, applied as a whole or not at all, and runs nothing."""
+
+import os
+
+import pytest
+
+from baton.runner import results
+from baton.runner.git import GitError
+from baton.runner.results import ApplyRefused, NoResult, Results, leads_out
+from baton.runner.worktrees import Worktrees
+from tests.runner.conftest import git
+
+
+@pytest.fixture
+def worked(repository, tmp_path):
+    """Return a function that lets an agent work in a worktree, and collects what it changed."""
+
+    async def work(agent):
+        trees = Worktrees(tmp_path / "home" / "trees", keep=5, days=1)
+        tree = await trees.make(repository, "job_1.1")
+        agent(tree.folder)
+        return await trees.collect(tree, "job_1", 1)
+
+    return work
+
+
+def write(files):
+    def agent(folder):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+
+    return agent
+
+
+async def test_a_result_is_applied_beside_uncommitted_changes(worked, repository, tmp_path):
+    def agent(folder):
+        write({"new\nline.txt": "new\n", "big.bin": "\0" * 300_000})(folder)
+        (folder / "a.txt").write_text("two\n")
+        (folder / "run").write_text("x\n")
+        (folder / "run").chmod(0o755)
+        (folder / "link").symlink_to("a.txt")
+
+    result = (await worked(agent)).result
+    (repository / "mine.txt").write_text("mine\n")
+    assert Results(tmp_path / "home" / "results").get("job_1") == result
+    await results.apply(result)
+    assert (repository / "a.txt").read_text() == "two\n"
+    assert (repository / "new\nline.txt").read_text() == "new\n"
+    assert (repository / "big.bin").stat().st_size == 300_000
+    assert os.access(repository / "run", os.X_OK)
+    assert (repository / "link").readlink().name == "a.txt"
+    assert (repository / "mine.txt").read_text() == "mine\n"
+    assert git(repository, "log", "--oneline").count("\n") == 1
+    with pytest.raises(ApplyRefused, match="applied already"):
+        await results.apply(result)
+
+
+async def test_a_conflict_is_shown_and_nothing_is_written(worked, repository):
+    result = (await worked(write({"a.txt": "two\n", "b.txt": "new\n"}))).result
+    (repository / "a.txt").write_text("my own\n")
+    with pytest.raises(ApplyRefused, match=r"a\.txt"):
+        await results.apply(result)
+    assert (repository / "a.txt").read_text() == "my own\n"
+    assert not (repository / "b.txt").exists()
+
+
+async def test_a_link_of_the_working_tree_is_not_followed(worked, repository, tmp_path):
+    result = (await worked(write({"folder/x": "planted\n"}))).result
+    (tmp_path / "outside").mkdir()
+    (repository / "folder").symlink_to(tmp_path / "outside")
+    with pytest.raises(ApplyRefused, match="beyond a symbolic link"):
+        await results.apply(result)
+    assert not list((tmp_path / "outside").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "out"),
+    [
+        ("l", "a.txt", False),
+        ("x/l", "../a.txt", False),
+        ("x/l", "./y//z", False),
+        ("l", "/etc/passwd", True),
+        ("l", "../other", True),
+        ("x/l", "../../other", True),
+        ("x/l", "../d/../other", True),
+        ("l", ".git/hooks", True),
+        ("x/l", "../.GIT/config", True),
+    ],
+)
+def test_a_link_that_may_lead_out_is_known(path, target, out):
+    assert leads_out(path, target) is out
+
+
+async def test_what_leads_out_is_refused_and_only_a_branch_is_made(worked, repository):
+    def agent(folder):
+        (folder / "out").symlink_to("/etc/passwd")
+        write({".hooks/pre-commit": "touch /tmp/x\n"})(folder)
+        (folder / "nested").mkdir()
+        git(folder / "nested", "init", "-q")
+        git(folder / "nested", "commit", "-qm", "x", "--allow-empty")
+
+    git(repository, "config", "core.hooksPath", ".hooks")
+    result = (await worked(agent)).result
+    with pytest.raises(ApplyRefused) as refused:
+        await results.apply(result)
+    assert [reason.partition(":")[0] for reason in refused.value.reasons] == [".hooks/pre-commit", "nested", "out"]
+    assert sorted(path.name for path in repository.iterdir()) == [".git", "a.txt"]
+    await results.branch(result, "theirs")
+    assert git(repository, "rev-parse", "theirs").strip() == result.commit
+    with pytest.raises(GitError, match="already exists"):
+        await results.branch(result, "theirs")
+
+
+async def test_nothing_that_the_agent_planted_runs(worked, repository, tmp_path):
+    trap = tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    trap.chmod(0o755)
+
+    def agent(folder):
+        write({"a.txt": "two\n", ".gitattributes": "* diff=trap filter=trap\n"})(folder)
+        fake = tmp_path / "fake"
+        git(tmp_path, "init", "-q", str(fake))
+        for key in ("core.fsmonitor", "diff.trap.command", "diff.trap.textconv", "filter.trap.clean", "diff.external"):
+            git(fake, "config", key, str(trap))
+        (folder / ".git").write_text(f"gitdir: {fake}/.git\n")
+        nested = folder / "nested"
+        nested.mkdir()
+        git(nested, "init", "-q")
+        git(nested, "commit", "-qm", "x", "--allow-empty")
+        git(nested, "config", "core.fsmonitor", str(trap))
+
+    for hook in ("post-checkout", "post-commit", "reference-transaction", "post-index-change"):
+        path = repository / ".git" / "hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(trap.read_text())
+        path.chmod(0o755)
+    change = await worked(agent)
+    await results.difference(change.result)
+    with pytest.raises(ApplyRefused):
+        await results.apply(change.result)
+    await results.branch(change.result, "theirs")
+    assert [file.path for file in change.files] == [".gitattributes", "a.txt", "nested"]
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_what_git_cannot_add_is_said_and_the_rest_is_kept(worked):
+    def agent(folder):
+        write({"a.txt": "two\n"})(folder)
+        (folder / "empty").mkdir()
+        git(folder / "empty", "init", "-q")
+
+    change = await worked(agent)
+    assert [file.path for file in change.files] == ["a.txt"]
+    assert "empty" in " ".join(change.notes)
+
+
+async def test_a_discarded_result_is_gone(worked, repository, tmp_path):
+    result = (await worked(write({"a.txt": "two\n"}))).result
+    records = Results(tmp_path / "home" / "results")
+    assert result.ref in git(repository, "for-each-ref")
+    await results.discard(result)
+    records.remove("job_1")
+    assert result.ref not in git(repository, "for-each-ref")
+    assert git(repository, "worktree", "list").count("\n") == 1
+    with pytest.raises(NoResult, match="job_1"):
+        records.get("job_1")
+
+
+async def test_a_result_outlives_its_worktree_for_the_days_of_worktrees(worked, repository, tmp_path):
+    result = (await worked(write({"a.txt": "two\n"}))).result
+    home = tmp_path / "home" / "trees"
+    await Worktrees(home, keep=0, days=1).tidy()
+    assert not list(home.iterdir())
+    await results.apply(result)
+    os.utime(tmp_path / "home" / "results" / "job_1.json", (1, 1))
+    await Worktrees(home, keep=0, days=1).tidy()
+    assert result.ref not in git(repository, "for-each-ref")
+    assert not list((tmp_path / "home" / "results").iterdir())
