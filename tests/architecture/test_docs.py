@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.shipped import shipped
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "app" / "baton"
 PAGES = [
@@ -43,3 +45,8 @@ def test_a_page_names_what_is_there(page):
 def test_the_check_sees_what_is_gone():
     text = "`app/baton/gone.py`, `modes/gone.py`, [x](gone.md), `app/baton/main.py`, `modes/api.py`, [y](docs)"
     assert missing(ROOT / "README.md", text) == {"app/baton/gone.py", "modes/gone.py", "gone.md"}
+
+
+def test_the_readme_shows_the_revision_of_the_shipped_policies():
+    found = set(re.findall(r"policy revision ([0-9a-f]{12})", (ROOT / "README.md").read_text()))
+    assert found == {shipped().revision}, "put what `baton policy test` prints into README's transcript"
