@@ -12,6 +12,7 @@ import yaml
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
+from tests.runner.conftest import git
 from tests.support.server import BATON, serving, until
 
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "runner" / "agent.py")]
@@ -27,6 +28,11 @@ TOOLS = {
     "invoke_gemini",
     "invoke_gemini_agentic",
     "invoke_openai",
+    "job_cancel",
+    "job_diff",
+    "job_retry",
+    "job_show",
+    "jobs_list",
 }
 
 
@@ -242,3 +248,26 @@ def test_a_graph_is_made_spawned_wave_by_wave_and_looked_at(mcp):
 def test_without_a_server_each_tool_says_so(connect):
     away = connect(BATON_URL="http://127.0.0.1:1")
     assert "no server answers" in away.refused("delegate.run", user_prompt="x")
+
+
+def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect, world):
+    http, _, folder = world
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one", "--allow-empty")):
+        git(folder / "shop", *words)
+    agent = connect(BATON_SESSION="looks-after-jobs")
+    body = {"user_prompt": "write new.txt", "isolation": "worktree", "session_id": "looks-after-jobs"}
+    job = http.post("/delegate", json=body).json()["job"]["id"]
+    agent.called("agent_output", task_id=job)
+    _, listed = agent.called("jobs_list")
+    assert [(one["id"], one["state"]) for one in listed["jobs"]] == [(job, "completed")]
+    assert agent.called("jobs_list", state="failed")[1] == {"jobs": []}
+    _, shown = agent.called("job_show", job_id=job)
+    assert (shown["prompt"], shown["isolation"], "token" in shown) == ("write new.txt", "worktree", False)
+    _, change = agent.called("job_diff", job_id=job)
+    assert [(file["path"], file["change"]) for file in change["files"]] == [("new.txt", "added")]
+    assert "completed" in agent.refused("job_retry", job_id=job)
+    assert "completed" in agent.refused("job_cancel", job_id=job)
+    stopped = http.post("/delegate", json=body | {"approval": "ask"}).json()["job"]["id"]
+    assert agent.called("job_cancel", job_id=stopped)[1]["state"] == "cancelled"
+    assert agent.called("job_retry", job_id=stopped)[1]["id"] == stopped
+    assert "there is no job `job_0`" in agent.refused("job_show", job_id="job_0")

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from mcp.server.mcpserver import MCPServer
 
 from baton.local.server import Api
-from baton.mcp import delegation, graphs
+from baton.mcp import delegation, graphs, jobs
 from baton.mcp.client import ServerClient
 
 INSTRUCTIONS = """\
@@ -13,7 +13,8 @@ You can delegate coding tasks to specialized agents, which run on this person's 
 
 When the person wants to work with code or files (list, read, write, search, analyze, refactor, etc.), and wants another
 agent to do it, use the delegate.run tool to route the task to Codex or Claude Code, with the exact instruction. It
-answers at once; agent_output waits for what the agent says, agent_cancel ends it.
+answers at once; agent_output waits for what the agent says, agent_cancel ends it. jobs_list, job_show and job_diff show what
+became of earlier jobs, job_retry and job_cancel change that.
 
 For general conversation, introductions, or capability questions, respond yourself.
 
@@ -29,6 +30,7 @@ def build(api: Api, session_id: str) -> MCPServer:
     baton = ServerClient(api, session_id)
     delegation.offer(server, baton)
     graphs.offer(server, baton)
+    jobs.offer(server, baton)
     return server
 
 
