@@ -285,7 +285,7 @@ class Context:
         if shell is None or not 0 <= write.by < len(shell.programs):
             return self.places(write.target, write.base)
         found = self.places(write.target, write.base, reach_of(shell.programs[write.by], write))
-        for path, reach in landings(write):
+        for path, reach in landings(write, shell.programs[write.by]):
             found |= self.places(path, write.base, reach) - GROUNDS
         return found
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from baton.engine.shell.expansion.scripts import Position
 from baton.engine.shell.expansion.values import as_value
-from baton.engine.shell.expansion.words import EXPANSION, Word
+from baton.engine.shell.expansion.words import EXPANSION, QUOTED, Word
 from baton.engine.shell.tables.classify import Invocation
 from baton.engine.shell.tables.unwrap import RunTargets
 
@@ -66,3 +67,13 @@ def _unknown(word: Word) -> Word:
     found = Word("$" + word.text)
     found.parts, found.dynamic = [(found.text, EXPANSION)], True
     return found
+
+
+def starts_itself(argv: list[Word], place: Position) -> bool:
+    """Return whether a script starts itself once more (`exec su-exec app "$0" "$@"`), with arguments and input of its own."""
+    return (
+        [word.text for word in argv] == ["$0", "$@"]
+        and all(kind & QUOTED for word in argv for _, kind in word.parts)
+        and place.input is None
+        and place.values.args is None
+    )

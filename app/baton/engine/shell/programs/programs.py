@@ -122,7 +122,12 @@ class Programs(ABC):
             guess=listing.guessing,
             folder=place.folder.base,
             meant=self.meaning > 0,
-            unnamed=not use.name and len(argv) > 1 and not wraps and not place.defines and not _only_asks(argv),
+            unnamed=not use.name
+            and len(argv) > 1
+            and not wraps
+            and not place.defines
+            and not _only_asks(argv)
+            and (piped or not arguments.starts_itself(argv, place)),
             reads_files=code is not None and code.reads != (),
         )
         if use.entry is None and use.name and len(argv) > 1 and not function:
