@@ -195,6 +195,16 @@ async def test_a_job_in_a_worktree_leaves_the_workspace_alone_and_tells_what_it_
     assert finish["state"] == "completed"
 
 
+async def test_who_follows_a_job_is_told_of_uncommitted_changes(server, running, repository):
+    (repository / "a.txt").write_text("mine\n")
+    job = server.give("read a.txt", isolation="worktree")
+    async with running():
+        await ended(server, job)
+    first = server.events[job][1]["body"]["update"]
+    assert first["title"].startswith("the workspace has 1 changed and 0 new files")
+    assert json.loads(server.texts(job)[0]) == {"content": "mine\n"}
+
+
 async def test_a_difference_that_was_cut_says_so(server, running, repository, monkeypatch):
     monkeypatch.setattr(worktrees, "LARGEST_DIFF", 20)
     job = server.give("write a.txt", isolation="worktree")

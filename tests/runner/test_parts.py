@@ -225,8 +225,9 @@ def test_a_path_in_a_list_is_named_too():
 async def test_a_worktree_begins_at_the_commit_and_shows_what_changed(repository, tmp_path):
     trees = Worktrees(tmp_path / "trees", keep=5, days=1)
     (repository / "a.txt").write_text("not committed\n")
-    tree = await trees.make(repository, "job.1")
+    tree = await trees.make(repository, "job.1", "leave")
     assert (tree.folder / "a.txt").read_text() == "one\n"
+    assert "without them" in tree.note
     (tree.folder / "a.txt").write_text("two\n")
     (tree.folder / "new.txt").write_text("new\n")
     git(tree.folder, "add", "new.txt")

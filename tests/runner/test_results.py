@@ -7,7 +7,7 @@ import pytest
 from baton.runner import results
 from baton.runner.git import GitError
 from baton.runner.results import ApplyRefused, NoResult, Results, leads_out
-from baton.runner.worktrees import Worktrees
+from baton.runner.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
 
 
@@ -177,3 +177,33 @@ async def test_a_result_outlives_its_worktree_for_the_days_of_worktrees(worked, 
     await Worktrees(home, keep=0, days=1).tidy()
     assert result.ref not in git(repository, "for-each-ref")
     assert not list((tmp_path / "home" / "results").iterdir())
+
+
+async def test_a_worktree_begins_at_a_snapshot_of_uncommitted_changes_and_its_result_fits_them(repository, tmp_path):
+    (repository / "a.txt").write_text("one\nmine\n")
+    (repository / "new.txt").write_text("new\n")
+    before = git(repository, "status", "--porcelain"), git(repository, "stash", "list"), git(repository, "log")
+    trees = Worktrees(tmp_path / "home" / "trees", keep=5, days=1)
+    tree = await trees.make(repository, "job_1.1")
+    assert (
+        git(repository, "status", "--porcelain"),
+        git(repository, "stash", "list"),
+        git(repository, "log"),
+    ) == before
+    assert (tree.folder / "a.txt").read_text() == "one\nmine\n"
+    assert not (tree.folder / "new.txt").exists()
+    assert tree.note.startswith("the workspace has 1 changed and 1 new files")
+    (tree.folder / "a.txt").write_text("one\nmine\ntheirs\n")
+    change = await trees.collect(tree, "job_1", 1)
+    assert [(file.path, file.added, file.deleted) for file in change.files] == [("a.txt", 1, 0)]
+    await results.apply(change.result)
+    assert (repository / "a.txt").read_text() == "one\nmine\ntheirs\n"
+
+
+async def test_uncommitted_changes_keep_a_job_from_running_where_its_person_says_so(repository, tmp_path):
+    trees = Worktrees(tmp_path / "home" / "trees", keep=5, days=1)
+    assert (await trees.make(repository, "clean", "refuse")).note == ""
+    (repository / "a.txt").write_text("mine\n")
+    with pytest.raises(NoWorktree, match="1 changed and 0 new files"):
+        await trees.make(repository, "job_1.1", "refuse")
+    assert not (tmp_path / "home" / "trees" / "job_1.1").exists()

@@ -16,6 +16,7 @@ PROVIDERS = ("codex", "claude_code", "opencode", "gemini")
 """Agents that the server accepts tasks for, by its names."""
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Uncommitted = Literal["snapshot", "leave", "refuse"]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -40,10 +41,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many worktrees of ended jobs are kept, and for how many days."""
+    """How many worktrees of ended jobs are kept, for how many days, and what becomes of uncommitted changes.
+
+    With `uncommitted: snapshot` a worktree has a copy of them, with `leave` it begins at the last commit, with `refuse` the
+    job fails.
+    """
 
     keep: Annotated[int, msgspec.Meta(ge=0)] = 5
     days: Positive = 7
+    uncommitted: Uncommitted = "snapshot"
 
 
 class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

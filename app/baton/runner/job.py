@@ -133,8 +133,12 @@ class Job:
             provider, folder = self._checked()
             if self.lease.isolation == "worktree":
                 self.note = "making a worktree"
-                tree = await self._worktrees.make(folder, f"{self.lease.job}.{self.lease.attempt}")
+                tree = await self._worktrees.make(
+                    folder, f"{self.lease.job}.{self.lease.attempt}", self._config.worktrees.uncommitted
+                )
                 folder = tree.folder
+                if tree.note:
+                    outbox.put("session.update", {"update": _said(tree.note)})
             ended = self._told(await self._work(provider, folder, outbox))
         except AgentError as error:
             ended = self._failed(error.code, str(error))
@@ -263,6 +267,17 @@ class Job:
             return JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
         return JobEnd(state="failed", output=output, usage=self._usage, error=error)
+
+
+def _said(note: str) -> dict[str, object]:
+    """Return an update by which the runner says something to who follows, apart from the agent's answer."""
+    return {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "worktree",
+        "title": note,
+        "kind": "other",
+        "status": "completed",
+    }
 
 
 def _shown(change: Change) -> dict[str, object]:

@@ -17,7 +17,9 @@ env_pass: []                # more of your environment that agents get: [AWS_PRO
 share: false                # true: jobs of your team run here too, with your login and your files
 drain_s: 300                # after SIGTERM: how long running jobs may take to end
 cancel_grace_s: 5           # how long an agent may take to heed a cancel before it is killed
-worktrees: {keep: 5, days: 7}   # worktrees of ended jobs (isolation `worktree`) that are kept
+# Worktrees (isolation `worktree`): how many of ended jobs are kept, and whether uncommitted changes are copied into a new one
+# (snapshot), left out (leave), or keep the job from running (refuse).
+worktrees: {keep: 5, days: 7, uncommitted: snapshot}
 
 # Workspaces: the alias that a job names, and the folder in which the agent starts.
 workspaces:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from baton.runner import results
+from baton.runner.config import Uncommitted
 from baton.runner.git import GitError, git, line
 from baton.runner.results import ChangedFile, Result, Results
 
@@ -27,7 +28,7 @@ class NoWorktree(Exception):
 class Worktree(msgspec.Struct, frozen=True):
     """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began.
 
-    `git_dir` is its git directory as it was before the agent started, `repository` the top of the person's own checkout.
+    `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the agent started, `repository` the top of the person's own checkout.
     """
 
     top: Path
@@ -35,6 +36,7 @@ class Worktree(msgspec.Struct, frozen=True):
     base: str
     git_dir: Path
     repository: Path
+    note: str = ""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,11 +60,11 @@ class Worktrees:
         self._busy: set[Path] = set()
         self._one = asyncio.Lock()
 
-    async def make(self, workspace: Path, name: str) -> Worktree:
-        """Make a worktree at the workspace's current commit; what is not committed there is not in it.
+    async def make(self, workspace: Path, name: str, uncommitted: Uncommitted = "snapshot") -> Worktree:
+        """Make a worktree at the workspace's current commit, or at a snapshot of its uncommitted changes.
 
         Raises:
-            NoWorktree: If the workspace is not in a git repository with a commit.
+            NoWorktree: If the workspace is not in a git repository with a commit, or has changes and may have none.
         """
         top = self._home / name
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,6 +72,7 @@ class Worktrees:
             base = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
             prefix = await line(workspace, "rev-parse", "--show-prefix")
             repository = Path(await line(workspace, "rev-parse", "--show-toplevel"))
+            base, note = await _start(workspace, base, uncommitted)
             async with self._one:
                 await git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
             git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
@@ -78,7 +81,7 @@ class Worktrees:
         self._busy.add(top)
         folder = top / prefix
         folder.mkdir(parents=True, exist_ok=True)
-        return Worktree(top, folder, base, git_dir, repository)
+        return Worktree(top, folder, base, git_dir, repository, note)
 
     async def collect(self, tree: Worktree, job: str, attempt: int) -> Change:
         """Store what changed since the worktree began as the job's result, with new files, and return it.
@@ -140,6 +143,34 @@ class Worktrees:
             for number, path in enumerate(found):
                 if number >= self._keep or path.stat().st_mtime < oldest:
                     await _remove(path)
+
+
+async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[str, str]:
+    """Return the commit at which a worktree begins, and what is to be said of uncommitted changes; no file is touched."""
+    printed = await git(workspace, "--no-optional-locks", "status", "--porcelain=v1", "-z", "--no-renames")
+    states = [entry[:2] for entry in printed.split(b"\0") if entry]
+    new = states.count(b"??")
+    changed = len(states) - new
+    if not states:
+        return head, ""
+    found = f"the workspace has {changed} changed and {new} new files that are not committed"
+    if uncommitted == "refuse":
+        raise NoWorktree(
+            f"{found}; commit or stash them, or set `worktrees: {{uncommitted: snapshot}}` in `runner.yaml`"
+        )
+    if uncommitted == "leave" or not changed:
+        return head, f"{found}; the job starts from the last commit, without them"
+    try:
+        stash = await line(workspace, *_AUTHOR, "stash", "create")
+    except GitError as error:
+        raise NoWorktree(f"{found}, of which git makes no snapshot: {error}") from None
+    if not stash:  # the files were only touched
+        return head, ""
+    message = "Uncommitted changes when the job began"
+    snapshot = await line(workspace, *_AUTHOR, "commit-tree", f"{stash}^{{tree}}", "-p", head, "-m", message)
+    return snapshot, f"{found}; the job works on a snapshot of the changed ones" + (
+        "; new ones are not in it" if new else ""
+    )
 
 
 async def _remove(path: Path) -> None:
