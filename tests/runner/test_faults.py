@@ -164,7 +164,7 @@ async def test_a_spool_whose_job_is_anothers_or_that_is_none_is_forgotten(server
     (folder / "broken.1.jsonl").write_text("nonsense\n")
     async with running() as runner:
         await happens(lambda: server.polls)
-        assert "its lease is over" in runner.told.getvalue()
+        assert "is no longer this runner's: " in runner.told.getvalue()
     assert not list(folder.iterdir())
 
 

@@ -62,7 +62,7 @@ def build(
     progress = JobProgress(states, DelegatedSessions(modes))
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)
-    sweeper = JobSweeper(database, states, permissions, kernel.organisation)
+    sweeper = JobSweeper(database, states, permissions, kernel.organisation, longest_disconnect_s=settings.disconnect_s)
     kernel.run(sweeper.run)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),

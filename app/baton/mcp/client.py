@@ -54,7 +54,8 @@ class ServerClient:
             job = await self.job(job_id)
             if job["state"] in ENDED or (end is not None and time.monotonic() >= end):
                 return job
-            now = f"{job['state']} {job['progress']}".strip()
+            since = job.get("disconnected_since")
+            now = f"{job['state']} {f'disconnected since {since}' if since else job['progress']}".strip()
             if now != told:
                 await tell(now)
                 told = now

@@ -101,7 +101,7 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         found = {"task_id": task_id, "state": job["state"], "output": await baton.output(task_id)}
         if job["state"] in ENDED and job.get("error"):
             found["error"] = job["error"]
-        return found
+        return found | {name: job[name] for name in ("disconnected_since", "late_result") if job.get(name)}
 
     @server.tool(description="Cancel a task: its agent is ended.")
     async def agent_cancel(task_id: TaskId) -> dict[str, Any]:

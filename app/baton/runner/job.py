@@ -40,7 +40,7 @@ Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
 class Job:
-    """A job that runs here. `note` says in a few words what it is doing, `ended` how it ended."""
+    """A job that runs here. `note` says in a few words what it is doing, `ended` how it ended, `why` why it was stopped."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Job:
         self._usage: dict[str, float] = {}
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
-        self._why = ""
+        self.why = ""
 
     @property
     def is_lost(self) -> bool:
@@ -80,7 +80,7 @@ class Job:
         The first cause counts, but a lost lease overrides every other.
         """
         if self._stop is None or how == "lost":
-            self._stop, self._why = how, why
+            self._stop, self.why = how, why
             self._stopping.set()
 
     def answer(self, permission: str, *, allow: bool, by: str) -> None:
@@ -251,7 +251,7 @@ class Job:
     def _told(self, stopped: str) -> JobEnd:
         output = output_of(self._output)
         if self._stop == "refused":
-            return self._failed("events_refused", self._why)
+            return self._failed("events_refused", self.why)
         if self._stop:
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
             return JobEnd(state="cancelled", output=output, usage=self._usage, error=error)

@@ -4,6 +4,7 @@ The server counts an event once by its number, so sending it twice does no harm.
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -150,8 +151,11 @@ async def replay(server: Server, spooled: SpooledAttempt) -> str:
                 break
     except TokenRefused:
         raise
-    except LeaseLost:
-        return "was lost: its lease is over"
+    except LeaseLost as error:
+        if spooled.ended:  # the server keeps the result of a lost attempt, too
+            with contextlib.suppress(LeaseLost, Refused, ServerAway):
+                await server.post(spooled.job, {**lease, "events": [], "finish": spooled.ended})
+        return f"is no longer this runner's: {error}"
     except Refused as error:
         return f"was refused: {error}"
     return "has ended, and the server knows it" if spooled.ended else "was cut short; the server has its events"

@@ -220,7 +220,7 @@ class Runner:
 
 def _outcome(job: Job) -> str:
     if job.is_lost:
-        return "was lost: its lease is over"
+        return f"is no longer this runner's: {job.why}"
     if job.ended is None:
         return "ended"
     error = job.ended.error

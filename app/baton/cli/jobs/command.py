@@ -56,6 +56,10 @@ def show(
     print(f"  {usage['input_tokens']} tokens in, {usage['output_tokens']} out, {one['events']} events")
     if one.get("error"):
         print(f"  {plain(one['error']['detail'])} ({one['error']['code']})")
+    if late := one.get("late_result"):
+        print(f"  late result of attempt {late['attempt']}, which was over by then: {late['state']} at {late['at']}")
+        for text in filter(None, (late["output"], late["error_detail"])):
+            print("".join(f"    {line}\n" for line in plain(text).splitlines()), end="")
     for name in one["depends_on"]:
         print(f"  after {name}")
     print(plain(one["prompt"]))
@@ -151,4 +155,6 @@ def _path(job_id: str) -> str:
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     progress = one["progress"] if one["state"] == "running" else ""
+    if since := one.get("disconnected_since"):
+        progress = f"disconnected since {since}"
     return one["id"], one["state"], one["provider"], one["user"], one["title"], progress or ""

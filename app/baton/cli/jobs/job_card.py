@@ -32,6 +32,7 @@ class Card:
         self.status: int | None = None
         self._open = ""
         self._at_start = True
+        self._disconnected = False
 
     def show(self, kind: str, data: dict[str, Any]) -> None:
         """Print one event."""
@@ -65,7 +66,13 @@ class Card:
             self._line(f"* {plain(str(update.get('title') or update.get('kind') or 'tool'))}")
 
     def _state(self, data: dict[str, Any]) -> None:
-        state = data["state"]
+        state, since = data["state"], data.get("disconnected_since")
+        if since:
+            self._close()
+            print(f"(disconnected since {since}; the runner may come back)", flush=True)
+        elif self._disconnected:
+            print(f"(connected again, {state})", flush=True)
+        self._disconnected = bool(since)
         if state in {"pending_approval", "blocked"}:
             print(f"({state.replace('_', ' ')})", flush=True)
         elif state == "queued":

@@ -71,6 +71,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
     Attributes:
         digest: SHA-256 of the lease's token, "" once the runner's word no longer counts.
         agent_digest: SHA-256 of the agent's token, "" while the job is not leased.
+        disconnected_since: When the runner that holds the job was last heard of, None while it is in touch.
         last_seq: Number of the last event that the runner of this attempt sent.
         next_no: Number of the job's next event.
         cost_usd: What the agent said it cost, None if it did not say.
@@ -110,6 +111,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
     idempotency_digest: str = ""
     agent_digest: str = ""
     stream_tails: dict[str, Any] | None = None
+    disconnected_since: datetime | None = None
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import func, select, tuple_, update
+from sqlalchemy import func, literal, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import LEASED_STATES, Job, JobFilter, State
@@ -125,13 +125,13 @@ async def leased_agents(connection: AsyncConnection, organisation: str) -> list[
     return [msgspec.convert(row._asdict(), LeasedAgent) for row in await connection.execute(query)]
 
 
-async def leased_to(connection: AsyncConnection, organisation: str, user: str, runner_id: str) -> list[Job]:
-    """List the jobs that are leased to a runner."""
+async def held_by(connection: AsyncConnection, organisation: str, user: str, runner_id: str) -> list[Job]:
+    """List the jobs that are leased to a runner, and those that it may take back: queued, and not taken by another."""
     query = (
         select(JOBS)
         .where(
             JOBS.c.organisation == organisation,
-            JOBS.c.state.in_(LEASED_STATES),
+            JOBS.c.state.in_(LEASED_STATES) | ((JOBS.c.state == "queued") & (JOBS.c.digest != "")),
             JOBS.c.runner_user == storable(user),
             JOBS.c.runner_id == runner_id,
         )
@@ -148,10 +148,11 @@ async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]],
         await connection.execute(renewed.values(lease_until=until, boot_id=storable(boot_id)))
 
 
-async def renew_all(connection: AsyncConnection, organisation: str, until: datetime) -> None:
-    """Renew the leases of all jobs."""
+async def renew_all(connection: AsyncConnection, organisation: str, since: datetime, until: datetime) -> None:
+    """Renew the leases of all jobs, of which nobody could hear since a moment."""
     held = update(JOBS).where(JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES))
-    await connection.execute(held.values(lease_until=until))
+    heard = func.coalesce(JOBS.c.disconnected_since, literal(since, JOBS.c.disconnected_since.type))
+    await connection.execute(held.values(lease_until=until, disconnected_since=heard))
 
 
 async def due(connection: AsyncConnection, organisation: str, now: datetime, cancelled_before: datetime) -> list[str]:
@@ -161,7 +162,9 @@ async def due(connection: AsyncConnection, organisation: str, now: datetime, can
         .where(
             JOBS.c.organisation == organisation,
             JOBS.c.state.in_(LEASED_STATES),
-            (JOBS.c.lease_until < now) | (JOBS.c.deadline < now) | (JOBS.c.cancel_at < cancelled_before),
+            (JOBS.c.lease_until < now)
+            | ((JOBS.c.deadline < now) & JOBS.c.disconnected_since.is_(None))
+            | (JOBS.c.cancel_at < cancelled_before),
         )
         .order_by(JOBS.c.lease_until, JOBS.c.id)
         .limit(MOST_SWEPT)

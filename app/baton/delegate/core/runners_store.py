@@ -32,6 +32,18 @@ async def find(connection: AsyncConnection, organisation: str, scope: RowScope) 
     return [msgspec.convert(row._asdict(), Runner) for row in rows]
 
 
+async def is_alive(connection: AsyncConnection, job: Job, since: datetime) -> bool:
+    """Return whether the process that holds a job was heard of since a moment."""
+    query = select(_runners.c.id).where(
+        _runners.c.organisation == job.organisation,
+        _runners.c.user == job.runner_user,
+        _runners.c.id == job.runner_id,
+        _runners.c.boot_id == job.boot_id,
+        _runners.c.last_seen >= since,
+    )
+    return (await connection.execute(query)).first() is not None
+
+
 def _suitable_jobs(runner: Runner) -> list[ColumnElement[bool]]:
     """Return the conditions for queued jobs that a runner may take and is able to run."""
     theirs: ColumnElement[bool] = JOBS.c.user == storable(runner.user)
@@ -77,6 +89,8 @@ async def lease_job(
             runner_id=runner.id,
             boot_id=runner.boot_id,
             last_seq=0,
+            deadline=None,
+            disconnected_since=None,
         )
         .returning(JOBS)
     )

@@ -7,7 +7,7 @@ A job is `blocked` while a job that it depends on has not ended, and `skipped` i
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,6 +21,10 @@ from baton.delegate.core.transaction import JobTransaction
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 
+LEASE = timedelta(seconds=60)
+"""How long a runner may be silent before its jobs show `disconnected_since`, or are queued for another attempt."""
+SILENCE = timedelta(seconds=30)
+"""A runner that was not heard of for longer was away: it polls every 20 s. That time counts against no deadline."""
 GRACE = timedelta(seconds=15)
 """How long a runner has to end a job whose time is over, before the server does."""
 EndHook = Callable[[AsyncConnection, Job], Awaitable[None]]
@@ -142,17 +146,51 @@ class JobStates:
             await self._close_permissions(transaction, job)
         else:
             values["attempt"] = job.attempt - 1
-        job = await self.queue(transaction, transaction.change(job, **values))
+        job = await self.queue(transaction, transaction.change(job, **values, disconnected_since=None))
         transaction.leave_mode(job)
         return job
 
     async def lose(self, transaction: JobTransaction, job: Job, why: str) -> Job:
-        """Take a job from a lost runner: queue it again if it has attempts left, else end it."""
+        """Take a job from a runner that no longer runs it: queue it again if it has attempts left, else end it."""
         if job.cancel_requested:
             return await self.stop(transaction, job, "cancelled", "runner_lost", why)
         if job.attempt < job.max_attempts:
             return await self.requeue(transaction, job)
         return await self.stop(transaction, job, "failed", "runner_lost", why)
+
+    async def disconnect(self, transaction: JobTransaction, job: Job, limit: timedelta) -> Job:
+        """Note that a job's runner is out of touch; it keeps the job until the limit, or until another attempt begins.
+
+        A job with attempts left is queued for any runner. It keeps the proof of its lease until another runner takes it,
+        so that the holder can take it back (`hear`) and no finished work is thrown away.
+        """
+        since = last_heard(job) or transaction.now
+        if job.attempt >= job.max_attempts:
+            job = transaction.change(job, disconnected_since=since, lease_until=since + limit)
+            return await self._move(transaction, job, job.state)
+        for permission in await self._close_permissions(transaction, job):
+            # The agent waits for an answer, and goes on if its runner comes back before another one takes the job.
+            await self.command(
+                transaction, job, "permission", {"permission": permission, "answer": "deny", "by": "end"}
+            )
+        job = await self.queue(transaction, transaction.change(job, disconnected_since=since))
+        transaction.leave_mode(job)
+        return job
+
+    async def hear(self, transaction: JobTransaction, job: Job) -> Job:
+        """Renew the lease of a job whose holder has proved it, and take the job back if the holder was out of touch."""
+        heard, now = last_heard(job), transaction.now
+        away = now - heard if heard is not None else timedelta()
+        values: dict[str, Any] = {"lease_until": now + LEASE}
+        if job.deadline is not None and away > SILENCE:
+            values["deadline"] = job.deadline + away  # a machine asleep did not work, and what it did is on its way
+        was_disconnected = job.disconnected_since is not None
+        job = transaction.change(job, **values, disconnected_since=None)
+        if job.state == "queued":
+            transaction.agents_changed = True  # its agent's token holds again
+            transaction.enter_mode(job)
+            return await self._move(transaction, job, "leased" if job.started_at is None else "running")
+        return await self._move(transaction, job, job.state) if was_disconnected else job
 
     async def stop(self, transaction: JobTransaction, job: Job, state: State, code: str, detail: str) -> Job:
         """End a job by the server's decision; what its runner still sends comes too late."""
@@ -162,8 +200,11 @@ class JobStates:
     async def end(self, transaction: JobTransaction, job: Job, state: State, **values: Any) -> Job:
         """End a job, await the hooks, tell the session, and return the agent mode."""
         was_active = job.state in ACTIVE_STATES
+        if job.state == "queued":
+            job = transaction.change(job, digest="")  # an earlier holder may not take back what has ended
         await self._close_permissions(transaction, job)
-        job = transaction.change(job, state=state, ended_at=transaction.now, lease_until=None, deadline=None, **values)
+        values |= {"lease_until": None, "deadline": None, "disconnected_since": None}
+        job = transaction.change(job, state=state, ended_at=transaction.now, **values)
         if self._hooks:
             await transaction.save()
         for hook in self._hooks:
@@ -197,12 +238,14 @@ class JobStates:
                 if state != "blocked":
                     await self.release(transaction, job)
 
-    async def _close_permissions(self, transaction: JobTransaction, job: Job) -> None:
+    async def _close_permissions(self, transaction: JobTransaction, job: Job) -> list[str]:
         if job.state != "awaiting_permission":
-            return
-        for permission in await permissions_store.close(transaction.connection, job.id, transaction.now):
+            return []
+        closed = await permissions_store.close(transaction.connection, job.id, transaction.now)
+        for permission in closed:
             body = {"permission": permission, "answer": "deny", "by": "end"}
             transaction.add_event(job, "permission.resolved", body)
+        return closed
 
     async def _move(self, transaction: JobTransaction, job: Job, state: State) -> Job:
         job = transaction.change(job, state=state)
@@ -214,9 +257,24 @@ class JobStates:
         body: dict[str, Any] = {"state": job.state, "cancel_requested": job.cancel_requested}
         if job.state in LEASED_STATES:
             body["runner"] = job.runner_id
+        if job.disconnected_since is not None:
+            body["disconnected_since"] = job.disconnected_since.isoformat()
         if job.error_code:
             body["error"] = {"code": job.error_code, "detail": job.error_detail}
         transaction.add_event(job, "job.state", body)
+
+
+def last_heard(job: Job) -> datetime | None:
+    """Return when a job's holder was last heard of, None if nobody holds it."""
+    if job.disconnected_since is not None:
+        return job.disconnected_since
+    return None if job.lease_until is None else job.lease_until - LEASE
+
+
+def was_away(job: Job, now: datetime) -> bool:
+    """Return whether a job's holder was out of touch for so long that its time away counts (`JobStates.hear`)."""
+    heard = last_heard(job)
+    return job.disconnected_since is not None or (heard is not None and now - heard > SILENCE)
 
 
 def state_after(depends_on: Iterable[str], states: Mapping[str, State]) -> tuple[State, str]:

@@ -48,9 +48,11 @@ class JobTransaction:
 
     def change(self, job: Job, **values: Any) -> Job:
         """Change a job that this transaction has locked or made; it is written when the events are."""
-        if job.agent_digest and values.get("state", job.state) not in LEASED_STATES:
-            values["agent_digest"] = ""  # the attempt is over, and its agent's token with it
+        if job.agent_digest and (state := values.get("state", job.state)) not in LEASED_STATES:
             self.agents_changed = True
+            # The holder of a queued job may still take it back, and then the agent goes on.
+            if state != "queued" or not values.get("digest", job.digest):
+                values["agent_digest"] = ""  # the attempt is over, and its agent's token with it
         masked = {name: mask_json(value) if name in _AGENT_TEXTS else value for name, value in values.items()}
         stored = {name: storable(value) if isinstance(value, str) else value for name, value in masked.items()}
         self._changed.setdefault(job.id, {}).update(stored)

@@ -49,7 +49,10 @@ class JobFields(BaseModel):
 
 
 class JobSummary(BaseModel):
-    """A delegated task in a list. `progress` is what its agent did last; `events` counts its events."""
+    """A delegated task in a list. `progress` is what its agent did last; `events` counts its events.
+
+    `disconnected_since` is when its runner was last heard of, absent while it is in touch; the runner may come back.
+    """
 
     id: str
     user: str
@@ -75,6 +78,7 @@ class JobSummary(BaseModel):
     queued_at: datetime | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    disconnected_since: datetime | None = None
 
     @classmethod
     def of(cls, job: Job) -> "JobSummary":
@@ -83,7 +87,7 @@ class JobSummary(BaseModel):
 
 
 class JobModel(JobFields, JobSummary):
-    """A delegated task in full. `late_result` is what its runner sent after its lease was lost."""
+    """A delegated task in full. `late_result` is the end that an attempt sent when it was over already, as another had taken over."""
 
     description: str
     approval: str

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.runner import Runner
+from baton.delegate.core.states import LEASE
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import JobErrorModel, LeaseModel, UsageModel
 from baton.delegate.runners.permissions import JobPermissions, PermissionRequest
 from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent, Usage
-from baton.delegate.runners.service import LEASE, LeaseClaim, Poll, Runners
+from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle

@@ -196,7 +196,7 @@ class JobPermissions:
         job = await self._progress.lock_job(transaction, principal, runner_id, claim.job)
         if not is_current_lease(job, claim) or job.state in ENDED_STATES:
             raise LeaseLost(f"attempt {claim.attempt} of job `{job.id}` is over (it is `{job.state}`); end its agent")
-        return job
+        return await self._states.hear(transaction, job)
 
     async def _store(
         self,

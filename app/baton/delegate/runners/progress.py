@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, State
+from baton.delegate.core.job import ENDED_STATES, Job, State
 from baton.delegate.core.protocol import progress_of
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.runners.exemption import DelegatedSessions
-from baton.delegate.runners.service import LEASE, LeaseClaim, digest_of
+from baton.delegate.runners.service import LeaseClaim, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable, storable_json
@@ -89,8 +89,7 @@ class JobProgress:
         try:
             async with self._states.transaction() as transaction:
                 job = await self.lock_job(transaction, principal, runner_id, claim.job)
-                has_lease_state = job.state in LEASED_STATES or job.state in ENDED_STATES
-                if not is_current_lease(job, claim) or not has_lease_state:
+                if not is_current_lease(job, claim):
                     lost = await self._keep_late_result(transaction, job, claim.attempt, finish)
                 elif job.state in ENDED_STATES:
                     return ProgressReceipt(accepted=job.last_seq, cancel=False)
@@ -125,9 +124,10 @@ class JobProgress:
     async def _store(
         self, transaction: JobTransaction, job: Job, events: list[RunnerEvent], finish: Finish | None
     ) -> ProgressReceipt:
+        job = await self._states.hear(transaction, job)
         if job.state == "leased":
             job = await self._states.start(transaction, job)
-        values: dict[str, Any] = {"lease_until": transaction.now + LEASE}
+        values: dict[str, Any] = {}
         last = job.last_seq
         for event in sorted(events, key=lambda one: one.seq):
             if event.seq == last + 1:  # an older one is stored already, a later one comes after a gap

@@ -10,10 +10,10 @@ import msgspec
 
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
-from baton.delegate.core.job import LEASED_STATES, Job
+from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.runner import Runner, RunnerCommand
-from baton.delegate.core.states import JobStates
+from baton.delegate.core.states import LEASE, JobStates, last_heard, was_away
 from baton.delegate.runners import agent_tokens
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
@@ -22,7 +22,6 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 
-LEASE = timedelta(seconds=60)
 ALIVE = timedelta(seconds=LEASE.total_seconds())
 """A runner that was not heard of for so long counts as gone."""
 LOOK_S = 2.0
@@ -130,6 +129,8 @@ class Runners:
         topics = [f"runner {principal.user}", *([f"team {principal.team}"] if poll.shared else [])]
         try:
             with self._notifier.subscribe(*topics) as woken:
+                if poll.active:
+                    await self._reconnect(principal, runner_id, poll)
                 runner, lost, unlisted = await self._renew(principal, runner_id, poll)
                 if await has_left():
                     return PollAnswer()  # it polls again by now: the list of this poll is out of date
@@ -154,6 +155,29 @@ class Runners:
                 return True
             seconds -= LOOK_S
         return await has_left()
+
+    async def _reconnect(self, principal: Principal, runner_id: str, poll: Poll) -> None:
+        """Give the jobs back to a runner that it was out of touch with.
+
+        This comes before the runner's row says that it is alive: the sweeper takes a job whose lease ran out from a runner
+        that is alive.
+        """
+        claims = {(one.job, one.attempt, digest_of(one.token)) for one in poll.active}
+        async with self._database.transaction() as connection:
+            now = await clock.now(connection)
+            held = await jobs.held_by(connection, principal.organisation, principal.user, runner_id)
+        for job in held:
+            if was_away(job, now) and (job.id, job.attempt, job.digest) in claims:
+                await self._hear(job, poll.boot_id)
+
+    async def _hear(self, job: Job, boot_id: str) -> None:
+        """Give a job back to its holder, unless it has ended, or another attempt has begun, since it was read."""
+        async with self._states.transaction() as transaction:
+            now = await self._states.lock(transaction, job.id)
+            if now is None or now.state not in ACTIVE_STATES:
+                return
+            if (now.attempt, now.digest) == (job.attempt, job.digest):
+                await self._states.hear(transaction, transaction.change(now, boot_id=boot_id))
 
     async def _renew(self, principal: Principal, runner_id: str, poll: Poll) -> tuple[Runner, list[str], list[Job]]:
         """Store the runner and renew its leases.
@@ -180,14 +204,14 @@ class Runners:
             )
             await store.put(connection, runner)
             await store.acknowledge(connection, runner, list(poll.acked_commands))
-            leased = await jobs.leased_to(connection, runner.organisation, runner.user, runner.id)
+            leased = await jobs.held_by(connection, runner.organisation, runner.user, runner.id)
             current = {(job.id, job.attempt, job.digest) for job in leased}
             claims = [(one.job, one.attempt, digest_of(one.token)) for one in poll.active]
             renewed = [claim for claim in claims if claim in current]
             await jobs.renew(connection, renewed, runner.boot_id, now + LEASE)
         listed = {claim[0] for claim in renewed}
         lost = [one.job for one in poll.active if one.job not in listed]
-        return runner, lost, [job for job in leased if job.id not in listed]
+        return runner, lost, [job for job in leased if job.id not in listed and job.state != "queued"]
 
     async def _take_back(self, job: Job, runner: Runner, asked: float) -> None:
         """Take back a job that its runner did not list at `asked`: the lease was never delivered, or its process is gone.
@@ -195,7 +219,7 @@ class Runners:
         Several polls of one runner may be on their way at once, through a slow network or a busy server, so a poll is
         believed only about leases that are older than itself.
         """
-        if job.state != "leased" and job.boot_id == runner.boot_id:
+        if job.state != "leased" and job.boot_id == runner.boot_id and job.disconnected_since is None:
             return  # its last events are on their way, or its lease will run out
         async with self._states.transaction() as transaction:
             # Measured here, beside `transaction.now`: what the lock takes would make the poll seem older than it is.
@@ -203,12 +227,13 @@ class Runners:
             now = await self._states.lock(transaction, job.id)
             if now is None or now.state not in LEASED_STATES or (now.attempt, now.digest) != (job.attempt, job.digest):
                 return
-            if now.lease_until is not None and now.lease_until - LEASE >= moment:
+            if (heard := last_heard(now)) is not None and heard >= moment:
                 return  # leased, or renewed, after this poll was sent
             if now.state == "leased" and now.boot_id == runner.boot_id and not now.cancel_requested:
                 await self._states.requeue(transaction, now, delivered=False)
             else:
-                await self._states.lose(transaction, now, f"the runner `{runner.id}` was restarted")
+                what = "no longer runs it" if now.boot_id == runner.boot_id else "was restarted"
+                await self._states.lose(transaction, now, f"the runner `{runner.id}` {what}")
 
     async def _answer(self, runner: Runner, slots: int, lost: list[str]) -> PollAnswer:
         leases: list[Lease] = []

@@ -7,12 +7,11 @@ from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 
 from baton.delegate.core import jobs_store as jobs
-from baton.delegate.core import permissions_store
+from baton.delegate.core import permissions_store, runners_store
 from baton.delegate.core.job import LEASED_STATES, Job
-from baton.delegate.core.states import JobStates, state_after
+from baton.delegate.core.states import LEASE, JobStates, last_heard, state_after
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.runners.permissions import JobPermissions
-from baton.delegate.runners.service import LEASE
 from baton.kernel.base import clock
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database, DatabaseUnavailable
@@ -32,7 +31,16 @@ CANCEL = timedelta(seconds=30)
 class JobSweeper:
     """Looks through the jobs that runners hold, and those that are blocked."""
 
-    def __init__(self, database: Database, states: JobStates, permissions: JobPermissions, organisation: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        states: JobStates,
+        permissions: JobPermissions,
+        organisation: str,
+        *,
+        longest_disconnect_s: float,
+    ) -> None:
+        self._longest_disconnect = timedelta(seconds=longest_disconnect_s)
         self._database = database
         self._states = states
         self._permissions = permissions
@@ -49,7 +57,7 @@ class JobSweeper:
     async def take_turn(self, now: datetime) -> timedelta:
         """Sweep if it is time; return how long to wait for the next turn.
 
-        After an outage all leases are renewed first: no runner is lost because no server could hear it.
+        After an outage all leases are renewed first: no runner is lost, and no job late, because no server could hear it.
         """
         async with self._database.transaction() as connection:
             if not await jobs.has_unfinished(connection, self._organisation):
@@ -61,7 +69,7 @@ class JobSweeper:
             return PERIOD
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:
-                await jobs.renew_all(connection, self._organisation, await clock.now(connection) + LEASE)
+                await jobs.renew_all(connection, self._organisation, last, await clock.now(connection) + LEASE)
         await self.sweep()
         return PERIOD
 
@@ -92,16 +100,26 @@ class JobSweeper:
     async def _end(self, transaction: JobTransaction, job: Job) -> None:
         """End a locked job if it is still due: it may have been renewed since it was found."""
         now = transaction.now
+        heard = last_heard(job) or now
         if job.lease_until is not None and job.lease_until < now:
-            why = f"the runner `{job.runner_id}` was not heard of for a minute"
-            await self._states.lose(transaction, job, why)
+            await self._end_lease(transaction, job, heard)
         elif job.cancel_at is not None and job.cancel_at < now - CANCEL:
             why = f"the runner `{job.runner_id}` did not confirm within {CANCEL.seconds} s that it has ended the agent"
             await self._states.stop(transaction, job, "cancelled", "cancel_unconfirmed", why)
-        elif job.deadline is not None and job.deadline < now:
+        # A runner that was not heard of since may have ended the job in time, and its events are on their way.
+        elif job.deadline is not None and job.deadline < min(now, heard):
             await self._states.command(transaction, job, "cancel", {})
             why = f"the agent did not finish within {job.timeout_s} s"
             await self._states.stop(transaction, job, "failed", "timeout", why)
+
+    async def _end_lease(self, transaction: JobTransaction, job: Job, heard: datetime) -> None:
+        now, runner = transaction.now, f"the runner `{job.runner_id}`"
+        if await runners_store.is_alive(transaction.connection, job, now - LEASE):
+            await self._states.lose(transaction, job, f"{runner} no longer runs it")
+        elif job.cancel_requested or now - heard >= self._longest_disconnect:
+            await self._states.lose(transaction, job, f"{runner} was not heard of since {heard:%Y-%m-%d %H:%M:%S} UTC")
+        else:
+            await self._states.disconnect(transaction, job, self._longest_disconnect)
 
 
 async def _log_failure(job_id: str, step: Awaitable[None]) -> None:

@@ -135,6 +135,13 @@ class Settings(BaseSettings):
         le=86_400,
         description="How long a delegated agent waits for a person's leave, in seconds; then it is denied.",
     )
+    disconnect_s: float = Field(
+        86_400,
+        ge=60,
+        le=2_592_000,
+        description="How long a job waits for its runner to be heard of again (a laptop asleep, a network cut), in seconds;"
+        " then it fails.",
+    )
     prices: str = Field(
         "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25",
         description="USD for a million tokens in/out by tier, for tasks whose agent does not say what it cost. The"
