@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
-from baton.engine.call.verdict import Facts
+from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.evaluate import evaluate
 from baton.engine.shell.read import read
 from tests.attacks.requests import text
@@ -30,10 +30,10 @@ def policies():
     return unread()
 
 
-def judge(line: str) -> tuple[int, Any]:
+def judge(line: str, level: Level = "strict") -> tuple[int, Any]:
     call = ToolCall(client="claude-code", session_id="s", tool_name="Bash", tool_input={"command": line}, cwd="/w")
     rules = policies()
-    return steps(lambda: evaluate(rules, Facts(call=call, level="strict")))
+    return steps(lambda: evaluate(rules, Facts(call=call, level=level)))
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -44,6 +44,21 @@ def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     if verdict.shell.unparsed:
         assert verdict.effect in {"ask", "deny"}
     assert one["want"] == "bounded" or verdict.effect == "ask"
+
+
+@pytest.mark.parametrize("name", [name for name, one in LINES.items() if one["class"] == "stall/arguments"])
+def test_many_arguments_are_judged_within_them_where_no_rule_of_the_mode_ends_it(name):
+    count, _ = judge(text(LINES[name]["line"]), "off")
+    assert count < MOST_STEPS, count
+
+
+@pytest.mark.parametrize("program", ["rm -rf", "sudo rm -rf", "xargs rm -rf"])
+@pytest.mark.parametrize("last", ["/", "~", "/usr"])
+def test_what_stands_behind_many_arguments_is_found(program, last):
+    for argument in (" qz{}", " qz{}/$x"):
+        line = program + "".join(argument.format(number) for number in range(6_000)) + " " + last
+        _, verdict = judge(line, "off")
+        assert verdict.effect in {"ask", "deny"}
 
 
 @pytest.mark.slow("counts the steps of each twice")

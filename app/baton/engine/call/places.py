@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 
 import msgspec
 
+from baton.engine.call.alike import AlikeNames
 from baton.engine.call.path_groups import PathGroups
 from baton.engine.call.protected import Protected
 from baton.engine.shell.model import Reach
@@ -78,7 +80,10 @@ class Locator:
         startup_files: Iterable[str] = (),
         groups: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
-        self._groups = PathGroups(groups or {})
+        baton_home, hook_settings, startup_files = map(tuple, (baton_home, hook_settings, startup_files))
+        groups = {name: tuple(globs) for name, globs in (groups or {}).items()}
+        self._paths = tuple(chain(baton_home, hook_settings, startup_files, *groups.values()))
+        self._groups = PathGroups(groups)
         self._globs: dict[Place, Protected] = {
             "baton_home": Protected(baton_home),
             "hook_settings": Protected(hook_settings),
@@ -86,6 +91,10 @@ class Locator:
         }
         self._protected = lru_cache(maxsize=256)(self._build)
         self._cached = lru_cache(maxsize=4096)(self._places)
+        self.everywhere = _ANYWHERE | self._groups.names
+        """The places of a path that is not read."""
+        self.alike_names = lru_cache(maxsize=16)(self._build_names)
+        """Return which names count for a call: `alike_names(installed, cwd, root)`, as in `places`."""
 
     def places(
         self, target: str, base: str | None, cwd: str, root: str, reach: Reach = "file", installed: str = ""
@@ -96,7 +105,7 @@ class Locator:
         """
         size = len(target) + len(cwd) + len(root)
         if size > _TOO_LONG:
-            return _ANYWHERE | self._groups.names
+            return self.everywhere
         if size > _NOT_CACHED:
             return self._places(target, base, cwd, root, reach, installed)
         return self._cached(target, base, cwd, root, reach, installed)
@@ -137,6 +146,10 @@ class Locator:
             if not path.known:
                 found.update(self._groups.possibly_holding(path.whole, reach, normal(root) or normal(cwd), mentioned))
         return frozenset(found)
+
+    def _build_names(self, installed: str, cwd: str, root: str) -> AlikeNames:
+        real = chain.from_iterable(installed_paths(installed, normal(root)).values())
+        return AlikeNames((*self._paths, *real), (cwd, root, normal(cwd), normal(root)))
 
     def _build(self, installed: str, root: str) -> tuple[tuple[Place, Protected], ...]:
         real = installed_paths(installed, root)

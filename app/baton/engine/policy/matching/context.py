@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol
@@ -17,6 +18,8 @@ from baton.engine.call.mcp_tools import is_mcp_tool
 from baton.engine.call.places import GROUNDS, Locator, Place, normal, resolve, server_numbers, within
 from baton.engine.call.verdict import Facts, Level
 from baton.engine.policy.matching.input_paths import FOLDER_KEYS, MOST_PATHS, in_its_folder
+from baton.engine.policy.matching.line_values import LineValues
+from baton.engine.policy.matching.many_places import FEW, ManyPlaces
 from baton.engine.policy.matching.unset_variables import behind_unset
 from baton.engine.policy.matching.write_reach import landings, reach_of
 from baton.engine.policy.rules.model import Config
@@ -34,12 +37,6 @@ _PRINTS = frozenset({"echo", "printf"})
 _TAKES_FOLDERS = re.compile(r"(?i)delete|remove|move|rename|unlink|trash|chmod|(?:^|_)rm(?:dir)?(?:_|$)")
 _SHOWN = 120
 """Characters of a command that are shown."""
-_NAME = re.compile(r"\$(?:\{(\w+)(?::?[-=]([^}$]*))?\}|(\w+))")
-_MAX_NAMES_IN_NAMES = 3
-_MAX_NAMES = 32
-_MAX_FILLED = 100_000
-"""Names in one text that are filled in, each with up to a thousand characters, and characters of all such texts of a call."""
-_LONG_VALUE = 1_000
 _TOO_LONG = 65_536
 _NUMBER = re.compile(r"\d+")
 _UNREAD = object()
@@ -134,8 +131,7 @@ class Context:
     _reading: Reading | None = None
     _agent: Any = _UNREAD
     _match: Any = _UNREAD
-    _values: dict[str, str] | None = None
-    _filled = 0
+    _values: LineValues | None = None
     _places: dict[tuple[str, str | None, Reach], frozenset[Place]] | None = None
     _text: str | None = None
     _writes: tuple[Write, ...] | None = None
@@ -148,7 +144,6 @@ class Context:
         self.call = call if FOLDER_KEYS.isdisjoint(call.tool_input) else in_its_folder(call)
         self.found: dict[str, str] = {}
         self._arguments: dict[Program, frozenset[Place]] = {}
-        self._meant: dict[str, str] = {}
 
     @property
     def reading(self) -> Reading:
@@ -210,13 +205,23 @@ class Context:
         key = (target, base, reach)
         found = self._places.get(key)
         if found is None:
-            found = self._places[key] = self._find_places(target, base, reach)
+            few = len(self._places) < FEW
+            found = self._places[key] = (self._find_places if few else self._many.places)(target, base, reach)
         return found
+
+    @cached_property
+    def _many(self) -> ManyPlaces:
+        """The places of the call's paths beyond the first few."""
+        locator = self.policies.locator
+        names = locator.alike_names(self.facts.installed, self.call.cwd, self.root)
+        return ManyPlaces(self._find_places, names, locator.everywhere)
 
     def _find_places(self, target: str, base: str | None, reach: Reach) -> frozenset[Place]:
         found = self.policies.locator.places(target, base, self.call.cwd, self.root, reach, self.facts.installed)
         if "$" in target and self.shell is not None:
-            meant = self._with_values(target, self.shell.exports)
+            if self._values is None:
+                self._values = LineValues(self.shell.exports)
+            meant = self._values.fill(target)
             if meant != target:
                 found |= self.policies.locator.places(
                     meant, base, self.call.cwd, self.root, reach, self.facts.installed
@@ -367,26 +372,6 @@ class Context:
         """Return whether an argument has the id of one of this server's processes, or its port."""
         numbers = server_numbers(self.facts.installed)
         return bool(numbers) and any(number in numbers for word in program.argv[1:] for number in _NUMBER.findall(word))
-
-    def _with_values(self, text: str, exports: tuple[str, ...]) -> str:
-        """Put the values of `NAME=value` words, or the defaults of `${NAME:-default}`, into a text.
-
-        Values may name other variables, so this is repeated a few times, and stops when the text has grown long: each
-        round could double it. Many rules ask for the same text, and a line may set as many variables as it names.
-        """
-        known = self._meant.get(text)
-        if known is not None:
-            return known
-        if self._values is None:
-            self._values = dict(word.split("=", 1) for word in exports if "=" in word and len(word) <= _LONG_VALUE)
-        values, meant = self._values, text
-        for _ in range(_MAX_NAMES_IN_NAMES):
-            if len(meant) > _LONG_VALUE or self._filled > _MAX_FILLED:
-                break
-            meant = _NAME.sub(lambda found: values.get(found[1] or found[3], found[2] or found[0]), meant, _MAX_NAMES)
-            self._filled += len(meant)
-        self._meant[text] = meant
-        return meant
 
     def relative(self, path: str) -> str:
         """Return a path as the globs of rules see it: relative to the project inside it, otherwise absolute."""
