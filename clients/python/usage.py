@@ -86,7 +86,9 @@ def walk(client: AuthenticatedClient, session: str) -> None:
 def lead(client: AuthenticatedClient, session: str) -> None:
     """Push a roster, lead a prompt to one of its agents, read what that agent is, and say that it was right."""
     mender = AgentBody(
-        name="bicycle-mechanic", description="Repairs bicycles: chains, brakes, wheels.", body="Be kind."
+        name="bicycle-mechanic",
+        description="Repairs bicycles: chains, brakes, wheels.",
+        body="Look at the chain, the brakes and the wheels of the bicycle before you repair it.",
     )
     roster = RosterBody(agents=[mender, AgentBody(name="gardener", description="Tends tomatoes and seedlings.")])
     assert expect(PushedRosterModel, put_roster.sync("workshop", client=client, body=roster)).agents == 2
@@ -96,7 +98,7 @@ def lead(client: AuthenticatedClient, session: str) -> None:
     led = expect(RouteAnswer, route_prompt.sync(client=client, body=prompt))
     assert (led.selected_agent, led.candidates[0].name) == ("bicycle-mechanic", "bicycle-mechanic")
     found = expect(AgentDefinitionModel, get_routing_agent.sync("workshop", led.selected_agent, client=client))
-    assert found.body == "Be kind."
+    assert found.body == mender.body
     right = RouteFeedbackBody(agent=led.selected_agent)
     said = give_route_feedback.sync(led.id, client=client, body=right)
     assert expect(RouteFeedbackModel, said).selected_agent == led.selected_agent

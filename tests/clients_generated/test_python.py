@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+import io
 import json
 import typing
 
@@ -37,7 +38,11 @@ def arguments(function, operation):
         if name == "client" or parameter.default is not inspect.Parameter.empty:
             continue
         if name == "body":
-            content = operation["requestBody"]["content"]["application/json"]
+            contents = operation["requestBody"]["content"]
+            if "application/octet-stream" in contents:
+                yield name, hints[name](io.BytesIO(b""))
+                continue
+            content = contents["application/json"]
             example = content["example"] if "example" in content else next(iter(content["examples"].values()))["value"]
             yield name, hints[name].from_dict(example)
         else:

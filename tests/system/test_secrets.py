@@ -88,6 +88,8 @@ def administration(http, secrets):
     """Give the secrets as reasons, comments and descriptions; some are cut by the caller, wherever that falls."""
     later = {one.name for one in TOLD_LATER}
     sure = "\n".join(one.text for one in secrets if one.name not in later)
+    # Read once: records that arrive meanwhile would move the others along in the list.
+    decisions = http.get("/decisions", params={"limit": 200}).json()["items"]
     for number, text in enumerate(packed(one.text for one in secrets)):
         cut = sure[number * 500 :].partition("\n")[2][:400]
         user = f"u{number}"
@@ -96,7 +98,7 @@ def administration(http, secrets):
         override = {"session_id": "s", "user": "local", "rule": "*", "reason": text, "minutes": 5}
         accepted(http.post("/overrides", json=override))
         accepted(http.put(f"/teams/t{number}", json={"reason": text}))
-        decision = http.get("/decisions", params={"limit": 200}).json()["items"][number]["id"]
+        decision = decisions[number]["id"]
         report = accepted(http.post("/reports", json={"decision_id": decision, "comment": text}))
         answer = {"state": "declined", "answer": text}
         accepted(http.put(f"/reports/{report['id']}", json=answer, headers={"If-Match": '"1"'}))

@@ -56,6 +56,7 @@ async def put_inventory(
         Body(
             media_type="application/octet-stream",
             max_length=LARGEST,
+            json_schema_extra={"format": "binary"},  # the generated clients send a file as it is
             description="`= SOURCE FILE` for each file, and the lines of its front matter, each after a space.",
         ),
     ],

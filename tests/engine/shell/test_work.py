@@ -52,7 +52,7 @@ def test_many_arguments_are_judged_within_them_where_no_rule_of_the_mode_ends_it
     assert count < MOST_STEPS, count
 
 
-@pytest.mark.parametrize("program", ["rm -rf", "sudo rm -rf", "xargs rm -rf"])
+@pytest.mark.parametrize("program", ["rm -rf", "sudo rm -rf", "xargs rm -rf", "tool rm -rf", "tool x rm -rf"])
 @pytest.mark.parametrize("last", ["/", "~", "/usr"])
 def test_what_stands_behind_many_arguments_is_found(program, last):
     for argument in (" qz{}", " qz{}/$x"):

@@ -135,6 +135,13 @@ def test_a_policy_roster_is_a_roster_by_its_name(http):
     assert route(http, "how is the total computed", roster="claude-code")["selected_agent"] != "Explore"
 
 
+@pytest.fixture
+def newcomer(server):
+    """A person of whom the server knows no agents: other tests may have told it of somebody else's."""
+    with server.client(**{"Baton-User": "newcomer"}) as http:
+        yield http
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -144,8 +151,8 @@ def test_a_policy_roster_is_a_roster_by_its_name(http):
         "deploy it to the staging cluster",
     ],
 )
-def test_a_fresh_server_names_no_agent(http, prompt):
-    found = route(http, prompt, roster=None, session_id="nobody's")
+def test_a_fresh_server_names_no_agent(newcomer, prompt):
+    found = route(newcomer, prompt, roster=None, session_id="nobody's")
     assert (found["selected_agent"], found["candidates"], found["additional_context"]) == ("", [], "")
     assert "nothing was pushed" in found["reason"]
 

@@ -105,6 +105,10 @@ class UnreadableError(Exception):
     """The text cannot be read safely; the message says why, without quoting the text."""
 
 
+class UnguessableError(UnreadableError):
+    """An unknown program has a program behind it, with more words than are tried: what it does cannot be told."""
+
+
 class MendError(Exception):
     """The text `src` means the same to bash as `mended`, which the parser reads rightly."""
 

@@ -11,7 +11,7 @@ from tree_sitter import Language, Node, Parser
 
 from baton.engine.shell import misreadings
 from baton.engine.shell.expansion.scripts import Folder, Position, ScriptText
-from baton.engine.shell.misreadings import MendError, UnreadableError
+from baton.engine.shell.misreadings import MendError, UnguessableError, UnreadableError
 from baton.engine.shell.model import Category, Shell, Write
 from baton.engine.shell.syntax.walk import Walk
 from baton.engine.shell.tables.tables import CATEGORIES, ShellTables
@@ -164,11 +164,17 @@ def _shell(walk: Walk) -> Shell:
 
 
 def _guess(walk: Walk) -> None:
-    """List guesses at the end of a line that has been read; what cannot be guessed does not make the line unreadable."""
+    """List guesses at the end of a line that has been read; what is no command does not make the line unreadable.
+
+    Raises:
+        UnguessableError: If there is more to guess than is tried.
+    """
     counted, network, exports = walk.count, walk.listing.network, len(walk.exports)
     walk.count = 0
     try:
         walk.guess()
+    except UnguessableError:
+        raise
     except UnreadableError:
         walk.listing.forget(
             next(

@@ -194,7 +194,7 @@ class Programs(ABC):
                 tried.add(name)
                 words += len(argv) - at
                 if words > misreadings.MAX_GUESSED_WORDS:
-                    return
+                    raise misreadings.UnguessableError("too many arguments of an unknown program")
                 self.emit(argv[at:], (), place.below(deeper=1, subshell=True))
 
     def guess_script(self, word: Word, place: Position) -> None:
