@@ -85,8 +85,11 @@ def _listen(path: Path) -> socket.socket:
         raise PermissionError(f"`{path.parent}` is not a folder of this user alone")
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
-    os.umask(0o177)
-    listener.bind(str(path))
+    mask = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(mask)
     listener.listen(16)
     return listener
 
