@@ -43,6 +43,8 @@ _FILES = {
 """What the lines that are run find in their folder: an agent writes such files with calls that no rule objects to."""
 _STATUS = re.compile(rb"^HTTP/1\.[01] (\d{3})", re.MULTILINE)
 LONGEST_S = 30
+ANSWER_S = 5.0
+"""Longest wait for the server's answer to a client that has gone, in seconds."""
 ELSEWHERE = ":".join(line.partition("\t")[2] for line in INSTALLED.splitlines() if line.startswith("hook_settings"))
 """What the machine of installed.yaml has elsewhere than usual, as its shim says it."""
 
@@ -190,41 +192,46 @@ class _Relay:
         self._statuses: set[int] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
+        self._last: object = None
         self.port = self._listener.getsockname()[1]
         self._accepting = threading.Thread(target=self._accept, daemon=True)
         self._accepting.start()
 
     def _accept(self) -> None:
         while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
+            near, address = self._listener.accept()
+            if address == self._last:
+                near.close()
                 return
             self._threads.append(threading.Thread(target=self._serve, args=(near,), daemon=True))
             self._threads[-1].start()
 
     def _serve(self, near: socket.socket) -> None:
         with near, socket.create_connection(("127.0.0.1", self._target)) as far:
-            back = threading.Thread(target=self._back, args=(far, near), daemon=True)
+            answered = threading.Event()
+            back = threading.Thread(target=self._back, args=(far, near, answered), daemon=True)
             back.start()
-            self._pump(near, far)
+            with suppress(OSError):
+                while data := near.recv(1 << 16):
+                    far.sendall(data)
             # Whoever has said all that he wants may have gone; the server's answer is of interest all the same.
-            back.join(1)
+            answered.wait(ANSWER_S)
             with suppress(OSError):
                 far.shutdown(socket.SHUT_RDWR)
             back.join()
 
-    def _back(self, far: socket.socket, near: socket.socket) -> None:
-        self._statuses |= {int(status) for status in _STATUS.findall(self._pump(far, near))}
-        near.close()
-
-    def _pump(self, source: socket.socket, sink: socket.socket) -> bytes:
+    def _back(self, far: socket.socket, near: socket.socket, answered: threading.Event) -> None:
         seen = b""
         with suppress(OSError):
-            while data := source.recv(1 << 16):
+            while data := far.recv(1 << 16):
                 seen += data
-                sink.sendall(data)
-        return seen
+                if found := _STATUS.findall(seen):
+                    self._statuses |= {int(status) for status in found}
+                    answered.set()
+                with suppress(OSError):
+                    near.sendall(data)
+        answered.set()  # the server has gone without an answer
+        near.close()
 
     def named(self, text: str) -> str:
         """Put this address into a text."""
@@ -232,9 +239,13 @@ class _Relay:
 
     def close(self) -> set[int]:
         """Stop, and return the statuses of the server's answers."""
-        self._listener.shutdown(socket.SHUT_RDWR)
+        # Connections that wait to be accepted come before this one, so none is lost whose line has ended already.
+        with socket.socket() as last:
+            last.bind(("127.0.0.1", 0))
+            self._last = last.getsockname()
+            last.connect(("127.0.0.1", self.port))
+            self._accepting.join()
         self._listener.close()
-        self._accepting.join()
         for thread in self._threads:
             thread.join(LONGEST_S)
         return self._statuses
