@@ -81,6 +81,15 @@ def test_a_call_that_nobody_allowed_by_the_end_of_the_turn_was_refused(client):
     client.came_to("ran")
 
 
+def test_a_report_without_a_tool_is_no_end_of_a_turn(client):
+    asked = {"command": "$tool -rf build"}
+    client.call("PreToolUse", "Bash", asked)
+    client.post("PostToolUse", tool_input=asked)
+    client.call("PreToolUse", "Bash", {"command": "ls"}, "toolu_2")
+    client.call("PostToolUse", "Bash", {"command": "ls"}, "toolu_2")
+    client.came_to("unknown", "ran")
+
+
 def test_a_question_that_a_client_cannot_put_is_a_refusal(http, session):
     client = Client(http, session, "codex")
     asked = {"command": "$tool -rf build"}

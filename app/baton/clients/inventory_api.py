@@ -61,7 +61,7 @@ async def put_inventory(
         ),
     ],
 ) -> InventoryStoredModel:
-    """Tell which agents a client has: names, descriptions and models of their files, never the bodies."""
+    """Store which agents a client has: names, descriptions and models of their files, never the bodies."""
     require(caller.principal, "calls.make")
     try:
         stored = await inventories.put(caller.principal, client, checksum, text)

@@ -64,7 +64,8 @@ class Outcomes:
 
     async def ended(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Report how a call ended, and count it if its decision was disobeyed. Return what was unavailable."""
-        if not event.session_id or caller.disabled:
+        # Without a tool the report would stand for the end of a turn.
+        if not event.session_id or not event.tool_name or caller.disabled:
             return ()
         ended, usage = _ENDED[event.name], usage_of(event.tool_response)
         watch: Watch | None = None

@@ -7,6 +7,7 @@ import pytest
 
 from baton.engine.call.outcome import OutcomeReport, Usage
 from baton.records.pipeline import store as decisions
+from baton.records.pipeline.recorder import bounded_report, masked_report
 from baton.records.pipeline.store import Filters
 from tests.records.pipeline.test_store import FULL, NOON
 
@@ -94,3 +95,11 @@ async def test_decisions_are_found_by_outcome(database):
     await decisions.add(database, [decided(1, tool_use_id="x"), decided(2, effect="deny")], [report()])
     records, _ = await decisions.find(database, "default", Filters(outcome="ran_anyway"))
     assert [one.outcome for one in records] == ["ran_anyway"]
+
+
+@pytest.mark.parametrize("before", [0, 170, 174, 178, 300])
+def test_a_secret_in_a_model_s_name_is_masked_before_it_is_cut(before):
+    secret = "postgres://app:correcthorsebattery@db/x"
+    sent = masked_report(bounded_report(report(usage=Usage("m " * (before // 2) + secret, 1, 0, 1))))
+    assert "correct" not in sent.usage.model
+    assert len(sent.usage.model) <= 200

@@ -275,18 +275,19 @@ _REPORTED_IDS = ("organisation", "user", "session_id", "agent_id", "tool", "tool
 
 def bounded_report(report: OutcomeReport) -> OutcomeReport:
     """Return a report without what is never kept of its texts, so that what is kept is masked whole."""
-    if max(len(getattr(report, name)) for name in _REPORTED_IDS) <= WINDOW and len(report.usage.model) <= LONGEST_ID:
+    if max(len(report.usage.model), *(len(getattr(report, name)) for name in _REPORTED_IDS)) <= WINDOW:
         return report
     texts = {name: getattr(report, name)[:WINDOW] for name in _REPORTED_IDS}
-    usage = msgspec.structs.replace(report.usage, model=report.usage.model[:LONGEST_ID])
+    usage = msgspec.structs.replace(report.usage, model=report.usage.model[:WINDOW])
     return msgspec.structs.replace(report, **texts, usage=usage)
 
 
 def masked_report(report: OutcomeReport) -> OutcomeReport:
     """Return a report with its ids as the record of its decision has them, or it would not find its row."""
     ids = tuple(getattr(report, name) for name in _REPORTED_IDS)
-    together = "\n".join((*ids, report.usage.model))
-    if storable(together) == together and max(map(len, ids)) <= LONGEST_ID and not suspicious(together):
+    kept = (*ids, report.usage.model)
+    together = "\n".join(kept)
+    if storable(together) == together and max(map(len, kept)) <= LONGEST_ID and not suspicious(together):
         return report
     texts = {name: mask(storable(text))[:LONGEST_ID] for name, text in zip(_REPORTED_IDS, ids, strict=True)}
     usage = msgspec.structs.replace(report.usage, model=mask(storable(report.usage.model))[:LONGEST_ID])
