@@ -17,7 +17,7 @@ import uvloop
 
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import Index
-from baton.route.rosters.word_table import find
+from baton.kernel.base.word_table import find
 from bench.load import Result, run, summed
 from bench.server import ROOT, floor, serving
 
@@ -88,7 +88,7 @@ def memory() -> None:
     """Measure what fifty rosters of a thousand agents take, in a process of its own."""
     code = (
         "import psutil; from bench.route import roster, ROSTERS; from baton.engine.routing.index import Index;"
-        "from baton.route.rosters.word_table import find; table = find(); table.embed('x'); agents = roster(1_000);"
+        "from baton.kernel.base.word_table import find; table = find(); table.embed('x'); agents = roster(1_000);"
         "rss = lambda: psutil.Process().memory_info().rss; before = rss();"
         "kept = [Index(agents, table) for _ in range(10)];"
         "print((rss() - before) / 10 / 1e6)"

@@ -4,6 +4,7 @@ from baton.engine.call.principal import Principal
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.features import DEFAULT
 from baton.engine.routing.index import Index
+from baton.kernel.base.word_table import find
 from baton.kernel.changes.announce import Changes
 from baton.records.pipeline.counters import Counters
 from baton.route.feedback.agreement_store import of_tier
@@ -14,7 +15,6 @@ from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingIndex
-from baton.route.rosters.word_table import find
 
 ADMIN = Principal(organisation="acme", user="ann", team="web", role="admin")
 DEVELOPER = Principal(organisation="acme", user="dev", team="web", role="developer")

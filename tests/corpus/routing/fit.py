@@ -16,7 +16,7 @@ import numpy as np
 from baton.engine.routing.features import DEFAULT, Extent, about_inputs, right_inputs, shares_of
 from baton.engine.routing.index import AgentReading, Index
 from baton.engine.routing.prompts import skip_reason
-from baton.route.rosters.word_table import find
+from baton.kernel.base.word_table import find
 from tests.corpus.routing.public import Labelled, role_labels, samples, smaller, unions
 from tests.corpus.routing.rosters_of import negatives
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from baton.engine.routing.index import Index
 from baton.engine.routing.prompts import skip_reason
+from baton.kernel.base.word_table import find
 from baton.route.pipeline.sections import SURE
 from baton.route.pipeline.select import ABOUT
-from baton.route.rosters.word_table import find
 from tests.corpus.routing.rosters_of import labelled, negatives, rosters
 
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from baton.engine.routing.index import Index
-from baton.route.rosters.word_table import find
+from baton.kernel.base.word_table import find
 from tests.corpus.routing.report import measure
 from tests.corpus.routing.rosters_of import labelled, languages, negatives, rosters
 

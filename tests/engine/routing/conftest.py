@@ -1,6 +1,6 @@
 import pytest
 
-from baton.route.rosters.word_table import find
+from baton.kernel.base.word_table import find
 
 
 @pytest.fixture(scope="session")

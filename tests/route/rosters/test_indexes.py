@@ -6,9 +6,9 @@ import pytest
 
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import AgentReading
+from baton.kernel.base.word_table import WordTableMissing
 from baton.route.rosters import indexes as indexes_module
 from baton.route.rosters.indexes import Indexes
-from baton.route.rosters.word_table import WordTableMissing
 
 TOMATO = Agent(name="alpha", description="Tends tomatoes.")
 BICYCLE = Agent(name="beta", description="Repairs bicycles.")

@@ -15,7 +15,7 @@ import msgspec
 
 from baton.engine.routing.candidates import Agent
 from baton.engine.routing.index import AgentReading, Embedder, Index
-from baton.route.rosters import word_table
+from baton.kernel.base import word_table
 
 log = logging.getLogger(__name__)
 

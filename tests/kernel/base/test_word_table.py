@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import wordllama
 
-from baton.route.rosters.word_table import WordTable, WordTableMissing, find
+from baton.kernel.base.word_table import WordTable, WordTableMissing, find
 
 FOLDER = Path(wordllama.__file__).parent
 
