@@ -130,13 +130,18 @@ def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, 
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
         git(shop, *words)
 
-    async def work():
+    async def work(attempt, text):
         trees = Worktrees(state_folder() / "worktrees", keep=5, days=7)
-        tree = await trees.make(shop, "job_1.1")
-        (tree.folder / "a.txt").write_text("two\n")
-        await trees.collect(tree, "job_1", 1)
+        tree = await trees.make(shop, f"job_1.{attempt}")
+        (tree.folder / "a.txt").write_text(text)
+        await trees.collect(tree, "job_1", attempt)
 
-    asyncio.run(work())
+    asyncio.run(work(1, "first\n"))
+    asyncio.run(work(2, "two\n"))
+    result.diff("job_1", attempt=1)
+    shown = capsys.readouterr().out
+    assert "modified  a.txt  +1 -1" in shown
+    assert "-one\n+first" in shown
     (shop / "a.txt").write_text("mine\n")
     with pytest.raises(typer.Exit):
         result.apply("job_1")
@@ -149,9 +154,12 @@ def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, 
     assert (shop / "a.txt").read_text() == "two\n"
     result.branch("job_1", "theirs")
     assert "two" in git(shop, "show", "theirs:a.txt")
+    result.branch("job_1", "earlier", attempt=1)
+    assert "first" in git(shop, "show", "earlier:a.txt")
     result.discard("job_1")
     with pytest.raises(ApiError, match="no result"):
         result.apply("job_1")
+    assert "refs/baton" not in git(shop, "for-each-ref")
 
 
 def test_a_cancel_that_comes_too_late_lets_the_end_be_seen(capsys):

@@ -160,7 +160,7 @@ async def test_a_discarded_result_is_gone(worked, repository, tmp_path):
     records = Results(tmp_path / "home" / "results")
     assert result.ref in git(repository, "for-each-ref")
     await results.discard(result)
-    records.remove("job_1")
+    records.remove(result)
     assert result.ref not in git(repository, "for-each-ref")
     assert git(repository, "worktree", "list").count("\n") == 1
     with pytest.raises(NoResult, match="job_1"):
@@ -173,7 +173,7 @@ async def test_a_result_outlives_its_worktree_for_the_days_of_worktrees(worked, 
     await Worktrees(home, keep=0, days=1).tidy()
     assert not list(home.iterdir())
     await results.apply(result)
-    os.utime(tmp_path / "home" / "results" / "job_1.json", (1, 1))
+    os.utime(tmp_path / "home" / "results" / "job_1.1.json", (1, 1))
     await Worktrees(home, keep=0, days=1).tidy()
     assert result.ref not in git(repository, "for-each-ref")
     assert not list((tmp_path / "home" / "results").iterdir())
@@ -207,3 +207,82 @@ async def test_uncommitted_changes_keep_a_job_from_running_where_its_person_says
     with pytest.raises(NoWorktree, match="1 changed and 0 new files"):
         await trees.make(repository, "job_1.1", "refuse")
     assert not (tmp_path / "home" / "trees" / "job_1.1").exists()
+
+
+async def attempts(repository, tmp_path, *texts):
+    trees, made = Worktrees(tmp_path / "home" / "trees", keep=5, days=1), []
+    for number, text in enumerate(texts, 1):
+        tree = await trees.make(repository, f"job_1.{number}")
+        write({"a.txt": text})(tree.folder)
+        made.append(tree)
+    # The first attempt may end last: it was out of touch, and another one had begun.
+    changes = [await trees.collect(tree, "job_1", number) for number, tree in reversed([*enumerate(made, 1)])]
+    for tree in made:
+        await trees.done(tree)
+    return [change.result for change in reversed(changes)]
+
+
+async def test_each_attempt_has_a_result_and_all_are_removed_in_time(repository, tmp_path):
+    one, two = await attempts(repository, tmp_path, "two\n", "three\n")
+    records = Results(tmp_path / "home" / "results")
+    assert (records.get("job_1"), records.get("job_1", 1)) == (two, one)
+    with pytest.raises(NoResult, match="attempt 3 of `job_1`"):
+        records.get("job_1", 3)
+    for name in ("job_1.1.json", "job_1.2.json"):
+        os.utime(tmp_path / "home" / "results" / name, (1, 1))
+    await Worktrees(tmp_path / "home" / "trees", keep=5, days=1).tidy()
+    assert "refs/baton" not in git(repository, "for-each-ref")
+    assert git(repository, "worktree", "list").count("\n") == 1
+    assert records.of_job("job_1") == []
+
+
+async def test_old_results_go_without_any_worktree_and_stay_until_git_can_remove_them(worked, repository, tmp_path):
+    result = (await worked(write({"a.txt": "two\n"}))).result
+    trees, record = tmp_path / "home" / "trees", tmp_path / "home" / "results" / "job_1.1.json"
+    await Worktrees(trees, keep=0, days=1).tidy()
+    trees.rmdir()
+    os.utime(record, (1, 1))
+    lock = repository / ".git" / f"{result.ref}.lock"
+    lock.touch()
+    await Worktrees(trees, keep=0, days=1).tidy()
+    assert record.exists(), "its commit is still there, and nothing else would name it"
+    lock.unlink()
+    await Worktrees(trees, keep=0, days=1).tidy()
+    assert not record.exists()
+    assert result.ref not in git(repository, "for-each-ref")
+
+
+async def test_a_result_of_a_repository_that_is_gone_is_forgotten(worked, repository, tmp_path):
+    await worked(write({"a.txt": "two\n"}))
+    record = tmp_path / "home" / "results" / "job_1.1.json"
+    repository.rename(tmp_path / "moved")
+    os.utime(record, (1, 1))
+    await Worktrees(tmp_path / "home" / "trees", keep=5, days=1).tidy()
+    assert not record.exists()
+
+
+@pytest.mark.parametrize("planted", ["another", "none", "folder"])
+async def test_a_worktree_whose_git_file_was_replaced_leaves_no_entry_behind(worked, repository, tmp_path, planted):
+    def agent(folder):
+        write({"a.txt": "two\n"})(folder)
+        (folder / ".git").unlink()
+        if planted == "another":
+            git(tmp_path, "init", "-q", "fake")
+            (folder / ".git").write_text(f"gitdir: {tmp_path}/fake/.git\n")
+        elif planted == "folder":
+            git(folder, "init", "-q")
+
+    await worked(agent)
+    await Worktrees(tmp_path / "home" / "trees", keep=0, days=1).tidy()
+    assert not list((tmp_path / "home" / "trees").iterdir())
+    assert not list((repository / ".git" / "worktrees").glob("*"))
+
+
+async def test_a_commit_that_cannot_be_described_has_a_record(worked, monkeypatch, tmp_path):
+    async def broken(*_):
+        raise GitError("broken")
+
+    monkeypatch.setattr(results, "changed_files", broken)
+    with pytest.raises(NoWorktree, match="broken"):
+        await worked(write({"a.txt": "two\n"}))
+    assert Results(tmp_path / "home" / "results").get("job_1").attempt == 1

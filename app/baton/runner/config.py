@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import msgspec
@@ -52,9 +52,23 @@ class Worktrees(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     uncommitted: Uncommitted = "snapshot"
 
 
-class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file. `workspaces` maps an alias to a folder; `share` lends the runner to the owner's team; times in seconds.
+class Workspace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A folder in which agents start, and what is done to a new worktree of it before the agent starts.
 
+    `copy` are globs below the folder: files that git does not track but the work needs, such as `.env`. `setup` is a shell
+    line that is run in the worktree, for at most `setup_timeout_s` seconds.
+    """
+
+    folder: str
+    copy: list[str] = []
+    setup: str = ""
+    setup_timeout_s: Seconds = 600
+
+
+class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file; times in seconds.
+
+    `workspaces` maps an alias to a folder, or to a `Workspace`. `share` lends the runner to the owner's team.
     With `confirm: always` only a person allows what an agent asks for, with `by-rules` also a rule of the policies in force.
     `env_pass` are names or globs of variables that every agent gets from the runner's environment.
     """
@@ -67,12 +81,18 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     drain_s: Seconds = 300
     cancel_grace_s: Seconds = 5
     worktrees: Worktrees = Worktrees()
-    workspaces: dict[str, str] = {}
+    workspaces: dict[str, str | Workspace] = {}
     providers: dict[str, Provider] = {}
 
     def folder(self, alias: str) -> Path | None:
         """Return the folder of an alias with symbolic links resolved, None if there is no such alias."""
-        return Path(self.workspaces[alias]).expanduser().resolve() if alias in self.workspaces else None
+        workspace = self.workspace(alias)
+        return None if workspace is None else Path(workspace.folder).expanduser().resolve()
+
+    def workspace(self, alias: str) -> Workspace | None:
+        """Return the workspace of an alias, None if there is no such alias."""
+        found = self.workspaces.get(alias)
+        return Workspace(folder=found) if isinstance(found, str) else found
 
 
 def load(path: Path) -> RunnerConfig:
@@ -95,23 +115,35 @@ def load(path: Path) -> RunnerConfig:
             allowed = ", ".join(f"`{one}`" for one in PROVIDERS)
             raise ConfigError(f"`{path}`: unknown provider `{name}`{_near(name, PROVIDERS)}; allowed: {allowed}")
     for alias in config.workspaces:
-        if not NAME.fullmatch(alias):
-            raise ConfigError(
-                f"`{path}`: workspace alias `{alias}` may hold only letters, digits, `.`, `_` and `-`, at most 64"
-            )
-        folder = config.folder(alias)
-        if folder is None or not folder.is_dir():
-            raise ConfigError(f"`{path}`: workspace `{alias}` is `{config.workspaces[alias]}`, which is not a folder")
-        # The workspace is what a delegated agent may touch: with `/` or the home that would be everything.
-        if folder in {Path("/"), Path("~").expanduser().resolve()}:
-            raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name one project's folder")
+        _check_workspace(path, alias, config)
     return config
+
+
+def _check_workspace(path: Path, alias: str, config: RunnerConfig) -> None:
+    if not NAME.fullmatch(alias):
+        raise ConfigError(
+            f"`{path}`: workspace alias `{alias}` may hold only letters, digits, `.`, `_` and `-`, at most 64"
+        )
+    workspace, folder = config.workspace(alias), config.folder(alias)
+    assert workspace is not None  # noqa: S101 - the alias is one of the file's
+    if folder is None or not folder.is_dir():
+        raise ConfigError(f"`{path}`: workspace `{alias}` is `{workspace.folder}`, which is not a folder")
+    # The workspace is what a delegated agent may touch: with `/` or the home that would be everything.
+    if folder in {Path("/"), Path("~").expanduser().resolve()}:
+        raise ConfigError(f"`{path}`: workspace `{alias}` is `{folder}`; name one project's folder")
+    for pattern in workspace.copy:
+        parts = PurePosixPath(pattern).parts
+        if not parts or parts[0] == "/" or pattern.startswith("~") or ".." in parts or ".git" in parts:
+            raise ConfigError(
+                f"`{path}`: `copy` of workspace `{alias}` holds `{pattern}`;"
+                " give globs of files below the folder, such as `.env` or `config/*.local`, without `..` and `.git`"
+            )
 
 
 def _likely(error: str) -> str:
     """Return a hint at the field that was probably meant, for an error that names an unknown one."""
     found = _UNKNOWN.search(error)
-    fields = [name for kind in (RunnerConfig, Provider, Worktrees) for name in kind.__struct_fields__]
+    fields = [name for kind in (RunnerConfig, Provider, Workspace, Worktrees) for name in kind.__struct_fields__]
     return _near(found[1], fields) if found else ""
 
 

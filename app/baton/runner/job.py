@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.driving import AgentError, Driver, Task
@@ -17,6 +19,7 @@ from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
+from baton.runner.preparation import copy_files, new_files, run_setup, said_of_copies
 from baton.runner.results import shown
 from baton.runner.spool import Spool
 from baton.runner.wire import (
@@ -67,6 +70,7 @@ class Job:
         self._usage: dict[str, float] = {}
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
+        self._setup_s = 0.0
         self.why = ""
 
     @property
@@ -129,6 +133,7 @@ class Job:
 
     async def _ended(self, outbox: Outbox) -> JobEnd:
         tree: Worktree | None = None
+        has_worked = False
         try:
             provider, folder = self._checked()
             if self.lease.isolation == "worktree":
@@ -136,10 +141,10 @@ class Job:
                 tree = await self._worktrees.make(
                     folder, f"{self.lease.job}.{self.lease.attempt}", self._config.worktrees.uncommitted
                 )
+                tree = await self._prepared(provider, folder, tree, outbox)
                 folder = tree.folder
-                if tree.note:
-                    outbox.put("session.update", {"update": _said(tree.note)})
-            ended = self._told(await self._work(provider, folder, outbox))
+            has_worked = not self._stop
+            ended = self._told(await self._work(provider, folder, outbox) if has_worked else "cancelled")
         except AgentError as error:
             ended = self._failed(error.code, str(error))
         except NoWorktree as error:
@@ -149,11 +154,49 @@ class Job:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not leave a job without an end
             ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
         if tree:
-            with contextlib.suppress(NoWorktree):
-                change = await self._worktrees.collect(tree, self.lease.job, self.lease.attempt)
-                outbox.put("workspace.diff", _shown(change))
+            if has_worked:
+                await self._collect(tree, outbox)
             await self._worktrees.done(tree)
         return ended
+
+    async def _collect(self, tree: Worktree, outbox: Outbox) -> None:
+        try:
+            change = await self._worktrees.collect(tree, self.lease.job, self.lease.attempt)
+        except NoWorktree as error:
+            text = f"what the job changed could not be kept as a commit, and is in `{tree.top}` only: {error}"
+            outbox.put("session.update", {"update": _said(text)})
+        else:
+            outbox.put("workspace.diff", _shown(change))
+
+    async def _prepared(self, provider: Provider, source: Path, tree: Worktree, outbox: Outbox) -> Worktree:
+        """Copy files into a new worktree and run its setup; return the worktree, with what belongs to no result.
+
+        Raises:
+            AgentError: If the setup fails, or takes too long.
+            NoWorktree: If the files cannot be copied.
+        """
+        workspace = self._config.workspace(self.lease.workspace)
+        assert workspace is not None  # noqa: S101 - it was looked up before
+        copied, notes = await copy_files(workspace, source, tree)
+        for said in filter(None, (tree.note, said_of_copies(copied, notes))):
+            outbox.put("session.update", {"update": _said(said)})
+        made: list[str] = []
+        if workspace.setup and not self._stop:
+            command = workspace.setup.strip()
+            self.note = f"setup: {command}"
+            call = {"sessionUpdate": "tool_call", "toolCallId": "setup", "title": self.note, "kind": "execute"}
+            outbox.put("session.update", {"update": call | {"status": "in_progress"}})
+            env = environment(self._env, self.lease.provider, provider, self._config.env_pass)
+            limit = min(self.lease.timeout_s, provider.max_timeout_s)
+            output, timed_out = await run_setup(workspace, tree.folder, env, limit, self._stopping)
+            self._setup_s = output.took_s
+            failure = None if self._stop else output.failure(command, timed_out=timed_out)
+            outbox.put("session.update", {"update": _ended_setup(output.text, failed=output.status != 0)})
+            if failure:
+                self._output.append(output.text)
+                raise failure
+            made = await new_files(tree)
+        return msgspec.structs.replace(tree, left_out=tuple(dict.fromkeys((*copied, *made))))
 
     def _checked(self) -> tuple[Provider, Path]:
         lease, config = self.lease, self._config
@@ -199,7 +242,7 @@ class Job:
         working = asyncio.create_task(driver.work(tree))
         try:
             limit = min(lease.timeout_s, provider.max_timeout_s)
-            await self._until_end(working, driver, limit)
+            await self._until_end(working, driver, limit, self._setup_s)
         finally:
             with contextlib.suppress(OSError):
                 await driver.close()
@@ -216,11 +259,12 @@ class Job:
             raise AgentError("agent_died", f"the agent ended with {code}: {tree.last_words or working.exception()}")
         return working.result()
 
-    async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float) -> None:
-        """Wait for the agent's end, a stop, or the time limit; then give the agent time to obey the cancel."""
+    async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float, spent: float) -> None:
+        """Wait for the agent's end, a stop, or the time limit, of which some is spent; then give it time to obey the cancel."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait({working, stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            left = max(limit - spent, 0)
+            await asyncio.wait({working, stopping}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if working.done() or self._stop == "lost":
                 return
             timed_out = not stopping.done()
@@ -277,6 +321,15 @@ def _said(note: str) -> dict[str, object]:
         "title": note,
         "kind": "other",
         "status": "completed",
+    }
+
+
+def _ended_setup(output: str, *, failed: bool) -> dict[str, object]:
+    return {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "setup",
+        "status": "failed" if failed else "completed",
+        "content": [{"type": "content", "content": {"type": "text", "text": output}}],
     }
 
 

@@ -1,9 +1,11 @@
 """The results of jobs that ran in a worktree: each is a commit in the person's repository (decision 0029)."""
 
+import asyncio
 import contextlib
 import os
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,7 +46,10 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a job's result is: the repository's top folder, the commit before, the commit after, and the worktree."""
+    """Where the result of one attempt is: the repository's top folder, the commit before, the commit after, and the worktree.
+
+    `left_out` are paths in the worktree that belong to no result: what was copied into it, and what its setup made.
+    """
 
     job: str
     attempt: int
@@ -52,6 +57,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     commit: str
     worktree: str
+    left_out: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -60,48 +66,59 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results:
-    """The records of this machine's results, one file for each job."""
+    """The records of this machine's results, one file for each attempt: an earlier one may hold work that a later one lacks."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def save(self, result: Result) -> None:
-        """Keep a result's record, in place of one of an earlier attempt."""
+        """Keep a result's record."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._path(result.job)
+        path = self._path(result)
         new = path.with_suffix(".new")
         new.write_bytes(msgspec.json.encode(result))
         new.replace(path)
 
-    def get(self, job: str) -> Result:
-        """Return a job's result.
+    def get(self, job: str, attempt: int = 0) -> Result:
+        """Return the result of an attempt, 0 for the newest one that has a result.
 
         Raises:
             NoResult: If this machine has none.
         """
-        try:
-            return msgspec.json.decode(self._path(job).read_bytes(), type=Result)
-        except (OSError, msgspec.MsgspecError):
-            raise NoResult(
-                f"this machine has no result of `{job[:100]}`: only an ended job that was delegated with `--worktree` leaves one,"
-                " on the machine of its runner"
-            ) from None
+        found = {result.attempt: result for result in self.of_job(job)}
+        if found and not attempt:
+            return found[max(found)]
+        if attempt in found:
+            return found[attempt]
+        which = f"attempt {attempt} of `{job[:100]}`" if attempt else f"`{job[:100]}`"
+        raise NoResult(
+            f"this machine has no result of {which}: only an ended job that was delegated with `--worktree` leaves one,"
+            " on the machine of its runner"
+        )
 
-    def remove(self, job: str) -> None:
-        """Forget a job's result."""
-        self._path(job).unlink(missing_ok=True)
+    def of_job(self, job: str) -> list[Result]:
+        """List the results of a job's attempts."""
+        return [result for _, result in self._read() if result.job == job]
+
+    def of_worktree(self, worktree: Path) -> Result | None:
+        """Return a result of a worktree, None if it has none."""
+        return next((result for _, result in self._read() if result.worktree == str(worktree)), None)
+
+    def remove(self, result: Result) -> None:
+        """Forget a result."""
+        self._path(result).unlink(missing_ok=True)
 
     def older_than(self, moment: float) -> list[Result]:
         """List the results that were stored before a moment, in seconds since 1970."""
-        found = []
-        for path in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError, NoResult):
-                if path.stat().st_mtime < moment:
-                    found.append(self.get(path.stem))
-        return found
+        return [result for stored_at, result in self._read() if stored_at < moment]
 
-    def _path(self, job: str) -> Path:
-        return self._folder / f"{job.replace('/', '_')}.json"
+    def _read(self) -> Iterator[tuple[float, Result]]:
+        for path in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError, msgspec.MsgspecError):
+                yield path.stat().st_mtime, msgspec.json.decode(path.read_bytes(), type=Result)
+
+    def _path(self, result: Result) -> Path:
+        return self._folder / f"{result.job}.{result.attempt}.json"
 
 
 async def changed_files(result: Result) -> list[ChangedFile]:
@@ -173,13 +190,21 @@ async def branch(result: Result, name: str) -> None:
 async def discard(result: Result) -> None:
     """Remove a result's commit, and its worktree if it is still there. Raises GitError."""
     repository = Path(result.repository)
-    if _is_there(result):
-        await git(repository, "worktree", "remove", "--force", "--force", result.worktree)
+    if result.worktree:
+        await remove_worktree(Path(result.worktree), repository)
     await git(repository, "update-ref", "-d", result.ref)
 
 
-def _is_there(result: Result) -> bool:
-    return Path(result.worktree).is_dir()
+async def remove_worktree(worktree: Path, repository: Path) -> None:
+    """Remove a worktree and its entry in the repository, whatever the agent made of it."""
+    remove = ("worktree", "remove", "--force", "--force", str(worktree))
+    try:
+        await git(repository, *remove)
+    except GitError:
+        # Git takes no folder for a worktree whose `.git` was replaced. Without the folder it removes the entry.
+        await asyncio.to_thread(shutil.rmtree, worktree, ignore_errors=True)
+        with contextlib.suppress(GitError):
+            await git(repository, *remove)
 
 
 async def _dangers(result: Result, files: list[ChangedFile]) -> list[str]:

@@ -21,7 +21,9 @@ cancel_grace_s: 5           # how long an agent may take to heed a cancel before
 # (snapshot), left out (leave), or keep the job from running (refuse).
 worktrees: {keep: 5, days: 7, uncommitted: snapshot}
 
-# Workspaces: the alias that a job names, and the folder in which the agent starts.
+# Workspaces: the alias that a job names, and the folder in which the agent starts. A worktree of it can be prepared:
+#   shop: {folder: ~/shop, copy: [.env, "config/*.local"], setup: npm ci, setup_timeout_s: 600}
+# copy: files that git ignores and the work needs; setup: a shell line that is run in the worktree before the agent starts.
 workspaces:
 """
 _PROVIDERS = """

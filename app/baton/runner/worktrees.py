@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -28,7 +28,8 @@ class NoWorktree(Exception):
 class Worktree(msgspec.Struct, frozen=True):
     """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began.
 
-    `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the agent started, `repository` the top of the person's own checkout.
+    `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the
+    agent started, `repository` the top of the person's own checkout. `left_out` are paths in it that belong to no result.
     """
 
     top: Path
@@ -37,6 +38,7 @@ class Worktree(msgspec.Struct, frozen=True):
     git_dir: Path
     repository: Path
     note: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +101,7 @@ class Worktrees:
                 if error.status != 1:
                     raise
                 notes = [text for text in str(error).splitlines() if "error:" in text][:_MOST_NOTES]
+            await _leave_out(tree, own)
             content = await line(tree.top, *own, "write-tree")
             message = f"Result of {job}, attempt {attempt}"
             commit = await line(tree.top, *_AUTHOR, *own, "commit-tree", content, "-p", tree.base, "-m", message)
@@ -109,13 +112,15 @@ class Worktrees:
                 base=tree.base,
                 commit=commit,
                 worktree=str(tree.top),
+                left_out=tree.left_out,
             )
+            # The record first: a commit without one would be kept for ever, a record without a commit is removed in time.
+            self._results.save(result)
             await git(tree.top, *own, "update-ref", result.ref, commit)
             files = await results.changed_files(result)
             data = await results.difference(result, LARGEST_DIFF + 1)
-        except GitError as error:
+        except (GitError, OSError) as error:
             raise NoWorktree(str(error)) from None
-        self._results.save(result)
         cut = len(data) > LARGEST_DIFF
         diff = data[:LARGEST_DIFF].decode("utf-8", "ignore") if cut else data.decode("utf-8", "replace")
         return Change(result=result, files=files, diff=diff, truncated=cut, notes=notes)
@@ -128,21 +133,56 @@ class Worktrees:
         await self.tidy()
 
     async def tidy(self) -> None:
-        """Remove the worktrees that are too old or too many; those of running jobs stay."""
+        """Remove the results that are too old, and the worktrees that are too old or too many; running jobs keep theirs."""
         async with self._one:
-            if not self._home.is_dir():
-                return
-            found = [path for path in self._home.iterdir() if path.is_dir() and path not in self._busy]
-            found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
             oldest = time.time() - self._age_s
             for result in self._results.older_than(oldest):
                 if Path(result.worktree) not in self._busy:
-                    with contextlib.suppress(GitError):
-                        await results.discard(result)
-                    self._results.remove(result.job)
+                    await self._expire(result)
+            found = [path for path in _folders(self._home) if path not in self._busy]
+            found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
             for number, path in enumerate(found):
                 if number >= self._keep or path.stat().st_mtime < oldest:
-                    await _remove(path)
+                    await self._remove(path)
+
+    async def _expire(self, result: Result) -> None:
+        """Remove a result; its record stays for another time if git cannot remove the commit now."""
+        try:
+            await results.discard(result)
+        except GitError:
+            if await asyncio.to_thread(Path(result.repository).is_dir):
+                return
+        self._results.remove(result)
+
+    async def _remove(self, path: Path) -> None:
+        """Remove a worktree and its entry in the repository; a folder that is not a worktree is just deleted."""
+        result = self._results.of_worktree(path)
+        try:
+            # The folder itself is asked only where nothing is known of it: an agent can have it name another repository.
+            repository = (
+                Path(result.repository)
+                if result
+                else Path(await line(path, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+            )
+        except GitError:
+            repository = path.parent
+        await results.remove_worktree(path, repository)
+
+
+def _folders(home: Path) -> list[Path]:
+    return [path for path in home.iterdir() if path.is_dir()] if home.is_dir() else []
+
+
+async def _leave_out(tree: Worktree, own: tuple[str, ...]) -> None:
+    """Take out of the index what is of no result, even where the agent changed what git ignores."""
+    if not tree.left_out:
+        return
+    with tempfile.NamedTemporaryFile(prefix="baton-") as names:
+        names.write(b"".join(os.fsencode(path) + b"\0" for path in tree.left_out))
+        names.flush()
+        paths = ("--pathspec-file-nul", f"--pathspec-from-file={names.name}")
+        quietly = ("rm", "-r", "-f", "-q", "--cached", "--ignore-unmatch")
+        await git(tree.top, "--literal-pathspecs", *own, *quietly, *paths)
 
 
 async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[str, str]:
@@ -171,12 +211,3 @@ async def _start(workspace: Path, head: str, uncommitted: Uncommitted) -> tuple[
     return snapshot, f"{found}; the job works on a snapshot of the changed ones" + (
         "; new ones are not in it" if new else ""
     )
-
-
-async def _remove(path: Path) -> None:
-    """Remove a worktree and its entry in the repository; a folder that is not a worktree is just deleted."""
-    try:
-        common = Path(await line(path, "rev-parse", "--path-format=absolute", "--git-common-dir"))
-        await git(common, "worktree", "remove", "--force", "--force", str(path))
-    except GitError:
-        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)

@@ -20,16 +20,18 @@ from baton.runner.git import GitError
 from baton.runner.results import ApplyRefused, NoResult, Result, Results
 
 JobId = Annotated[str, typer.Argument(help="The job.")]
+Attempt = Annotated[int, typer.Option(min=0, help="An earlier attempt, by its number. Default: the newest.")]
 T = TypeVar("T")
 
 
 def diff(
     job_id: JobId,
     stat: Annotated[bool, typer.Option("--stat", help="List the changed files only.")] = False,
+    attempt: Attempt = 0,
     as_json: AsJson = False,
 ) -> None:
     """Show what a job changed in its worktree."""
-    found = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
+    found = _change(job_id, attempt)
     if as_json:
         show_json(found)
         return
@@ -44,15 +46,15 @@ def diff(
     text = found["diff"]
     if found["truncated"]:
         try:
-            text = _git(results.difference(_local(job_id))).decode("utf-8", "replace")
+            text = _git(results.difference(_records().get(job_id, attempt))).decode("utf-8", "replace")
         except NoResult:
             text += "\n… the rest is on the machine of the job's runner"
     print(plain(text))
 
 
-def apply(job_id: JobId) -> None:
+def apply(job_id: JobId, attempt: Attempt = 0) -> None:
     """Write a job's changes into your working tree, all or nothing; conflicts are shown, and then nothing is written."""
-    result = _result(job_id)
+    result = _result(job_id, attempt)
     try:
         files = _git(results.apply(result))
     except ApplyRefused as error:
@@ -64,19 +66,20 @@ def apply(job_id: JobId) -> None:
     print(f"Applied {len(files)} changed files to {result.repository}; nothing is staged or committed.")
 
 
-def branch(job_id: JobId, name: Annotated[str, typer.Argument(help="The new branch.")]) -> None:
+def branch(job_id: JobId, name: Annotated[str, typer.Argument(help="The new branch.")], attempt: Attempt = 0) -> None:
     """Make a branch of a job's changes; no file of yours is touched."""
-    result = _result(job_id)
+    result = _result(job_id, attempt)
     _git(results.branch(result, name))
     print(f"Branch {name} in {result.repository} has the job's changes.")
 
 
 def discard(job_id: JobId) -> None:
-    """Remove a job's changes and its worktree for good."""
-    result = _result(job_id)
-    _git(results.discard(result))
-    _records().remove(result.job)
-    print(f"The changes of {result.job} are discarded.")
+    """Remove a job's changes, of all its attempts, and its worktrees for good."""
+    newest = _result(job_id)
+    for result in _records().of_job(newest.job):
+        _git(results.discard(result))
+        _records().remove(result)
+    print(f"The changes of {newest.job} are discarded.")
 
 
 def state_folder() -> Path:
@@ -88,13 +91,25 @@ def _records() -> Results:
     return Results(state_folder() / "results")
 
 
-def _local(job_id: str) -> Result:
-    return _records().get(job_id)
+def _change(job_id: str, attempt: int) -> dict[str, Any]:
+    """Return what a job changed: of the newest attempt as the server has it, of an earlier one as this machine has it."""
+    if not attempt:
+        found: dict[str, Any] = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
+        return found
+    result = _result(job_id, attempt)
+    files = [
+        {"path": results.shown(file.path)}
+        | {name: getattr(file, name) for name in ("change", "added", "deleted", "mode")}
+        for file in _git(results.changed_files(result))
+    ]
+    diff = _git(results.difference(result)).decode("utf-8", "replace")
+    known = {"job": result.job, "attempt": attempt, "changed": len(files), "files": files}
+    return known | {"diff": diff, "truncated": False, "notes": []}
 
 
-def _result(job_id: str) -> Result:
+def _result(job_id: str, attempt: int = 0) -> Result:
     try:
-        return _local(job_id)
+        return _records().get(job_id, attempt)
     except NoResult as error:
         raise ApiError(str(error)) from None
 
