@@ -14,6 +14,7 @@ from baton.decide.feature import hot_routes as decide_routes
 from baton.delegate.feature import build as build_delegate
 from baton.delegate.runners.agent_tokens import PREFIX
 from baton.engine.policy.load import PolicyProblems
+from baton.events.feature import build as build_events
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.http import problems
@@ -118,6 +119,7 @@ async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, pee
 async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[HotRoute]:
     """Build every feature, from the lowest floor up; return the endpoints that agents wait for."""
     people = await build_people(kernel, app.state.show_code)
+    events = await build_events(kernel)
     policies = await build_policies(kernel, people.users)
     clients = build_clients(kernel, people.users)
     records = await build_records(kernel, policies.policies)
@@ -171,7 +173,20 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
     )
     kernel.run(kernel.changes.run)
     features: Features = app.state.features
-    for feature in (people, policies, clients, records, modes, sessions, route, decide, delegate, spawn, operate):
+    for feature in (
+        people,
+        events,
+        policies,
+        clients,
+        records,
+        modes,
+        sessions,
+        route,
+        decide,
+        delegate,
+        spawn,
+        operate,
+    ):
         features.add(feature)
     app.admit = people.callers.read
     return [

@@ -18,6 +18,8 @@ SEEDED = {
     "floors": [
         ("baton.kernel.base.errors", "baton.people.users"),
         ("baton.people.users", "baton.modes.service"),
+        ("baton.people.users", "baton.events.emission"),
+        ("baton.events.courier", "baton.clients.event"),
         ("baton.decide.service", "baton.operate.health"),
         ("baton.engine.call.places", "baton.kernel.base.clock"),
         ("baton.records.feature", "baton.main"),

@@ -92,6 +92,7 @@ class Outcomes:
                 duration_ms=event.duration_ms,
                 can_ask=can_ask(event.client),
                 usage=usage,
+                team=caller.principal.team,
             )
         )
         return degraded

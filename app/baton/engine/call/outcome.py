@@ -53,6 +53,7 @@ class OutcomeReport(msgspec.Struct, frozen=True, array_like=True):
     duration_ms: int | None = None
     can_ask: bool = True
     usage: Usage = Usage()
+    team: str = ""
 
 
 def input_digest(tool_input: dict[str, Any]) -> str:

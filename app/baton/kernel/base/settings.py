@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import pwd
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -147,6 +148,24 @@ class Settings(BaseSettings):
         description="USD for a million tokens in/out by tier, for tasks whose agent does not say what it cost. The"
         " default is Anthropic's list price of Claude Haiku 4.5, Sonnet 4.5 and Opus 4.5 in November 2025.",
     )
+    events: Literal["on", "off"] = Field("on", description="`off` publishes no events at all.")
+    events_prefix: str = Field(
+        "onex",
+        pattern=r"^[A-Za-z0-9._-]{1,100}$",
+        description="First part of the full names of all topics: `onex.evt.omniclaude.prompt-submitted.v1`.",
+    )
+    events_topics: dict[str, str] = Field(
+        {},
+        description='Full names of single topics by their short ones, as JSON: `{"prompt-submitted": "acme.prompts"}`.',
+    )
+    events_without: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Short names of topics that nothing is published on, separated by commas, such as"
+        " `claude-hook-event,tool-content`.",
+    )
+    events_entries: int = Field(10_000, ge=100, description="Events that each topic's stream in Redis holds.")
+    events_mb: int = Field(16, ge=1, le=4_096, description="MiB of events that each topic's stream in Redis holds.")
+    events_hours: float = Field(24, gt=0, le=8_760, description="How old an event on the bus grows, in hours.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log on standard error; `json` is one object a line."
@@ -265,7 +284,15 @@ class Settings(BaseSettings):
             raise ValueError("must be an `http://` or `https://` URL")
         return value
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("events_topics")
+    @classmethod
+    def _topic_names(cls, value: dict[str, str]) -> dict[str, str]:
+        for short, full in value.items():
+            if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", full):
+                raise ValueError(f"`{full}` for `{short}` is no topic's name; use letters, digits, `.`, `_` and `-`")
+        return value
+
+    @field_validator("allowed_hosts", "events_without", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(v.strip() for v in value.split(",") if v.strip()) if isinstance(value, str) else value

@@ -30,10 +30,13 @@ class Script(msgspec.Struct, frozen=True):
     sha: bytes
 
     @classmethod
-    def read(cls, path: Path, **constants: float) -> "Script":
-        """Read a script from its file; each of `constants` becomes a local variable ahead of its first line."""
+    def read(cls, path: Path, *, after: "Script | None" = None, **constants: float) -> "Script":
+        """Read a script from its file; each of `constants` becomes a local variable ahead of its first line.
+
+        `after` is a script of functions that stands ahead of it.
+        """
         head = "".join(f"local {constant} = {value}\n" for constant, value in constants.items())
-        source = head.encode() + path.read_bytes()
+        source = (b"" if after is None else after.source) + head.encode() + path.read_bytes()
         return cls(source, hashlib.sha1(source, usedforsecurity=False).hexdigest().encode())
 
 

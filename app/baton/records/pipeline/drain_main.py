@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 import uvloop
 
+from baton.events.courier import Courier, CourierOrder
 from baton.kernel.base import logs
 from baton.kernel.base.driver import DriverTarget, driver
 from baton.kernel.redis.client import Redis
@@ -32,22 +33,30 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     redis_url: str
     target: DriverTarget
+    courier: CourierOrder | None
+    """How events are published, None where they are switched off."""
     log_level: Literal["debug", "info", "warning", "error"]
     log_format: Literal["text", "json"]
 
 
 async def run(order: Order) -> None:
-    """Store records until standard input ends or SIGTERM comes, then what is left for at most five seconds."""
+    """Store records and publish events until standard input ends or SIGTERM comes, then what is left for at most five seconds."""
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     writer = driver(order.target)
     await redis.start()
     drain = Drain(RecordStream(redis), writer, order.target.dialect)
     loop = asyncio.get_running_loop()
-    work = loop.create_task(drain.run())
+    # A connection of its own: both wait in Redis, and neither may wait for the other.
+    bus = Redis(order.redis_url, timeout_s=TIMEOUT_S)
+    await bus.start()
+    courier = None if order.courier is None else Courier(bus, order.courier)
+    work = asyncio.gather(drain.run(), *([] if courier is None else [courier.run()]))
 
     def finish() -> None:
         loop.remove_reader(sys.stdin.fileno())
         drain.finish()
+        if courier is not None:
+            courier.finish()
         loop.call_later(FINISH_S, work.cancel)
 
     loop.add_signal_handler(signal.SIGTERM, finish)
@@ -55,6 +64,7 @@ async def run(order: Order) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await work
     await redis.close()
+    await bus.close()
     await writer.close()
 
 

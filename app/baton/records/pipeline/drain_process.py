@@ -9,6 +9,8 @@ import sys
 
 import msgspec
 
+from baton.events.bus import Bounds
+from baton.events.courier import CourierOrder
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import database_url, driver_target
@@ -31,6 +33,7 @@ class DrainProcess:
         order = Order(
             redis_url=redis_url,
             target=driver_target(database_url(settings)),
+            courier=_courier(settings),
             log_level=settings.log_level,
             log_format=settings.log_format,
         )
@@ -55,6 +58,20 @@ class DrainProcess:
         command = [sys.executable, "-P", "-m", "baton.records.pipeline.drain_main"]
         # What the drain prints would mix with what the server prints; it logs to standard error.
         return spawn(command, order=self._order, stdout=subprocess.DEVNULL)
+
+
+def _courier(settings: Settings) -> CourierOrder | None:
+    if settings.events == "off":
+        return None
+    bounds = Bounds(
+        entries=settings.events_entries, bytes=settings.events_mb << 20, age_s=int(settings.events_hours * 3600)
+    )
+    return CourierOrder(
+        prefix=settings.events_prefix,
+        names=dict(settings.events_topics),
+        without=settings.events_without,
+        bounds=bounds,
+    )
 
 
 def _close_stdin(child: Child) -> None:

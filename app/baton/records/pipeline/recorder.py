@@ -73,7 +73,7 @@ class Recorder:
 
     def __init__(self, settings: Settings, redis_url: str, database: Database) -> None:
         self._redis = Redis(redis_url, timeout_s=TIMEOUT_S)
-        self._stream = RecordStream(self._redis)
+        self._stream = RecordStream(self._redis, with_events=settings.events == "on")
         self._database = database
         self._limit = settings.records_queue
         self._queue: deque[_QueueEntry] = deque()
@@ -270,7 +270,7 @@ def masked(record: Record) -> Record:
     )
 
 
-_REPORTED_IDS = ("organisation", "user", "session_id", "agent_id", "tool", "tool_use_id")
+_REPORTED_IDS = ("organisation", "team", "user", "session_id", "agent_id", "tool", "tool_use_id")
 
 
 def bounded_report(report: OutcomeReport) -> OutcomeReport:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from baton.kernel.redis.client import Redis, RedisRefused, Script
+from baton.events import outbox
+from baton.kernel.redis.client import Redis, RedisRefused
 
 STREAM = b"baton:records"
 SET_ASIDE = b"baton:records:unreadable"
@@ -29,7 +30,7 @@ Entry = tuple[bytes, bytes]
 Answer = tuple[bytes, bytes]
 """The Redis key of an answer, and the answer."""
 
-_APPEND = Script.read(Path(__file__).with_name("stream.lua"))
+_APPEND = outbox.beside(Path(__file__).with_name("stream.lua"))
 
 
 class RecordStream:
@@ -38,20 +39,28 @@ class RecordStream:
     Entries are delivered at least once, so storing the same record again must change nothing.
     """
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, *, with_events: bool = False) -> None:
         self._redis = redis
+        self._with_events = int(with_events)
         self._consumer = f"{socket.gethostname()}-{os.getpid()}"
         self._claim_from = b"0-0"
         self._claim_idle_ms = 0
 
     async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> None:
-        """Append records and keep answers in one call. When it returns, Redis has them.
+        """Append records, their events with them, and keep answers in one call. When it returns, Redis has them.
 
         Raises:
             RedisUnavailable: If Redis is away; it may have taken them all the same.
         """
-        keys = [STREAM, *(key for key, _ in answers)]
-        await self._redis.script(_APPEND, keys, [ANSWER_S, *(answer for _, answer in answers), *records])
+        keys = [STREAM, *outbox.KEYS, *(key for key, _ in answers)]
+        arguments: list[bytes | str | int | float] = [
+            ANSWER_S,
+            self._with_events,
+            len(answers),
+            *(answer for _, answer in answers),
+            *records,
+        ]
+        await self._redis.script(_APPEND, keys, arguments)
 
     async def take(self, *, wait_ms: int = 0) -> list[Entry]:
         """Return the next batch: first entries that a stopped server left unacknowledged, then new ones.
