@@ -9,6 +9,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from baton.clients.feature import build as build_clients
+from baton.context.feature import build as build_context
 from baton.decide.feature import build as build_decide
 from baton.decide.feature import hot_routes as decide_routes
 from baton.delegate.feature import build as build_delegate
@@ -134,12 +135,14 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         counters=records.counters,
         inventories=clients.inventories,
     )
+    context = build_context(kernel)
     route = await build_route(
         kernel,
         policies=policies.policies,
         tables=policies.agent_tables,
         sessions=sessions.sessions,
         counters=records.counters,
+        context=context,
     )
     decide = build_decide(
         kernel,
@@ -181,6 +184,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         records,
         modes,
         sessions,
+        context,
         route,
         decide,
         delegate,

@@ -20,6 +20,7 @@ SEEDED = {
         ("baton.people.users", "baton.modes.service"),
         ("baton.people.users", "baton.events.emission"),
         ("baton.events.courier", "baton.clients.event"),
+        ("baton.context.feature", "baton.route.feature"),
         ("baton.decide.service", "baton.operate.health"),
         ("baton.engine.call.places", "baton.kernel.base.clock"),
         ("baton.records.feature", "baton.main"),

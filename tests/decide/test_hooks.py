@@ -42,7 +42,7 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         sessions=None,
         traces=None,
         counters=Counters(),
-        warm=lambda principal, project: told.append((principal.user, project)),
+        expected=[lambda principal, project, session: told.append((principal.user, project))],
     )
     hooks = Hooks(
         pre_tool_use=None,

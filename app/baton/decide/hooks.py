@@ -108,7 +108,7 @@ class Hooks:
     async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:
         if not caller.disabled and self._route_prompts and reach(caller.principal, "routes.make") is not None:
             call = await self._sessions.placed(caller.principal, as_call(caller, event))
-            self._routing.expect(caller.principal, call.project)
+            self._routing.expect(caller.principal, call.project, event.session_id)
 
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Return the context for a prompt, or a local model's answer in the agent's place where the operator wants that."""

@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 
 from baton.clients.last_heard import ClientActivity
+from baton.context.feature import ContextFeature
 from baton.engine.call.principal import Principal
 from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
@@ -18,9 +19,11 @@ from baton.route.feedback.traces import RouteTraces
 from baton.route.llm.breakers import Breakers
 from baton.route.pipeline.api import MAX_BODY, RouteEndpoint
 from baton.route.pipeline.context import Assemble, Detect
+from baton.route.pipeline.enrich import Enrich
 from baton.route.pipeline.models import Models
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
+from baton.route.pipeline.stage import Stage
 from baton.route.rosters.catalogue import Catalogue
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
@@ -45,7 +48,13 @@ class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def build(
-    kernel: Kernel, *, policies: Policies, tables: AgentTables, sessions: Sessions, counters: Counters
+    kernel: Kernel,
+    *,
+    policies: Policies,
+    tables: AgentTables,
+    sessions: Sessions,
+    counters: Counters,
+    context: ContextFeature,
 ) -> RouteFeature:
     """Build the services, and read the breakers, rosters and weights in force. Raise DatabaseUnavailable."""
     settings, organisation = kernel.settings, kernel.organisation
@@ -54,6 +63,8 @@ async def build(
     )
     models = Models(settings, breakers)
     kernel.on_stop(models.close)
+    if models.summary is not None:
+        context.summarization.use_model(models.summary.shorten)
     await breakers.load()
     kernel.run(breakers.run)
     kernel.run(models.run)
@@ -69,12 +80,13 @@ async def build(
     select = Select(
         in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
+    at_once: tuple[Stage, ...] = (Enrich(context.enricher), select) if settings.enrichment_on else (select,)
     pipeline = Routing(
-        ((Detect(),), (select,), (models.local_answers,), (Assemble(),)),
+        ((Detect(),), at_once, (models.local_answers,), (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,
-        warm=in_force.warm,
+        expected=(lambda principal, project, _: in_force.warm(principal, project), context.session_started),
     )
     return RouteFeature(
         breakers=breakers,

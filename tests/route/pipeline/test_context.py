@@ -31,24 +31,25 @@ async def test_what_an_agent_wrote_for_its_sub_agent_is_not_routed_again(roster)
 
 def test_sections_are_dropped_whole_the_lowest_priority_first():
     sections = [
-        Section(heading="A", text="a" * 5_000, priority=100),
-        Section(heading="B", text="b" * 2_000, priority=20),
-        Section(heading="C", text="c" * 2_000, priority=10),
-        Section(heading="D", text="", priority=50),
+        Section(source="x", heading="A", text="a" * 5_000, priority=100),
+        Section(source="x", heading="B", text="b" * 2_000, priority=20),
+        Section(source="x", heading="C", text="c" * 2_000, priority=10),
+        Section(source="x", heading="D", text="", priority=50),
     ]
     text = assembled(sections)
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## A", "## B"]
     assert len(text) <= LONGEST
-    assert assembled([Section(heading="A", text="a" * 9_000, priority=1)]) == ""
+    assert assembled([Section(source="x", heading="A", text="a" * 9_000, priority=1)]) == ""
     alike = [
-        Section(heading=one, text=one * 5_000, priority=priority) for one, priority in (("A", 1), ("B", 2), ("C", 1))
+        Section(source="x", heading=one, text=one * 5_000, priority=priority)
+        for one, priority in (("A", 1), ("B", 2), ("C", 1))
     ]
     assert assembled(alike) == f"## B\n\n{alike[1].text}"
     assert assembled(alike[::2]) == f"## A\n\n{alike[0].text}"
 
 
 async def test_a_local_model_s_answer_stands_alone():
-    route = Route(id="r", sections=[Section(heading="A", text="a", priority=1)])
+    route = Route(id="r", sections=[Section(source="x", heading="A", text="a", priority=1)])
     route.local_answer = LocalAnswer(model="m", intent="test", confidence=1, savings=0, reason="", text="[Local] yes")
     await Assemble().run(Prompt(text="x", principal=Principal()), route)
     assert route.additional_context == "[Local] yes"

@@ -32,7 +32,7 @@ async def broken(route):
 
 
 async def fine(route):
-    route.sections.append(Section(heading="Context Patterns", text="- one", priority=10))
+    route.sections.append(Section(source="x", heading="Context Patterns", text="- one", priority=10))
 
 
 @pytest.mark.parametrize("bad", [late, broken])

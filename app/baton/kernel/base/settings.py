@@ -198,6 +198,12 @@ class Settings(BaseSettings):
         description="Let a local model answer prompts that it can; `ENABLE_LOCAL_DELEGATION` works too, and"
         " `BATON_ENABLE_LOCAL_INFERENCE_PIPELINE` must be on.",
     )
+    enable_local_enrichment: bool = Field(
+        default=False,
+        validation_alias=_also("enable_local_enrichment"),
+        description="Add to a prompt what its agent should know (recent work, code, patterns); `ENABLE_LOCAL_ENRICHMENT`"
+        " works too, and `BATON_ENABLE_LOCAL_INFERENCE_PIPELINE` must be on.",
+    )
     use_onex_routing_nodes: bool = Field(
         default=False,
         validation_alias=_also("use_onex_routing_nodes"),
@@ -266,6 +272,11 @@ class Settings(BaseSettings):
     def local_delegation_on(self) -> bool:
         """Return whether a local model may answer prompts."""
         return self.enable_local_delegation and self.enable_local_inference_pipeline
+
+    @property
+    def enrichment_on(self) -> bool:
+        """Return whether prompts are enriched."""
+        return self.enable_local_enrichment and self.enable_local_inference_pipeline
 
     @property
     def on_loopback(self) -> bool:

@@ -26,7 +26,7 @@ class Detect:
 
 
 class Assemble:
-    """The stage `assemble`: joins the sections in their order, without those that there is no room for."""
+    """The stage `assemble`: joins the sections, without those that there is no room for."""
 
     name: StageName = "assemble"
     budget_s = 0.05
@@ -40,13 +40,12 @@ class Assemble:
 def assembled(sections: list[Section]) -> str:
     """Return the sections as markdown of at most `LONGEST` characters.
 
-    Whole sections are dropped, the one of the lowest priority first; of two alike the later one.
+    The section of the highest priority comes first. Where there is no room for all, whole sections are dropped, the one of
+    the lowest priority first; of two alike the later one.
     """
-    left = [one for one in sections if one.text]
+    left = sorted((one for one in sections if one.text), key=lambda one: -one.priority)
     while left and len(_joined(left)) > LONGEST:
-        lowest = min(one.priority for one in left)
-        last = max(number for number, one in enumerate(left) if one.priority == lowest)
-        del left[last]
+        left.pop()
     return _joined(left)
 
 

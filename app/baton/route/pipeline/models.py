@@ -2,6 +2,9 @@
 
 import asyncio
 
+import msgspec
+
+from baton.context.enrichment.summarization import MODEL_S
 from baton.engine.routing.local_answers import Intent
 from baton.kernel.base.settings import Settings
 from baton.route.llm.breaker import Breaker
@@ -14,13 +17,16 @@ from baton.route.pipeline.external_node import ExternalNode, NodeClient
 from baton.route.pipeline.local_answers import LocalAnswers, LocalAnswerSettings, LocalModel, probe
 from baton.route.pipeline.model_choice import NAME as MODEL
 from baton.route.pipeline.model_choice import ChoiceClient, ModelTier
+from baton.route.pipeline.shorter_lines import NAME as SUMMARY
+from baton.route.pipeline.shorter_lines import ShorterLines
+from baton.route.pipeline.shorter_lines import probe as summary_probe
 
 LOCAL = "local"
 """The breaker of the local models; with the intent's name behind it if each intent has a model of its own."""
 
 
 class Models:
-    """What is switched on and configured; `node` and `model` are None if they are not."""
+    """What is switched on and configured; `node`, `model` and `summary` are None if they are not."""
 
     def __init__(self, settings: Settings, breakers: Breakers) -> None:
         self._client = ModelClient()
@@ -36,6 +42,7 @@ class Models:
         self.model = self._model(settings)
         self.node = self._node(settings)
         self.local_answers = self._local_answers(settings)
+        self.summary = self._summary(settings)
 
     @property
     def status(self) -> ModelStatus | None:
@@ -58,6 +65,14 @@ class Models:
         client = ChoiceClient(self._client, endpoint, settings.llm_routing_timeout_s)
         self._health = ModelHealth(self._client, endpoint)
         return ModelTier(client, endpoint, self._health, self._breakers.make(MODEL, self._limits, client.probe))
+
+    def _summary(self, settings: Settings) -> ShorterLines | None:
+        if not (settings.enrichment_on and settings.model_url):
+            return None
+        endpoint = _endpoint(settings)
+        limits = msgspec.structs.replace(self._limits, slow_ms=MODEL_S * 1000)
+        breaker = self._breakers.make(SUMMARY, limits, lambda: summary_probe(self._client, endpoint))
+        return ShorterLines(self._client, endpoint, breaker)
 
     def _node(self, settings: Settings) -> ExternalNode | None:
         if not settings.routing_node_on:

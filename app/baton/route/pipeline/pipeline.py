@@ -38,18 +38,18 @@ class Routing:
         sessions: Sessions,
         traces: RouteTraces,
         counters: Counters,
-        warm: Callable[[Principal, str], None] | None = None,
+        expected: Sequence[Callable[[Principal, str, str], None]] = (),
     ) -> None:
         self._groups = groups
         self._sessions = sessions
         self._traces = traces
         self._counters = counters
-        self._warm = warm
+        self._expected = expected
 
-    def expect(self, principal: Principal, project: str) -> None:
+    def expect(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for a caller's prompts in the background: a session of theirs has started."""
-        if self._warm is not None:
-            self._warm(principal, project)
+        for prepare in self._expected:
+            prepare(principal, project, session_id)
 
     async def route(self, caller: Caller, event: HookEvent, prompt: Prompt) -> Route:
         """Route a prompt and record the outcome; the prompt itself only if the team keeps prompts.
@@ -59,9 +59,11 @@ class Routing:
             Forbidden: If the role may not have prompts routed.
         """
         require(caller.principal, "routes.make")
+        started = time.perf_counter()
         route = await self.answer(prompt)
+        elapsed_us = int((time.perf_counter() - started) * 1e6)
         self._keep(prompt, route)
-        self._sessions.prompted(caller, event, None if route.passed else _outcome(route))
+        self._sessions.prompted(caller, event, None if route.passed else _outcome(route, elapsed_us))
         self._counters.routed(route.tier, route.degraded)
         return route
 
@@ -86,13 +88,13 @@ class Routing:
         self._traces.keep(principal.organisation, route.id, trace)
 
 
-def _outcome(route: Route) -> RouteOutcome:
+def _outcome(route: Route, elapsed_us: int) -> RouteOutcome:
     return RouteOutcome(
         id=route.id,
         agent=route.selected_agent,
         tier=route.tier,
         confidence=route.confidence,
-        elapsed_us=int(sum(route.timings_ms.values()) * 1000),
+        elapsed_us=elapsed_us,
         degraded=tuple(route.degraded),
     )
 

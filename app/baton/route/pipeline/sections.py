@@ -54,7 +54,11 @@ def selection_section(candidate: Candidate, client: str, home: str) -> Section |
     texts = [f"{head}{how}{show}"] if home else []
     texts += [f"{head}{how}", f"{head}{use}.", f"{use}."]
     fitting = next((text for text in texts if len(text) <= room), None)
-    return None if fitting is None else Section(heading=_SELECTION_HEADING, text=fitting, priority=SELECTION)
+    return (
+        None
+        if fitting is None
+        else Section(source="selection", heading=_SELECTION_HEADING, text=fitting, priority=SELECTION)
+    )
 
 
 def shortlist_section(candidates: Sequence[Candidate], client: str, *, several: bool = False) -> Section | None:
@@ -82,7 +86,11 @@ def shortlist_section(candidates: Sequence[Candidate], client: str, *, several: 
         if line:
             lines.append(line)
             room -= len(line) + 1
-    return Section(heading=_CANDIDATES_HEADING, text="\n".join(lines), priority=CANDIDATES) if len(lines) > 1 else None
+    return (
+        Section(source="candidates", heading=_CANDIDATES_HEADING, text="\n".join(lines), priority=CANDIDATES)
+        if len(lines) > 1
+        else None
+    )
 
 
 def _line(candidate: Candidate, longest: int) -> str:

@@ -16,8 +16,13 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the context, whole or absent. The lowest `priority` is dropped first if there is no room for all."""
+    """A part of the context, whole or absent.
 
+    The highest `priority` comes first, and the lowest is dropped first if there is no room for all. `source` names what
+    the section came from, by which its worth is measured.
+    """
+
+    source: str
     heading: str
     text: str
     priority: int

@@ -1,0 +1,48 @@
+"""The stage `enrich`: what is known for a prompt beside the agents, each kind of knowledge in a section of its own."""
+
+from baton.context.enrichment.handler import EnrichmentPrompt
+from baton.context.enrichment.service import WHOLE_S, Enricher
+from baton.route.pipeline.stage import Route, Section, StageName
+from baton.route.prompt import Prompt
+
+PRIORITIES = {"summarization": 60, "code_analysis": 50, "similarity": 40}
+"""Priorities of the sections, below those of the route itself."""
+OTHERS = 30
+"""The priority of what a handler of somebody else's says."""
+SLACK_S = 0.1
+"""What the stage may take beside the handlers' own budget, in seconds."""
+
+
+class Enrich:
+    """Asks the handlers, and adds a section for each that has something to say."""
+
+    name: StageName = "enrich"
+    budget_s = WHOLE_S + SLACK_S
+
+    def __init__(self, enricher: Enricher) -> None:
+        self._enricher = enricher
+
+    async def run(self, prompt: Prompt, route: Route) -> None:
+        """Add what the handlers say; each that was late or failed is named in `degraded`."""
+        if route.passed:
+            return
+        runs = await self._enricher.enrich(
+            EnrichmentPrompt(
+                text=prompt.text,
+                principal=prompt.principal,
+                project=prompt.project,
+                session_id=prompt.session_id,
+                client=prompt.client,
+            )
+        )
+        route.degraded.extend(f"{self.name}:{run.name}" for run in runs if run.outcome in {"late", "failed"})
+        route.sections.extend(
+            Section(
+                source=run.name,
+                heading=run.heading,
+                text=run.enrichment.text,
+                priority=PRIORITIES.get(run.name, OTHERS),
+            )
+            for run in runs
+            if run.outcome == "kept"
+        )
