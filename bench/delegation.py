@@ -58,7 +58,7 @@ class PlayedRunner:
         return str(self._lease["job"])
 
     async def tell(self, texts: list[str], *, state: str = "") -> None:
-        """Tell chunks, and the end where there is a state."""
+        """Report chunks, and the end where there is a state."""
         events = []
         for text in texts:
             self._seq += 1
@@ -145,7 +145,7 @@ async def cancel_latencies(client: httpx2.AsyncClient) -> list[float]:
 async def idle_cost(
     client: httpx2.AsyncClient, cpu: Callable[[], float], memory: Callable[[], float]
 ) -> dict[str, float]:
-    """Have many runners wait for jobs; what of a processor they take, in percent, what of memory, in MiB, and polls."""
+    """Let many runners wait for jobs; return what of a processor they take, in percent, what of memory, in MiB, and polls."""
     before_memory, polls = memory(), 0
 
     async def idle(start_s: float) -> None:

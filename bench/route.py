@@ -36,12 +36,12 @@ _ROLES = ("engineer", "reviewer", "architect", "tester", "writer", "analyst", "o
 
 
 def text(random: random.Random, words: list[str], count: int) -> str:
-    """Give so many words of real prose in a new order."""
+    """Return so many words of real prose in a new order."""
     return " ".join(random.choice(words) for _ in range(count))
 
 
 def prose() -> list[str]:
-    """Give the words of this repository's documents: as telling and as odd as people's."""
+    """Return the words of this repository's documents: as telling and as odd as people's."""
     return [word for path in sorted(ROOT.glob("docs/**/*.md")) for word in path.read_text().split()]
 
 
@@ -59,7 +59,7 @@ def roster(count: int) -> list[Agent]:
 
 
 def prompts(length: int) -> Iterator[str]:
-    """Give prompts of a length, no two alike."""
+    """Return prompts of a length, no two alike."""
     numbers, words = random.Random(length), prose()  # noqa: S311
     while True:
         yield text(numbers, words, length // 3)[:length]
@@ -100,13 +100,13 @@ def memory() -> None:
 
 
 def bodies() -> Iterator[bytes]:
-    """Give prompts as clients post them."""
+    """Return prompts as clients post them."""
     for number, prompt in enumerate(prompts(120)):
         yield json.dumps({"session_id": f"s{number % 500}", "prompt": prompt, "roster": "bench"}).encode()
 
 
 def floor_bodies() -> Iterator[bytes]:
-    """Give payloads that the floor reads."""
+    """Return payloads that the floor reads."""
     for number in itertools.count():
         yield json.dumps({"session_id": f"s{number % 500}", "tool_name": "Bash", "tool_input": {}}).encode()
 

@@ -38,6 +38,7 @@ settings.load_profile("baton")
 pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",
+    "tests.support.both_databases",
     "tests.support.fixtures.server",
     "tests.support.fixtures.colleagues",
     "tests.support.fixtures.records",
@@ -96,7 +97,7 @@ def _own_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def short_folder() -> Iterator[Path]:
-    """Give a folder with a short path, for unix sockets; other users may enter it."""
+    """Return a folder with a short path, for unix sockets; other users may enter it."""
     folder = Path(tempfile.mkdtemp(prefix="baton-test-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
@@ -105,7 +106,7 @@ def short_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def valkey_url(short_folder: Path) -> Iterator[str]:
-    """Give the URL of this worker's Valkey."""
+    """Return the URL of this worker's Valkey."""
     valkey = Valkey(short_folder / "valkey-home")
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         runner.run(valkey.start())
@@ -115,7 +116,7 @@ def valkey_url(short_folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def redis(valkey_url: str) -> AsyncIterator[Redis]:
-    """Give a connection to an empty Valkey. Patient: a busy machine is no fault."""
+    """Return a connection to an empty Valkey. Patient: a busy machine is no fault."""
     redis = Redis(valkey_url, timeout_s=5)
     await redis.start()
     await redis.call(b"FLUSHALL")
@@ -125,7 +126,7 @@ async def redis(valkey_url: str) -> AsyncIterator[Redis]:
 
 @contextmanager
 def _alone_in_the_run() -> Iterator[Path]:
-    """Give the folder that all workers of the run share, while no other worker makes anything there."""
+    """Return the folder that all workers of the run share, while no other worker makes anything there."""
     folder = Path(os.environ[_RUN])
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -134,7 +135,7 @@ def _alone_in_the_run() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Postgres:
-    """Give the Postgres of the run, which whoever needs it first starts."""
+    """Return the Postgres of the run, which whoever needs it first starts."""
     with _alone_in_the_run() as folder:
         return shared(folder)
 
@@ -147,7 +148,7 @@ def postgres_template(postgres: Postgres) -> str:
 
 @pytest.fixture(scope="session")
 def sqlite_template() -> Path:
-    """Give a migrated SQLite file to copy."""
+    """Return a migrated SQLite file to copy."""
     with _alone_in_the_run() as folder:
         path, made = folder / "migrated.db", folder / "migrating.db"
         if not path.exists():
@@ -158,13 +159,13 @@ def sqlite_template() -> Path:
 
 @pytest.fixture(scope="session")
 def new_name(worker_id: str) -> Callable[[], str]:
-    """Give what makes names of databases that no other worker uses."""
+    """Return what makes names of databases that no other worker uses."""
     return lambda: f"{worker_id}_{next(_names)}"
 
 
 @pytest.fixture
 def new_postgres(postgres: Postgres, new_name: Callable[[], str]) -> Iterator[Callable[[str], str]]:
-    """Give what makes databases, as copies of a template, and takes them away after the test."""
+    """Return what makes databases, as copies of a template, and takes them away after the test."""
     made: list[str] = []
 
     def make(template: str = "template0") -> str:
@@ -180,7 +181,7 @@ def new_postgres(postgres: Postgres, new_name: Callable[[], str]) -> Iterator[Ca
 
 @pytest.fixture(scope="session")
 def kept_postgres(postgres: Postgres, postgres_template: str, new_name: Callable[[], str]) -> Iterator[str]:
-    """Give the URL of this worker's one database for tests that leave nobody connected; copying one takes longer."""
+    """Return the URL of this worker's one database for tests that leave nobody connected; copying one takes longer."""
     name = new_name()
     postgres.sql(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
     yield postgres.url(name)
@@ -198,27 +199,27 @@ async def _empty(url: str) -> None:
 
 @pytest.fixture
 def emptied_postgres(kept_postgres: str) -> Iterator[str]:
-    """Give the URL of a migrated, empty Postgres database, which was used before."""
+    """Return the URL of a migrated, empty Postgres database, which was used before."""
     yield kept_postgres
     asyncio.run(_empty(kept_postgres))
 
 
 @pytest.fixture
 def postgres_url(new_postgres: Callable[[str], str], postgres_template: str) -> str:
-    """Give the URL of a migrated, empty Postgres database."""
+    """Return the URL of a migrated, empty Postgres database."""
     return new_postgres(postgres_template)
 
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
-    """Give the URL of a migrated, empty SQLite database."""
+    """Return the URL of a migrated, empty SQLite database."""
     shutil.copy(sqlite_template, tmp_path / "baton.db")
     return f"sqlite:///{tmp_path / 'baton.db'}"
 
 
 @pytest.fixture
 async def no_database() -> AsyncIterator[Database]:
-    """Give a database that cannot be opened."""
+    """Return a database that cannot be opened."""
     others = set(threading.enumerate())
     database = Database(Settings(database_url="sqlite:////nowhere/at/all.db"))
     yield database
@@ -232,13 +233,13 @@ async def no_database() -> AsyncIterator[Database]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """Give the URL of a migrated, empty database, once of each kind."""
+    """Return the URL of a migrated, empty database, once of each kind."""
     return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "emptied_postgres")
 
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    """Give a migrated, empty database, once of each kind."""
+    """Return a migrated, empty database, once of each kind."""
     database = Database(Settings(database_url=database_url))
     yield database
     await database.close()

@@ -78,7 +78,7 @@ class Http:
         return await self.request(method, path, body)
 
     def header_arguments(self) -> list[str]:
-        """Give the token's header as Schemathesis takes it."""
+        """Return the token's header as Schemathesis takes it."""
         return ["--header", self._token.strip()] if self._token else []
 
     def close(self) -> None:

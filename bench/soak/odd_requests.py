@@ -22,7 +22,7 @@ _CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,r
 
 
 def command(document: str, *, examples: int, seed: int, settings: Path = SETTINGS) -> list[str]:
-    """Say how Schemathesis is called for one round over all operations."""
+    """Return how Schemathesis is called for one round over all operations."""
     tool = str(Path(sys.executable).parent / "schemathesis")
     words = [
         tool,

@@ -35,7 +35,7 @@ class Proxy:
             self.port = int(await cast("asyncio.StreamReader", self._process.stdout).readline())
 
     async def delay(self, seconds: float) -> None:
-        """Have what comes from now on arrive that much later."""
+        """Delay what comes from now on by so much."""
         assert self._process is not None
         given = cast("asyncio.StreamWriter", self._process.stdin)
         given.write(f"{seconds}\n".encode())

@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
     """Decisions that took the server longer than `DECIDED_S`, by its own histogram."""
 
     def misses(self) -> list[str]:
-        """Say what was wanted and did not hold."""
+        """Return what was wanted and did not hold."""
         found = [f"{len(self.seen.unanswered)} calls got no decision"] if self.seen.unanswered else []
         found += [f"wrong: {text}" for text in self.seen.wrong[:3]]
         if self.seen.slowest_s > BUDGET_S:
@@ -80,7 +80,7 @@ async def redis_hung(world: World, hold_s: float) -> float:
 
 
 async def redis_slow(world: World, hold_s: float) -> float:
-    """Have Redis answer 200 ms late."""
+    """Delay the answers of Redis by 200 ms."""
     return await _slow(world.redis_proxy, hold_s)
 
 
@@ -103,7 +103,7 @@ async def postgres_hung(world: World, hold_s: float) -> float:
 
 
 async def postgres_slow(world: World, hold_s: float) -> float:
-    """Have Postgres answer 200 ms late."""
+    """Delay the answers of Postgres by 200 ms."""
     return await _slow(world.postgres_proxy, hold_s)
 
 

@@ -157,11 +157,11 @@ class World:
         self.postgres.stop()
 
     def log(self) -> str:
-        """Give what the server has logged."""
+        """Return what the server has logged."""
         return (self._folder / "server.log").read_text()[-4_000:]
 
     def workers(self) -> list[psutil.Process]:
-        """Give the processes that answer."""
+        """Return the processes that answer."""
         assert self.server is not None
         return [one for one in self.server.children() if _is(one, "baton.serve.worker")]
 
@@ -183,7 +183,7 @@ class World:
         return int(float(counted[every]) - float(counted[quick]))
 
     def postgres_processes(self) -> list[psutil.Process]:
-        """Give every process of Postgres, the first one first."""
+        """Return every process of Postgres, the first one first."""
         first = psutil.Process(self.postgres.pid)
         return [first, *first.children(recursive=True)]
 

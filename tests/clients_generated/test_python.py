@@ -23,7 +23,7 @@ def operations(document):
 
 
 def sample(name, hint):
-    """Give a value for a parameter of a generated function."""
+    """Return a value for a parameter of a generated function."""
     if typing.get_origin(hint) is typing.Literal:
         return typing.get_args(hint)[0]
     if hint is int:
@@ -32,7 +32,7 @@ def sample(name, hint):
 
 
 def arguments(function, operation):
-    """Give what a function needs, its body from the document's example."""
+    """Return what a function needs, its body from the document's example."""
     hints = typing.get_type_hints(function)
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "client" or parameter.default is not inspect.Parameter.empty:

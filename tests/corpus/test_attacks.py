@@ -9,7 +9,7 @@ from tests.support.cases import listed
 
 
 def missing(row: dict, shell: Shell) -> list[str]:
-    """Say which facts of the row the reading does not show."""
+    """Return which facts of the row the reading does not show."""
     found = argvs(shell)
     exports = {word for program in shell.programs for word in program.assigns} | set(shell.exports)
     categories = set(shell.categories)

@@ -47,7 +47,7 @@ def ansi(argv: tuple[str, ...]) -> str:
 
 
 def found(argv: tuple[str, ...], shell: Shell) -> bool:
-    """Tell whether the command is listed; `find` adds an argument and `watch` splits the last one."""
+    """Return whether the command is listed; `find` adds an argument and `watch` splits the last one."""
     return "test-or-build" in shell.categories and any(one[:2] == list(argv[:2]) for one in argvs(shell))
 
 

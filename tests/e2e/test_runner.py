@@ -25,7 +25,7 @@ Laptops = Callable[..., Laptop]
 
 @pytest.fixture
 def laptop(server: Server, tmp_path: Path) -> Iterator[Laptops]:
-    """Give a laptop whose model plays a script; at the test's end its runner is gone."""
+    """Return a laptop whose model plays a script; at the test's end its runner is gone."""
     made: list[Laptop] = []
 
     def make(script: Script, *, plain: bool = False) -> Laptop:

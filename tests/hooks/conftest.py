@@ -16,7 +16,18 @@ def server() -> Iterator[Scripted]:
     scripted.close()
 
 
-@pytest.fixture(params=[*SHELLS.values(), PYTHON], ids=[*(Path(program).name for program in SHELLS), "baton-hook"])
+_BASH = pytest.mark.slow("sh stands for it")
+
+
+@pytest.fixture(
+    params=[
+        *(
+            pytest.param(command, id=Path(program).name, marks=_BASH if Path(program).name == "bash" else ())
+            for program, command in SHELLS.items()
+        ),
+        pytest.param(PYTHON, id="baton-hook"),
+    ]
+)
 def shell(request: pytest.FixtureRequest) -> list[str]:
     """What runs the shim: each POSIX shell, and `baton hook`, which is a shim of its own. All do the same."""
     return request.param

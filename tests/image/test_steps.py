@@ -20,7 +20,7 @@ COMPOSE = ROOT / "compose.yaml"
 
 
 def steps():
-    """Give the Dockerfile's instructions as (stage, word, rest)."""
+    """Return the Dockerfile's instructions as (stage, word, rest)."""
     text = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text())
     stage = -1
     for line in text.splitlines():
@@ -32,7 +32,7 @@ def steps():
 
 
 def in_context(path):
-    """Tell whether .dockerignore lets a path of the checkout into the build."""
+    """Return whether .dockerignore lets a path of the checkout into the build."""
     lines = (ROOT / ".dockerignore").read_text().split()
     parts = [*Path(path).parents, Path(path)]
     allowed = any(str(part) in {line[1:] for line in lines if line[0] == "!"} for part in parts)

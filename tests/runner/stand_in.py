@@ -63,7 +63,7 @@ class StandIn:
             self.wake.notify_all()
 
     def take_away(self, job):
-        """Give a job to another: its token is stale from now on."""
+        """Hand a job to another: its token is stale from now on."""
         with self.lock:
             self.leases[job]["token"] = "another's"
 

@@ -8,6 +8,7 @@ import pytest
 from baton.runner import worktrees
 from tests.runner.conftest import ended, happens
 from tests.support.processes import children, is_gone
+from tests.support.samples import one_in
 
 
 async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
@@ -24,18 +25,22 @@ async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
 
 @pytest.mark.parametrize(
     ("more", "lease", "order", "said"),
-    [
-        ({}, {"model": "cheap"}, "model", "cheap"),
-        ({"mode": "careful"}, {}, "mode", "careful"),
-        ({}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "4000"),
-        ({"max_thinking_tokens": 1000}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "1000"),
-        ({"env": {"SPECIAL": "yes"}}, {}, "env SPECIAL", "yes"),
-        ({}, {}, "env BATON_JOB", "{job}"),
-        ({}, {"agent_session": "earlier"}, "past", "remembered"),
-        ({}, {"workspace": ""}, "say here", "here"),
-        ({}, {"system_prompt": "say first"}, "say second", "firstsecond"),
-        ({}, {}, "terminal", "null"),
-    ],
+    one_in(
+        3,
+        [
+            ({}, {"model": "cheap"}, "model", "cheap"),
+            ({"mode": "careful"}, {}, "mode", "careful"),
+            ({}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "4000"),
+            ({"max_thinking_tokens": 1000}, {"thinking_budget": 4000}, "env MAX_THINKING_TOKENS", "1000"),
+            ({"env": {"SPECIAL": "yes"}}, {}, "env SPECIAL", "yes"),
+            ({}, {}, "env BATON_JOB", "{job}"),
+            ({}, {"agent_session": "earlier"}, "past", "remembered"),
+            ({}, {"workspace": ""}, "say here", "here"),
+            ({}, {"system_prompt": "say first"}, "say second", "firstsecond"),
+            ({}, {}, "terminal", "null"),
+        ],
+        "starts an agent",
+    ),
 )
 async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, more, lease, order, said):
     job = server.give(order, **lease)
@@ -83,7 +88,7 @@ async def test_a_cancel_is_heeded_acknowledged_and_told(server, running):
     assert (finish["state"], finish["output"], finish["usage"]) == ("cancelled", "begun", {"cost_usd": 0.5})
 
 
-@pytest.mark.parametrize("end", ["cancel", "die", "lost", "timeout"])
+@pytest.mark.parametrize("end", one_in(2, ["cancel", "die", "lost", "timeout"], "starts an agent"))
 async def test_nothing_of_an_agent_is_left_however_it_ends(server, running, tmp_path, end):
     own, child = tmp_path / "own", tmp_path / "child"
     orders = f"pid {own}\nignore\nchild {child}\nsay begun\n" + ("die" if end == "die" else "sleep 60")
@@ -149,7 +154,10 @@ async def test_a_cancel_while_a_person_is_asked_ends_the_job(server, running):
 
 
 @pytest.mark.parametrize(
-    "place", ["/etc/passwd", "../outside.txt", "link/outside.txt", "~/x", "a.txt/../../outside.txt"]
+    "place",
+    one_in(
+        2, ["/etc/passwd", "../outside.txt", "link/outside.txt", "~/x", "a.txt/../../outside.txt"], "starts an agent"
+    ),
 )
 async def test_what_lies_outside_is_neither_read_nor_written_nor_asked_for(server, running, shop, tmp_path, place):
     (shop / "link").symlink_to(tmp_path)

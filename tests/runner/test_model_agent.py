@@ -46,7 +46,7 @@ async def test_a_model_that_is_not_offered_is_refused_before_it_is_asked(server,
     assert endpoint.asked == []
 
 
-@pytest.mark.parametrize("how", ["answers", "answers_on_many_lines", "streams"])
+@pytest.mark.parametrize("how", one_in(3, ["answers", "answers_on_many_lines", "streams"], "starts an agent"))
 async def test_a_text_is_told_whether_it_is_streamed_or_not(server, running, endpoint, provider, how):
     endpoint.how, endpoint.says = how, "one\u2028two\nthree"
     job = server.give("say hello")

@@ -12,7 +12,7 @@ def completion(text, model="small"):
 
 
 def events(text, model="small"):
-    """Give the answer as a stream's events, a character each, as chunks of HTTP."""
+    """Return the answer as a stream's events, a character each, as chunks of HTTP."""
     parts = [{"delta": {"role": "assistant", "content": None}}, *({"delta": {"content": char}} for char in text)]
     lines = [": a comment", *(f"data: {json.dumps({'model': model, 'choices': [part]})}" for part in parts)]
     lines += ['data: {"choices": [], "usage": {}}', "data: [DONE]"]

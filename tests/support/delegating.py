@@ -139,7 +139,7 @@ class World:
 
 
 def told(event):
-    """Say an event in a word, for lists of them."""
+    """Return an event in a word, for lists of them."""
     body = event.body
     if event.type == "job.state":
         return body["state"]
@@ -161,18 +161,18 @@ __all__ = ["ADA", "ADMIN", "BEA", "BOB", "LEAD", "Runner", "Usage", "World", "ch
 
 
 async def running(world, **fields):
-    """Give a runner with a job that it has just leased."""
+    """Return a runner with a job that it has just leased."""
     runner, job = Runner(world), await world.delegate(**fields)
     return runner, await runner.lease(), job
 
 
 async def report(world, lease, seqs, *, finish=None, who=ADA, runner="laptop", token=None, attempt=None):
-    """Tell so many chunks of a job, each by its number."""
+    """Report so many chunks of a job, each by its number."""
     events = [RunnerEvent(seq=seq, type="session.update", body={"update": chunk(str(seq))}) for seq in seqs]
     held = claim(lease, attempt=attempt or lease.job.attempt, token=token or lease.token)
     return await world.progress.record(who, runner, held, events, None if finish is None else Finish(state=finish))
 
 
 async def chunks(world, job):
-    """Give what a runner told of a job, as it was stored."""
+    """Return what a runner told of a job, as it was stored."""
     return [told(event) for event in await world.events(job) if event.seq is not None]

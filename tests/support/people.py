@@ -4,7 +4,7 @@ from contextlib import ExitStack, contextmanager
 
 
 def admin_token(server):
-    """Give the first admin's token, as the server wrote it."""
+    """Return the first admin's token, as the server wrote it."""
     return (server.home / "admin-token").read_text().strip()
 
 
@@ -19,7 +19,7 @@ def token(admin, user, role="developer", team=""):
 
 @contextmanager
 def signed_in(server, *people):
-    """Give an HTTP client by name for each of these names, roles and teams, and for `admin`."""
+    """Return an HTTP client by name for each of these names, roles and teams, and for `admin`."""
     with ExitStack() as stack:
         clients = {"admin": stack.enter_context(server.client(Authorization=f"Bearer {admin_token(server)}"))}
         for user, role, team in people:

@@ -6,7 +6,7 @@ import psutil
 
 
 def is_gone(pid):
-    """Tell whether nothing of a process runs any more, reaped or not; `pid` may be a `psutil.Process`."""
+    """Return whether nothing of a process runs any more, reaped or not; `pid` may be a `psutil.Process`."""
     try:
         process = pid if isinstance(pid, psutil.Process) else psutil.Process(pid)
         return not process.is_running() or process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
@@ -15,7 +15,7 @@ def is_gone(pid):
 
 
 def children(pid, *, called):
-    """Give the processes below one whose command line has a text."""
+    """Return the processes below one whose command line has a text."""
     found = []
     for child in descendants(pid):
         with contextlib.suppress(psutil.Error):  # one that ends while it is looked at

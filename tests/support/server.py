@@ -43,7 +43,7 @@ BELOW_EPHEMERAL = range(20_000, 32_000)
 
 @cache
 def _prepared(**own):
-    """Give a database with an admin's token in it, and the token; the servers of these settings start on a copy.
+    """Return a database with an admin's token in it, and the token; the servers of these settings start on a copy.
 
     `baton db admin-token` would do it, but not for a suite that an agent runs.
     """
@@ -108,7 +108,7 @@ class Server:
         return httpx2.get(url + "/readyz", trust_env=False, verify=NO_CERTIFICATES).status_code == 200
 
     def client(self, **headers):
-        """Give a client of a person: of the developer whom `Baton-User` names, otherwise of the admin.
+        """Return a client of a person: of the developer whom `Baton-User` names, otherwise of the admin.
 
         With a `Baton-Team` it is an agent's, as the team of a person is not theirs to say.
         """
@@ -126,11 +126,11 @@ class Server:
         return client
 
     def agent(self, **headers):
-        """Give a client with these headers alone, as a hook or an agent has it."""
+        """Return a client with these headers alone, as a hook or an agent has it."""
         return httpx2.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False, verify=NO_CERTIFICATES)
 
     def token_of(self, user):
-        """Give a token of a developer, which is made when it is first asked for; the admin's for no name."""
+        """Return a token of a developer, which is made when it is first asked for; the admin's for no name."""
         if not user:
             return self.token
         if user not in self._tokens:
@@ -189,7 +189,7 @@ def until_lasting(holds):
 
 
 def free_port():
-    """Give a port that nobody listens on, for who must know it before it is listened on."""
+    """Return a port that nobody listens on, for who must know it before it is listened on."""
     for port in random.sample(BELOW_EPHEMERAL, 100):
         try:
             socket.create_server(("127.0.0.1", port)).close()

@@ -21,7 +21,7 @@ def valkey_of(server):
 
 
 def drain_of(server):
-    """Give the process that brings records into SQL, as soon as there is one."""
+    """Return the process that brings records into SQL, as soon as there is one."""
     return until(lambda: children(server.process.pid, called="drain_main"))[0]
 
 

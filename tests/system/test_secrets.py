@@ -85,7 +85,7 @@ def delegations(http, secrets):
 
 
 def administration(http, secrets):
-    """Give the secrets as reasons, comments and descriptions; some are cut by the caller, wherever that falls."""
+    """Send the secrets as reasons, comments and descriptions; some are cut by the caller, wherever that falls."""
     later = {one.name for one in TOLD_LATER}
     sure = "\n".join(one.text for one in secrets if one.name not in later)
     # Read once: records that arrive meanwhile would move the others along in the list.

@@ -21,7 +21,7 @@ def answers(port):
 
 @pytest.fixture
 def watched(tmp_path):
-    """Give the sentinel's port, and the process on each port of the two that it watches."""
+    """Return the sentinel's port, and the process on each port of the two that it watches."""
     master, replica, sentinel = free_port(), free_port(), free_port()
     config = tmp_path / "sentinel.conf"
     config.write_text(

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def rosters():
-    """Give each roster's agents by its name."""
+    """Return each roster's agents by its name."""
     by_id = shipped().rosters.by_id
     own = {
         folder.name: [read(path.name, path.read_text()) for path in sorted(folder.iterdir())]
@@ -21,12 +21,12 @@ def rosters():
 
 
 def labelled():
-    """Give (roster, agent, prompt) triples."""
+    """Return (roster, agent, prompt) triples."""
     return _rows("prompts.tsv")
 
 
 def negatives():
-    """Give (kind, prompt) pairs.
+    """Return (kind, prompt) pairs.
 
     `far` ones have nothing to do with software, `near` ones need no agent, `follow` ones go on with what is under way.
     """
@@ -34,7 +34,7 @@ def negatives():
 
 
 def languages():
-    """Give (language, agent, prompt) triples for the roster `ultrapower`."""
+    """Return (language, agent, prompt) triples for the roster `ultrapower`."""
     return _rows("languages.tsv")
 
 

@@ -1,21 +1,15 @@
 """Names that no list of places speaks of are alike: a path has the same places with any of them."""
 
+from functools import cache
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.alike import ALIKE
 from baton.engine.call.places import Locator
-from baton.engine.policy.load import Layer, load
-from baton.shared import policy_folders
+from tests.support.shipped import shipped
 
-CONFIG = load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))]).config
-LOCATOR = Locator(
-    CONFIG.baton_home,
-    CONFIG.hook_settings,
-    CONFIG.startup_files,
-    {**CONFIG.places, "infra": ["infra/**", "**/*.tf", "!infra/docs/*", "/srv/*/live", "app-?/x"]},
-)
 INSTALLED = "baton_home\t/opt/tools/state\nhook_settings\t/home/ann/work/.venv/lib/baton"
 NAMES = [
     "", ".", "..", "~", "a", "qzx", "qz.", "file.txt", "x.tf", ".TF", "infra", "Infra", "docs", "live", "app-1", "x", "home", "Users", "ann", "root",
@@ -36,10 +30,18 @@ FOLDERS = [
     "C:/work",
     "",
 ]
+
+
+@cache
+def locator():
+    config = shipped().config
+    infra = ["infra/**", "**/*.tf", "!infra/docs/*", "/srv/*/live", "app-?/x"]
+    return Locator(config.baton_home, config.hook_settings, config.startup_files, {**config.places, "infra": infra})
+
+
 paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
 
 
-@settings(max_examples=1_500, deadline=None)
 @given(
     path=paths,
     base=st.sampled_from(["", None, "..", "infra", "/etc", "/home/ann", "~/.ssh", "/dev", "dev", "$x/y", "D:/x"]),
@@ -48,12 +50,13 @@ paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
     reach=st.sampled_from(["file", "tree", "into", "below"]),
 )
 def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, cwd, root, reach):
-    instead = LOCATOR.alike_names(INSTALLED, cwd, root).alike(path, base)
+    one = locator()
+    instead = one.alike_names(INSTALLED, cwd, root).alike(path, base)
     rest = cwd, root, reach
-    assert LOCATOR.places(path, base, *rest, INSTALLED) == LOCATOR.places(instead, base, *rest, INSTALLED)
+    assert one.places(path, base, *rest, INSTALLED) == one.places(instead, base, *rest, INSTALLED)
     for mentioned in ("", "infra x.tf"):
-        found = LOCATOR.possible_groups(path, base, *rest, mentioned)
-        assert found == LOCATOR.possible_groups(instead, base, *rest, mentioned)
+        found = one.possible_groups(path, base, *rest, mentioned)
+        assert found == one.possible_groups(instead, base, *rest, mentioned)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_path_and_the_one_that_stands_for_it_have_the_same_places(path, base, 
     ],
 )
 def test_only_names_that_are_nowhere_listed_are_replaced(path, instead):
-    assert LOCATOR.alike_names("", "/home/ann/work", "").alike(path, "") == instead
+    assert locator().alike_names("", "/home/ann/work", "").alike(path, "") == instead
 
 
 @pytest.mark.parametrize("glob", ["infra/?", "infra/[ab]", "x**y"])

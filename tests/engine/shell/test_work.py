@@ -16,6 +16,7 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.shell.read import read
 from tests.attacks.requests import text
 from tests.support.attacks import entries
+from tests.support.samples import one_in
 from tests.support.shipped import unread
 from tests.support.steps import steps
 
@@ -36,7 +37,7 @@ def judge(line: str, level: Level = "strict") -> tuple[int, Any]:
     return steps(lambda: evaluate(rules, Facts(call=call, level=level)))
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", one_in(4, LINES, "reads a long line"))
 def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     one = LINES[name]
     count, verdict = judge(text(one["line"]))
@@ -46,7 +47,10 @@ def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     assert one["want"] == "bounded" or verdict.effect == "ask"
 
 
-@pytest.mark.parametrize("name", [name for name, one in LINES.items() if one["class"] == "stall/arguments"])
+@pytest.mark.parametrize(
+    "name",
+    one_in(4, (name for name, one in LINES.items() if one["class"] == "stall/arguments"), "reads a long line"),
+)
 def test_many_arguments_are_judged_within_them_where_no_rule_of_the_mode_ends_it(name):
     count, _ = judge(text(LINES[name]["line"]), "off")
     assert count < MOST_STEPS, count

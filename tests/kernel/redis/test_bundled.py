@@ -39,7 +39,7 @@ async def until(condition):
 
 
 def alive(pid):
-    """Tell whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not."""
     shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return shown.strip() != "" and not shown.startswith("Z")
 

@@ -66,7 +66,7 @@ async def states(world, graph):
 
 
 async def shift(world, graph, by):
-    """Have every window of a graph opened earlier than it was."""
+    """Move the opening of every window of a graph to an earlier time."""
     async with world.database.transaction() as connection:
         held = await store.lock(connection, "default", graph)
         windows = tuple(at and at - by for at in held.graph.windows)

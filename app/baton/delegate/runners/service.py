@@ -157,7 +157,7 @@ class Runners:
         return await has_left()
 
     async def _reconnect(self, principal: Principal, runner_id: str, poll: Poll) -> None:
-        """Give the jobs back to a runner that it was out of touch with.
+        """Hand jobs back to a runner that it was out of touch with.
 
         This comes before the runner's row says that it is alive: the sweeper takes a job whose lease ran out from a runner
         that is alive.
@@ -171,7 +171,7 @@ class Runners:
                 await self._hear(job, poll.boot_id)
 
     async def _hear(self, job: Job, boot_id: str) -> None:
-        """Give a job back to its holder, unless it has ended, or another attempt has begun, since it was read."""
+        """Hand a job back to its holder, unless it has ended, or another attempt has begun, since it was read."""
         async with self._states.transaction() as transaction:
             now = await self._states.lock(transaction, job.id)
             if now is None or now.state not in ACTIVE_STATES:
