@@ -15,6 +15,7 @@ from baton.policies import agent_tables_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
 from baton.records.review import audit_api, decisions_api, delegation_share_api, wrong_blocks_api
+from baton.records.review import stream_api as decision_stream_api
 from baton.route.feedback import api as route_feedback
 from baton.route.llm import breakers_api
 from baton.route.pipeline import local_answers_api
@@ -32,6 +33,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         docs_api,
         metrics_api,
         modes,
+        decision_stream_api,  # before the decision of any id
         decisions_api,
         policies,
         layers_api,

@@ -98,6 +98,7 @@ MATRIX = {
     "list_audit": row(READERS, "/audit"),
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
+    "stream_decisions": row(ALL, "/decisions/stream?cursor=none"),  # a stream would not end
     "export_decisions": row(ALL, "/decisions/export"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
     "list_inventories": row(ALL, "/inventory"),

@@ -32,7 +32,9 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("baton.cli.doctor:doctor", _START, "Find what keeps Baton from working here, and how to fix it."),
     "status": Command("baton.cli.status:status", _START, "Show the server, its dependencies, clients and runners."),
     "mode": Command("baton.cli.people.mode:app", _SESSION, "Switch the orchestrator mode on or off, and show it."),
-    "decisions": Command("baton.cli.policies.decisions:decisions", _SESSION, "List the newest decisions."),
+    "decisions": Command(
+        "baton.cli.policies.decisions:decisions", _SESSION, "List the newest decisions, or follow them."
+    ),
     "explain": Command(
         "baton.cli.policies.explain:explain", _SESSION, "Explain a recorded decision, or a payload from standard input."
     ),

@@ -25,6 +25,11 @@ def show_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def show_json_line(value: Any) -> None:
+    """Print one of several values for a script, each on a line of its own and at once."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
 def plain(text: str) -> str:
     """Take out what would steer the terminal: the words of agents and of other people are shown, not obeyed."""
     return _CONTROL.sub(" ", text)

@@ -126,21 +126,26 @@ class Api:
         with self._answer("POST", path, body=body, timeout_s=STREAM_S) as answer:
             yield from (json.loads(line) for line in answer if line.strip())
 
-    def events(self, path: str, after: int = 0) -> Iterator[tuple[int, str, Any]]:
-        """Yield the number, type and data of each server-sent event after a number, until the stream ends.
+    def events(self, path: str, after: str = "", query: dict[str, str] | None = None) -> Iterator[tuple[str, str, Any]]:
+        """Yield the id, type and data of each server-sent event after an id, until the stream ends.
+
+        An event that only tells an id has the type "" and no data.
 
         Raises:
             ApiError: If the server refuses, in its own words, or cannot be reached.
         """
-        headers = {"Last-Event-ID": str(after)} if after else {}
+        headers = {"Last-Event-ID": after} if after else {}
         event: dict[str, str] = {}
-        with self._answer("GET", path, headers=headers, timeout_s=STREAM_S) as answer:
+        with self._answer("GET", path, query=query, headers=headers, timeout_s=STREAM_S) as answer:
             for line in answer:
                 name, _, value = line.decode().rstrip("\r\n").partition(": ")
                 if name:
                     event[name] = value
                 elif "data" in event:
-                    yield int(event["id"]), event["event"], json.loads(event["data"])
+                    yield event["id"], event["event"], json.loads(event["data"])
+                    event = {}
+                elif "id" in event:
+                    yield event["id"], "", None
                     event = {}
 
     @contextmanager

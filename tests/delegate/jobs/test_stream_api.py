@@ -6,10 +6,11 @@ import anyio
 
 from baton.delegate.core.job import JobEvent
 from baton.delegate.jobs import stream_api
+from baton.kernel.http import event_streams
 
 
 async def test_a_reader_who_takes_nothing_is_left_without_a_fault_in_the_log(monkeypatch):
-    monkeypatch.setattr(stream_api, "SEND_S", 0.05)
+    monkeypatch.setattr(event_streams, "SEND_S", 0.05)
     sent = []
 
     async def events():
@@ -23,6 +24,6 @@ async def test_a_reader_who_takes_nothing_is_left_without_a_fault_in_the_log(mon
     async def receive():
         await asyncio.Event().wait()
 
-    answer = stream_api._answer(stream_api._lines(events(), of_session=False), anyio.Event())
+    answer = event_streams.EventStream(stream_api._lines(events(), of_session=False), anyio.Event())
     await asyncio.wait_for(answer({"type": "http", "method": "GET"}, receive, send), 60)
     assert sent == ["http.response.start", "http.response.body"]

@@ -1,12 +1,12 @@
 import pytest
 
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, RecordStream
+from baton.records.pipeline.stream import FEED, GROUP, SET_ASIDE, STREAM, RecordStream
 
 
 async def contents(stream):
     entries = await stream.take()
-    await stream.done(entries)
+    await stream.done([(entry, b"") for entry in entries])
     return [content for _, content in entries]
 
 
@@ -56,7 +56,7 @@ async def test_what_another_server_is_just_storing_is_left_to_it(redis):
     taken = await one.take()
     two.look_back()
     assert await contents(two) == []
-    await one.done(taken)
+    await one.done([(entry, b"") for entry in taken])
     assert await one.length() == 0
 
 
@@ -65,7 +65,7 @@ async def test_an_entry_set_aside_is_out_of_the_way_and_kept(redis):
     await stream.append([b"bad", b"good"])
     bad, good = await stream.take()
     await stream.set_aside(bad)
-    await stream.done([good])
+    await stream.done([(good, b"")])
     assert await stream.length() == 0
     assert [fields for _, fields in await redis.call(b"XRANGE", SET_ASIDE, b"-", b"+")] == [[b"r", b"bad"]]
 
@@ -92,3 +92,23 @@ async def test_redis_away_is_said_so():
     with pytest.raises(RedisUnavailable):
         await RecordStream(away).append([b"x"])
     await away.close()
+
+
+async def test_what_is_stored_twice_is_in_the_feed_once(redis):
+    one, two = RecordStream(redis), RecordStream(redis)
+    await one.append([b"a", b"b"])
+    taken = await one.take()
+    two.look_back(idle_ms=0)
+    assert await two.take() == taken
+    for stream in (one, two):
+        await stream.done([(entry, b"" if entry[1] == b"b" else b"fed " + entry[1]) for entry in taken])
+    assert [fields[1] for _, fields in await redis.call(b"XRANGE", FEED, b"-", b"+")] == [b"fed a"]
+
+
+async def test_the_feed_is_bounded(redis, monkeypatch):
+    monkeypatch.setattr("baton.records.pipeline.stream.FEED_LENGTH", 100)
+    stream = RecordStream(redis)
+    for _ in range(5):
+        await stream.append([b"x"] * 100)
+        await stream.done([(entry, b"y") for entry in await stream.take()])
+    assert 100 <= await redis.call(b"XLEN", FEED) <= 300

@@ -20,12 +20,12 @@ def follow(api: Api, job_id: str) -> int:
         ApiError: If the server stays away.
         KeyboardInterrupt: At the Ctrl-C after the one that cancelled the job.
     """
-    card, last, cancelled, broken = Card(), 0, False, 0
+    card, last, cancelled, broken = Card(), "", False, 0
     with _ctrl_c():
         while card.status is None:
             try:
-                for number, kind, data in api.events(f"/jobs/{job_id}/events", last):
-                    last, broken = number, 0
+                for name, kind, data in api.events(f"/jobs/{job_id}/events", last):
+                    last, broken = name, 0
                     card.show(kind, data)
                 if card.status is None:
                     time.sleep(PAUSES_S[0])  # the server is stopping; the next one goes on

@@ -1,15 +1,19 @@
-"""`baton decisions`: the newest decisions, with the ids that `baton explain` and `baton report` take."""
+"""`baton decisions`: the newest decisions, with the ids that `baton explain` and `baton report` take, or all as they come."""
 
+import sys
+import time
 from typing import Annotated, Any, Literal
 
 import typer
 
-from baton.cli.options import AsJson, Limit
-from baton.cli.output import show_json, show_table
-from baton.local.server import Api
+from baton.cli.options import AsJson, Limit, UsageError
+from baton.cli.output import plain, show_json, show_json_line, show_table
+from baton.local.server import Api, ApiError, TokenRefused
 
 LONGEST = 60
 """Characters of a command or of paths that are shown."""
+PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Pauses between attempts to continue a stream that broke."""
 
 
 def decisions(
@@ -20,17 +24,57 @@ def decisions(
         typer.Option(help="Only calls that ended so; ran_anyway and rewrite_ignored are disobeyed decisions."),
     ] = None,
     rule: Annotated[str, typer.Option(help="Only those that this rule matched, such as guardrails/force-push.")] = "",
+    text: Annotated[str, typer.Option("--text", help="Only those with this text in tool, command or paths.")] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show decisions as they are made, until Ctrl-C; with --json, one a line.")
+    ] = False,
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List the newest decisions."""
-    query = {"session_id": session_id, "decision": decision, "outcome": outcome, "rule": rule, "limit": str(limit)}
-    found = Api().request("GET", "/decisions", query={name: value for name, value in query.items() if value})["items"]
+    """List the newest decisions, or follow them."""
+    given = {"session_id": session_id, "decision": decision, "rule": rule, "q": text}
+    query = {name: value for name, value in given.items() if value}
+    if follow:
+        if outcome:
+            raise UsageError("`--follow` takes no `--outcome`: how a call ends is not known when it is decided")
+        _follow(query, as_json)
+        return
+    more = {"limit": str(limit)} | ({"outcome": outcome} if outcome else {})
+    found = Api().request("GET", "/decisions", query=query | more)["items"]
     if as_json:
         show_json(found)
         return
     none = "No decision is recorded that fits; one that was just made may take a second to appear."
     show_table(("id", "at", "user", "decision", "outcome", "call", "rules"), map(_row, found), none=none)
+
+
+def _follow(query: dict[str, str], as_json: bool) -> None:
+    """Print decisions as they come, across broken connections.
+
+    Raises:
+        ApiError: If the server stays away.
+    """
+    api, last, broken = Api(), "", 0
+    while True:
+        try:
+            for name, kind, data in api.events("/decisions/stream", last, query):
+                last, broken = name, 0
+                if kind == "gap":
+                    missed = f"baton: decisions between {data['from']} and {data['to']} may be missing here"
+                    print(f"{missed}; `baton decisions` lists them.", file=sys.stderr)
+                for one in data["items"] if kind == "decisions" else ():
+                    if as_json:
+                        show_json_line(one)
+                    else:
+                        print(plain("  ".join(filter(None, _row(one)))), flush=True)
+            time.sleep(PAUSES_S[0])  # the server is stopping; the next one goes on
+        except KeyboardInterrupt:
+            return
+        except ApiError as error:
+            if not last or broken == len(PAUSES_S) or isinstance(error, TokenRefused):
+                raise
+            time.sleep(PAUSES_S[broken])
+            broken += 1
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

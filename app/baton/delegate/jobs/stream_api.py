@@ -1,6 +1,5 @@
 """Events of jobs as server-sent events, from any number on."""
 
-import contextlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -8,31 +7,25 @@ import anyio
 import msgspec
 from fastapi import APIRouter, Depends, Header, Path, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from sse_starlette.sse import SendTimeoutError
-from starlette.types import Receive, Scope, Send
 
 from baton.delegate.core.job import JobEvent
 from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.service import Jobs
 from baton.delegate.jobs.streams import GoesOn, JobStreams
-from baton.kernel.base.errors import Invalid, Unauthenticated
+from baton.kernel.base.errors import Invalid
+from baton.kernel.http.event_streams import EventStream
 from baton.kernel.http.features import of
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.paging import Text
 from baton.people.callers import CallerOf, CallerReader, CallerReaderOf
+from baton.people.stream_callers import caller_of_stream
 
 router = APIRouter(tags=["jobs"])
 LifecycleOf = Annotated[Lifecycle, Depends(of(Lifecycle))]
 AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobStreamsOf = Annotated[JobStreams, Depends(of(JobStreams))]
 JobsOf = Annotated[Jobs, Depends(of(Jobs))]
-PING_S = 15
-"""How often a silent stream sends a ping, in seconds."""
-GRACE_S = 3.0
-"""How long a stream has to end by itself when the server stops, in seconds."""
-SEND_S = 30.0
-"""How long a reader may take to accept an event, in seconds."""
 LONGEST_NUMBER = 2**53
 LastEventId = Annotated[
     str, Header(alias="Last-Event-ID", max_length=20, description="The id of the last event that was read.")
@@ -77,7 +70,7 @@ async def stream_job_events(
     job = await jobs.get(caller.principal, job_id)
     stopping = anyio.Event()
     events = streams.of_job(job, after, _goes_on(request, callers, lifecycle, stopping))
-    return _answer(_lines(events, of_session=False), stopping)
+    return EventStream(_lines(events, of_session=False), stopping)
 
 
 @router.get(
@@ -104,20 +97,7 @@ async def stream_session_events(
     goes_on = _goes_on(request, callers, lifecycle, stopping)
     organisation = caller.principal.organisation
     events = streams.of_session(organisation, found.user, session_id, after, goes_on)
-    return _answer(_lines(events, of_session=True), stopping)
-
-
-class _Stream(EventSourceResponse):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the end, or until the reader accepts nothing for too long, which is not an error of the server."""
-        with contextlib.suppress(SendTimeoutError):
-            await super().__call__(scope, receive, send)
-
-
-def _answer(lines: AsyncIterator[ServerSentEvent], stopping: anyio.Event) -> EventSourceResponse:
-    return _Stream(
-        lines, ping=PING_S, sep="\n", send_timeout=SEND_S, shutdown_event=stopping, shutdown_grace_period=GRACE_S
-    )
+    return EventStream(_lines(events, of_session=True), stopping)
 
 
 async def _lines(events: AsyncIterator[JobEvent], *, of_session: bool) -> AsyncIterator[ServerSentEvent]:
@@ -139,18 +119,8 @@ async def _lines(events: AsyncIterator[JobEvent], *, of_session: bool) -> AsyncI
 
 def _goes_on(request: Request, callers: CallerReader, lifecycle: Lifecycle, stopping: anyio.Event) -> GoesOn:
     """Return a function that returns whether a stream goes on: until the server stops, or the token is refused."""
-    headers = dict(request.scope["headers"])
-
-    def goes_on() -> bool:
-        if stopping.is_set() or lifecycle.phase != "ready":
-            return False
-        try:
-            callers.read(headers)
-        except Unauthenticated:
-            return False
-        return True
-
-    return goes_on
+    caller = caller_of_stream(request, callers, lifecycle, stopping)
+    return lambda: caller() is not None
 
 
 def _number(last_event_id: str) -> int:

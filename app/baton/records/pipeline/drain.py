@@ -28,6 +28,11 @@ LONGEST_PAUSE_S = 2.0
 
 _ARRAY = 0x90
 """The upper half of the first byte of a packed array of at most 15 elements; a record is a map."""
+LARGEST_FED = 8 << 10
+"""Bytes of a decision that the feed takes as it is."""
+LONGEST_PATHS = 4_000
+"""Characters of paths in the feed, where a decision is larger: the feed lives in memory."""
+_encode = msgspec.msgpack.Encoder().encode
 _record = msgspec.msgpack.Decoder(Record).decode
 _report = msgspec.msgpack.Decoder(OutcomeReport).decode
 
@@ -94,12 +99,12 @@ class Drain:
             return
         # Acknowledge only after the commit: a crash between the two stores the batch again, and loses nothing.
         if await self._add([record for _, record in readable]):
-            await self._stream.done([entry for entry, _ in readable])
+            await self._stream.done([(entry, fed(entry[1], record)) for entry, record in readable])
             return
         # One record spoils the transaction of its whole batch: store them singly to find it.
         for entry, record in readable:
             if await self._add([record]):
-                await self._stream.done([entry])
+                await self._stream.done([(entry, fed(entry[1], record))])
             else:
                 await self._put_aside(entry)
 
@@ -130,6 +135,18 @@ class Drain:
     async def _rest(self, seconds: float) -> None:
         """Pause, but not while stopping."""
         await pause(self._stopping, seconds)
+
+
+def fed(content: bytes, record: Record | OutcomeReport) -> bytes:
+    """Return what the feed gets of an entry: decisions without their prompts and without very long lists of paths."""
+    if isinstance(record, OutcomeReport):
+        return b""
+    if not record.prompt and len(content) <= LARGEST_FED:
+        return content
+    paths: tuple[str, ...] = record.paths
+    while sum(map(len, paths)) > LONGEST_PATHS:
+        paths = paths[:-1]
+    return _encode(msgspec.structs.replace(record, prompt="", paths=paths))
 
 
 def _decode(content: bytes) -> Record | OutcomeReport:

@@ -4,11 +4,12 @@ import base64
 import binascii
 from collections.abc import Sequence
 from datetime import datetime
+from string import ascii_uppercase
 from typing import Any, ClassVar
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import JSON, Column, Index, Row, Select, Table, func, select
+from sqlalchemy import JSON, Column, Index, Row, Select, String, Table, cast, func, select
 from sqlmodel import Field, SQLModel
 
 from baton.engine.call.outcome import OutcomeReport
@@ -89,12 +90,16 @@ LISTED = [column for column in _decisions.c if column.name != "prompt"]
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to find; all that are set must hold. `since` is included, `until` is not."""
+    """Which decisions to find; all that are set must hold. `since` is included, `until` is not.
+
+    `q` is a part of the tool's name, the command or a path; the case of ASCII letters does not matter.
+    """
 
     scope: RowScope = RowScope()
     user: str = ""
     session_id: str = ""
     agent_id: str = ""
+    agent_type: str = ""
     client: str = ""
     event: str = ""
     tool: str = ""
@@ -103,6 +108,8 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str = ""
     rule: str = ""
     project: str = ""
+    revision: str = ""
+    q: str = ""
     overridden: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -137,7 +144,7 @@ async def find(
     """
     limit = max(1, min(limit, LARGEST_PAGE))
     # One row more than asked for tells whether there is a next page.
-    query = _where(select(*LISTED), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
+    query = restricted(select(*LISTED), organisation, wanted).order_by(_decisions.c.id.desc()).limit(limit + 1)
     if cursor:
         query = query.where(_decisions.c.id < _before(cursor))
     async with database.transaction() as connection:
@@ -159,7 +166,7 @@ async def get(database: Database, organisation: str, decision_id: str) -> Record
 
 async def counts(database: Database, organisation: str, wanted: Filters) -> dict[str, int]:
     """Return how many decisions there are of each effect."""
-    query = _where(select(_decisions.c.effect, func.count()), organisation, wanted).group_by(_decisions.c.effect)
+    query = restricted(select(_decisions.c.effect, func.count()), organisation, wanted).group_by(_decisions.c.effect)
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return dict(sorted((row[0], row[1]) for row in rows))
@@ -169,26 +176,30 @@ def _record(row: Row[Any]) -> Record:
     return msgspec.convert(row._asdict(), Record)
 
 
-def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
+_EQUAL = (
+    "user", "session_id", "agent_id", "agent_type", "client", "event", "tool", "effect", "decision", "outcome", "project",
+    "revision",
+)  # fmt: skip
+"""The filters that a column must be equal to."""
+
+
+def restricted(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
+    """Restrict a query to the decisions that are wanted. `matches` says the same of one record."""
     query = wanted.scope.limit(query.where(_decisions.c.organisation == organisation), _decisions)
-    for name in (
-        "user",
-        "session_id",
-        "agent_id",
-        "client",
-        "event",
-        "tool",
-        "effect",
-        "decision",
-        "outcome",
-        "project",
-    ):
-        longest = LONGEST_PROJECT if name == "project" else LONGEST_ID
+    for name in _EQUAL:
         if value := getattr(wanted, name):
-            query = query.where(_decisions.c[name] == storable(value)[:longest])
+            query = query.where(_decisions.c[name] == _as_stored(name, value))
     if wanted.rule:
         query = query.where(
             _decisions.c.id.in_(select(_rules.c.decision_id).where(_rules.c.rule == storable(wanted.rule)))
+        )
+    if wanted.q:
+        text = storable(wanted.q)
+        paths = cast(_decisions.c.paths, String)
+        query = query.where(
+            _decisions.c.tool.icontains(text, autoescape=True)
+            | _decisions.c.command.icontains(text, autoescape=True)
+            | paths.icontains(_in_json(text), autoescape=True)
         )
     if wanted.overridden is not None:
         query = query.where(_decisions.c.overridden == wanted.overridden)
@@ -197,6 +208,50 @@ def _where(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any
     if wanted.until is not None:
         query = query.where(_decisions.c.at < wanted.until)
     return query
+
+
+def matches(record: Record, organisation: str, wanted: Filters) -> bool:
+    """Return whether `restricted` would find a record."""
+    scope = wanted.scope
+    return (
+        record.organisation == organisation
+        and (
+            not scope.user
+            or record.user == storable(scope.user)
+            or bool(scope.team and record.team == storable(scope.team))
+        )
+        and all(getattr(record, name) == _as_stored(name, value) for name in _EQUAL if (value := getattr(wanted, name)))
+        and (not wanted.rule or any(hit.id == storable(wanted.rule) for hit in record.rules))
+        and (not wanted.q or _mentions(record, storable(wanted.q)))
+        and (wanted.overridden is None or record.overridden == wanted.overridden)
+        and (wanted.since is None or record.at >= wanted.since)
+        and (wanted.until is None or record.at < wanted.until)
+    )
+
+
+def _as_stored(name: str, value: str) -> str:
+    return storable(value)[: LONGEST_PROJECT if name == "project" else LONGEST_ID]
+
+
+def _mentions(record: Record, text: str) -> bool:
+    paths = msgspec.json.encode(record.paths).decode()
+    return (
+        _lowered(text) in _lowered(record.tool)
+        or _lowered(text) in _lowered(record.command)
+        or _lowered(_in_json(text)) in _lowered(paths)
+    )
+
+
+def _lowered(text: str) -> str:
+    """Return a text in lower case as SQLite's `lower` has it, which knows ASCII alone."""
+    return text.translate(_LOWER)
+
+
+_LOWER = {ord(one): one.lower() for one in ascii_uppercase}
+
+
+def _in_json(text: str) -> str:
+    return msgspec.json.encode(text).decode()[1:-1]
 
 
 def _before(cursor: str) -> str:

@@ -1,6 +1,7 @@
 """The durable stream between answers and SQL: each record stays in Redis until its batch is stored.
 
-Answers for retries are kept by the same call to Redis; `baton.sessions.history` reads them.
+Answers for retries are kept by the same call to Redis; `baton.sessions.history` reads them. What is stored goes on to the
+feed, which `baton.records.review.feed` reads.
 """
 
 import os
@@ -10,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from baton.events import outbox
-from baton.kernel.redis.client import Redis, RedisRefused
+from baton.kernel.redis.client import Redis, RedisRefused, Script
 
 STREAM = b"baton:records"
 SET_ASIDE = b"baton:records:unreadable"
 """The stream of entries that cannot be stored; about the newest ten thousand are kept for people to look at."""
+FEED = b"baton:feed"
+"""The stream of stored decisions, for those who follow them live."""
+FEED_LENGTH = 5_000
+"""About how many decisions the feed keeps, so that a reader who was away for a while misses none."""
 GROUP = b"store"
 BATCH = 200
 ABANDONED_MS = 60_000
@@ -31,6 +36,7 @@ Answer = tuple[bytes, bytes]
 """The Redis key of an answer, and the answer."""
 
 _APPEND = outbox.beside(Path(__file__).with_name("stream.lua"))
+_DONE = Script.read(Path(__file__).with_name("done.lua"))
 
 
 class RecordStream:
@@ -84,12 +90,14 @@ class RecordStream:
                 raise
         return await self._new(wait_ms)
 
-    async def done(self, entries: Sequence[Entry]) -> None:
-        """Acknowledge and delete entries. Call it only once they are stored: nothing delivers them again."""
-        if not entries:
-            return
-        ids = [entry_id for entry_id, _ in entries]
-        await self._redis.pipeline([(b"XACK", STREAM, GROUP, *ids), (b"XDEL", STREAM, *ids)])
+    async def done(self, entries: Sequence[tuple[Entry, bytes]]) -> None:
+        """Acknowledge and delete entries, and append to the feed what comes with each, b"" for nothing.
+
+        Call it only once they are stored: nothing delivers them again.
+        """
+        if entries:
+            pairs = [part for entry, fed in entries for part in (entry[0], fed)]
+            await self._redis.script(_DONE, [STREAM, FEED], [GROUP, FEED_LENGTH, *pairs])
 
     async def set_aside(self, entry: Entry) -> None:
         """Move an entry that cannot be stored to the stream `SET_ASIDE`, then acknowledge and delete it."""

@@ -20,21 +20,29 @@ DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 Text = Annotated[str, Field(max_length=4_096)]
 
 
-class DecisionFilters(BaseModel):
-    """Which decisions are wanted; all filters given must hold."""
+class LiveFilters(BaseModel):
+    """Which decisions are wanted, of those that are made now; all filters given must hold."""
 
     user: Text = ""
     session_id: Text = ""
     agent_id: Text = ""
+    agent_type: Text = ""
     client: Text = ""
     event: Text = ""
     tool: Text = ""
     effect: Literal["", "deny", "ask", "rewrite", "allow", "abstain"] = ""
     decision: Literal["", "allow", "ask", "block"] = ""
-    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
     rule: Text = ""
     project: Text = ""
+    revision: Text = ""
+    q: str = Field("", max_length=200, description="A part of the tool's name, the command or a path.")
     overridden: bool | None = None
+
+
+class DecisionFilters(LiveFilters):
+    """Which decisions are wanted; all filters given must hold."""
+
+    outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
     since: Moment | None = None
     until: Moment | None = None
 

@@ -1,0 +1,115 @@
+"""Decisions as they are stored, for one reader: those that the reader wants and may see, from any place on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.kernel.base.errors import Forbidden, RateLimited
+from baton.kernel.base.pause import pause
+from baton.kernel.redis.client import Redis, RedisUnavailable
+from baton.people.row_scope import row_scope
+from baton.records.pipeline.store import Filters, matches
+from baton.records.review.bodies import DecisionModel
+from baton.records.review.feed import BATCH, DecisionFeed, FeedEntry, Place
+
+LOOK_S = 1.0
+"""How often a stream checks whether to go on, in seconds."""
+MOST_STREAMS = 200
+MOST_OF_A_USER = 20
+"""Streams that are open at a time in one process, and those of one user."""
+
+
+class StreamBatch(msgspec.Struct, frozen=True):
+    """What a reader is sent at a time: the JSON of decisions, and whether some before them are `lost`.
+
+    `place` is the place behind them. `before` is the place where the reader was.
+    """
+
+    decisions: list[bytes]
+    place: Place
+    before: Place
+    lost: bool = False
+
+
+class DecisionStreams:
+    """The open streams of this process."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._feed = DecisionFeed(redis)
+        self._open: dict[str, int] = {}
+
+    def admit(self, principal: Principal) -> None:
+        """Check that one more stream may be opened.
+
+        Raises:
+            RateLimited: If the process or the user has too many.
+            Forbidden: If the role may not read decisions.
+        """
+        row_scope(principal, "decisions.read")
+        if self._open.get(principal.user, 0) >= MOST_OF_A_USER:
+            raise RateLimited(f"{MOST_OF_A_USER} streams of decisions are open; close one", retry_after_s=5)
+        if sum(self._open.values()) >= MOST_STREAMS:
+            raise RateLimited(f"{MOST_STREAMS} streams of decisions are open here; try again", retry_after_s=5)
+
+    async def follow(
+        self, principal: Principal, wanted: Filters, after: Place | None, now: Callable[[], Principal | None]
+    ) -> AsyncIterator[StreamBatch]:
+        """Yield what comes behind a place, None for what comes from now on, at most every 100 ms.
+
+        The first batch is empty and only tells the place. The stream ends when `now` returns no principal.
+        """
+        with self._counted(principal.user):
+            async with self._feed.follow() as woken:
+                place = after
+                while place is None:
+                    if now() is None:
+                        return
+                    place = self._feed.newest
+                    if place is None:
+                        await _news(woken)
+                yield StreamBatch([], place, place)
+                while (reader := now()) is not None:
+                    try:
+                        page = await self._feed.after(place)
+                        scope = row_scope(reader, "decisions.read")
+                    except RedisUnavailable:
+                        await _news(woken)
+                        continue
+                    except Forbidden:  # the role was changed meanwhile
+                        return
+                    mine = msgspec.structs.replace(wanted, scope=scope)
+                    fit = [
+                        _shown(entry, entry.record)
+                        for entry in page.entries
+                        if entry.record is not None and matches(entry.record, reader.organisation, mine)
+                    ]
+                    # A page without a fit moves the place too, which the next ping tells.
+                    yield StreamBatch(fit, page.place, place, page.lost)
+                    place = page.place
+                    if len(page.entries) < BATCH:
+                        await _news(woken)
+
+    @contextmanager
+    def _counted(self, user: str) -> Iterator[None]:
+        self._open[user] = self._open.get(user, 0) + 1
+        try:
+            yield
+        finally:
+            self._open[user] -= 1
+            if not self._open[user]:
+                del self._open[user]
+
+
+async def _news(woken: asyncio.Event) -> None:
+    await pause(woken, LOOK_S)
+    woken.clear()
+
+
+def _shown(entry: FeedEntry, record: Record) -> bytes:
+    if not entry.shown:
+        entry.shown = DecisionModel.of(record).model_dump_json(exclude_none=True).encode()
+    return entry.shown

@@ -1,0 +1,167 @@
+"""`GET /decisions/stream` over real HTTP: live, resumed, filtered, and who sees what."""
+
+import contextlib
+import json
+import signal
+import socket
+import threading
+
+import httpx2
+import pytest
+
+from tests.support.server import NO_CERTIFICATES, serving, until
+
+READ = {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}
+
+
+class Reader:
+    """A stream that a thread reads: its events as (id, type, data)."""
+
+    def __init__(self, server, user=None, after="", headers=None, **query):
+        self.events, self.last, self.status = [], after, None
+        self._socket = None
+        if headers is None:
+            with server.client(**({"Baton-User": user} if user else {})) as client:
+                headers = dict(client.headers)
+        self._asked = {"url": server.url + "/decisions/stream", "params": query, "headers": headers}
+        if after:
+            headers["Last-Event-ID"] = after
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+        until(lambda: self.last != after or self.ended())
+
+    def _read(self):
+        event = {}
+        with (
+            contextlib.suppress(httpx2.HTTPError),
+            httpx2.Client(timeout=90, trust_env=False, verify=NO_CERTIFICATES) as client,
+            client.stream("GET", **self._asked) as answer,
+        ):
+            self.status = answer.status_code
+            self._socket = answer.extensions["network_stream"].get_extra_info("socket")
+            for line in answer.iter_lines():
+                name, _, value = line.partition(": ")
+                if line:
+                    event[name] = value
+                    continue
+                if "data" in event:
+                    self.events.append((event["id"], event["event"], json.loads(event["data"])))
+                self.last = event.get("id", self.last)
+                event = {}
+
+    def close(self):
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join(60)
+
+    @property
+    def ids(self):
+        return [one["id"] for _, kind, data in self.events if kind == "decisions" for one in data["items"]]
+
+    def ended(self):
+        return not self._thread.is_alive()
+
+
+@pytest.fixture
+def read():
+    """Open readers, which are closed after the test."""
+    opened = []
+
+    def make(*arguments, **named):
+        opened.append(Reader(*arguments, **named))
+        return opened[-1]
+
+    yield make
+    for reader in opened:
+        reader.close()
+
+
+def ask(server, session, user="dora", **more):
+    with server.client(**{"Baton-User": user}) as http:
+        return http.post("/pre-tool-use", json=session | READ | more).json()["decision_id"]
+
+
+def test_decisions_come_as_they_are_made_and_as_the_list_shows_them(read, server, session):
+    reader = read(server, "dora", session_id=session["session_id"])
+    made = [ask(server, session, tool_input={"file_path": str(number)}) for number in range(5)]
+    until(lambda: len(reader.ids) == 5)
+    assert reader.ids == made
+    with server.client(**{"Baton-User": "dora"}) as http:
+        listed = http.get("/decisions", params={"session_id": session["session_id"]}).json()["items"]
+    assert [one for _, _, data in reader.events for one in data["items"]] == listed[::-1]
+
+
+def test_a_reader_sees_only_what_the_list_would_show(read, server, session):
+    mine = read(server, "dora", session_id=session["session_id"])
+    all_of_them = read(server, session_id=session["session_id"])
+    edits = read(server, "dora", session_id=session["session_id"], q="B.PY")
+    made = [ask(server, session, "dora"), ask(server, session, "eve")]
+    made.append(ask(server, session, "dora", tool_input={"file_path": "b.py"}))
+    until(lambda: len(all_of_them.ids) == 3)
+    until(lambda: len(mine.ids) == 2 and edits.ids)
+    assert (all_of_them.ids, mine.ids, edits.ids) == (made, [made[0], made[2]], [made[2]])
+
+
+def test_a_reader_goes_on_where_it_was(read, server, session):
+    reader = read(server, "dora", session_id=session["session_id"])
+    ask(server, session)
+    until(lambda: reader.ids)
+    made = [ask(server, session), ask(server, session)]
+    again = read(server, "dora", after=reader.events[0][0], session_id=session["session_id"])
+    until(lambda: len(again.ids) >= 2)
+    assert again.ids == made
+    by_cursor = read(server, "dora", session_id=session["session_id"], cursor=reader.events[0][0])
+    until(lambda: len(by_cursor.ids) >= 2)
+    assert by_cursor.ids == made
+
+
+@pytest.mark.parametrize("place", ["x", "1", "1-", "-1-1", "1-1 ", "9" * 16 + "-0", "1-1\u0661"])
+def test_a_wrong_place_is_refused_with_its_field(server, place):
+    with server.client() as http:
+        answer = http.get("/decisions/stream", params={"cursor": place})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "cursor"
+
+
+def test_a_place_that_nobody_knows_is_a_gap(read, server, session):
+    reader = read(server, "dora", after="5-5", session_id=session["session_id"])
+    until(lambda: reader.events)
+    _, kind, data = reader.events[0]
+    assert kind == "gap"
+    assert data["from"] < data["to"]
+    made = ask(server, session)
+    until(lambda: made in reader.ids)
+
+
+def test_a_revoked_token_ends_the_stream(read, tmp_path):
+    with serving(tmp_path / "home", BATON_AUTH="on", BATON_EXPENSIVE_PER_MINUTE="0") as server:
+        token = (server.home / "admin-token").read_text().strip()
+        with server.agent(Authorization=f"Bearer {token}") as admin:
+            made = admin.post("/tokens", json={"user": "dora", "role": "developer"}).json()
+            reader = read(server, headers={"Authorization": f"Bearer {made['text']}"})
+            assert reader.status == 200
+            assert admin.delete(f"/tokens/{made['token']['id']}").status_code in {200, 204}
+        until(reader.ended)
+        assert read(server, headers={"Authorization": f"Bearer {made['text']}"}).status == 401
+
+
+@pytest.mark.slow("kills a server and starts it again, with two workers")
+def test_nothing_is_lost_or_doubled_when_the_server_is_killed(read, tmp_path):
+    session = {"session_id": "s"}
+    with serving(tmp_path / "home", BATON_WORKERS="2") as server:
+        reader = read(server, "dora", session_id="s")
+        made = [ask(server, session) for _ in range(20)]
+        until(lambda: len(reader.ids) == 20)
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait(60)
+        until(reader.ended)
+        server.start()
+        made += [ask(server, session) for _ in range(20)]
+        # Whichever of the two workers answers, the place means the same.
+        readers = [read(server, "dora", after=reader.last, session_id="s") for _ in range(4)]
+        for one in readers:
+            until(lambda one=one: len(one.ids) >= 20)
+            # Two workers do not store in the order in which they were asked.
+            assert sorted(reader.ids + one.ids) == sorted(made)
+            assert [kind for _, kind, _ in one.events if kind == "gap"] == []
