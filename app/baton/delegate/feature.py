@@ -11,6 +11,7 @@ from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.jobs.costs_service import JobAnalytics
+from baton.delegate.jobs.new_job import JobDefaults
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
 from baton.delegate.runners.agent_tokens import KIND, AgentTokens
@@ -64,6 +65,11 @@ def build(
     kernel.run(notifier.run)
     sweeper = JobSweeper(database, states, permissions, kernel.organisation, longest_disconnect_s=settings.disconnect_s)
     kernel.run(sweeper.run)
+    defaults = JobDefaults(
+        timeout_s=settings.job_timeout_s,
+        inactivity_timeout_s=settings.job_inactivity_s,
+        queue_expiry_s=settings.queue_expiry,
+    )
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
         agent_tokens=agent_tokens,
@@ -71,7 +77,7 @@ def build(
         notifier=notifier,
         control=JobControl(states),
         counts=JobCounts(database, kernel.organisation),
-        jobs=Jobs(database, states, notifier, owns_graph),
+        jobs=Jobs(database, states, notifier, owns_graph, defaults),
         permissions=permissions,
         progress=progress,
         runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),

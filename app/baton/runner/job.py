@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -39,6 +40,10 @@ DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrin
 MOST_FILES = 100
 """Most changed files that a job's summary names; it counts them all."""
 _LONGEST_NAME = 200
+LOOK_S = 15.0
+"""Longest wait between two looks at an agent's time limits, in seconds."""
+SLEPT_S = 5.0
+"""A wait that took so much longer than asked for means that the machine slept, in seconds."""
 Stop = Literal["cancel", "lost", "stopped", "refused"]
 
 
@@ -71,6 +76,7 @@ class Job:
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
         self._setup_s = 0.0
+        self._last_sign = time.monotonic()
         self.why = ""
 
     @property
@@ -230,6 +236,7 @@ class Job:
 
         def tell(kind: str, body: dict[str, object]) -> None:
             self.events += 1
+            self._last_sign = time.monotonic()
             update = body.get("update")
             if isinstance(update, dict):
                 self._output.append(text_of(update))
@@ -260,21 +267,40 @@ class Job:
         return working.result()
 
     async def _until_end(self, working: "asyncio.Task[str]", driver: Driver, limit: float, spent: float) -> None:
-        """Wait for the agent's end, a stop, or the time limit, of which some is spent; then give it time to obey the cancel."""
+        """Wait for the agent's end, a stop, or a time limit, of which some is spent; then give it time to obey the cancel."""
         stopping = asyncio.create_task(self._stopping.wait())
         try:
-            left = max(limit - spent, 0)
-            await asyncio.wait({working, stopping}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            late = await self._until_late({working, stopping}, limit, spent)
             if working.done() or self._stop == "lost":
                 return
-            timed_out = not stopping.done()
             self.note = "cancelling"
             await driver.cancel()
             await asyncio.wait({working}, timeout=self._config.cancel_grace_s)
-            if timed_out and not self._stop:
-                raise AgentError("timeout", f"it had not ended after {limit:g} s")
+            if late and not self._stop:
+                raise late
         finally:
             stopping.cancel()
+
+    async def _until_late(self, waited: "set[asyncio.Task[Any]]", limit: float, spent: float) -> AgentError | None:
+        """Wait for the first of these tasks; return the error of the time limit that passed before it, None for none."""
+        silence, end = self.lease.inactivity_timeout_s or math.inf, time.monotonic() + limit - spent
+        self._last_sign = time.monotonic()
+        while True:
+            now = time.monotonic()
+            if now >= end:
+                return AgentError("timeout", f"it had not ended after {limit:g} s")
+            if self._permissions is not None:  # an agent that waits for an answer can show nothing
+                self._last_sign = max(self._last_sign, self._permissions.last_wait())
+            left = min(end, self._last_sign + silence) - now
+            if left <= 0:
+                return AgentError("inactive", f"it had shown nothing for {silence:g} s (`inactivity_timeout_s`)")
+            step = min(left, LOOK_S)
+            done, _ = await asyncio.wait(waited, timeout=step, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return None
+            slept = time.monotonic() - now - step
+            if slept > SLEPT_S:  # this process was stopped, and so was the agent
+                end, self._last_sign = end + slept, self._last_sign + slept
 
     async def _ask(self, request: dict[str, object]) -> PermissionAnswer:
         lease = self.lease

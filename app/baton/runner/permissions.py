@@ -1,6 +1,7 @@
 """Permission requests of an agent: refused here, answered by the server at once, or later by a person."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -29,15 +30,26 @@ class Permissions:
         self._ask = ask
         self._confirm = confirm
         self._answers: dict[str, asyncio.Future[bool]] = {}
+        self._open = 0
+        self._last_answer = 0.0
 
     async def allowed(self, request: dict[str, Any], places: Iterable[str] = ()) -> bool:
         """Return whether the agent may do it; waits for a person if the server has no answer yet."""
         if any(not files.is_inside(self._root, place) for place in (*places, *named_paths(request["tool_input"]))):
             return False
-        answered = await self._ask(request)
-        if answered.answer != "pending":
-            return answered.answer == "allow" and self._confirm == "by-rules"
-        return await self._future(answered.permission)
+        self._open += 1
+        try:
+            answered = await self._ask(request)
+            if answered.answer != "pending":
+                return answered.answer == "allow" and self._confirm == "by-rules"
+            return await self._future(answered.permission)
+        finally:
+            self._open -= 1
+            self._last_answer = time.monotonic()
+
+    def last_wait(self) -> float:
+        """Return when the agent last waited for an answer, by the monotonic clock: now if it does."""
+        return time.monotonic() if self._open else self._last_answer
 
     def answer(self, permission: str, *, allow: bool) -> None:
         """Take the answer to a request; it may come before anybody waits for it."""

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from baton.runner import config as configuration
+from baton.runner import folders
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
 from baton.runner.job import Job
@@ -144,6 +145,7 @@ class Runner:
             "shared": self._config.share,
             "providers": self._providers(),
             "workspaces": list(self._config.workspaces),
+            "folders": folders.names((alias, self._config.folder(alias)) for alias in self._config.workspaces),
             "active": [{"job": one.job, "attempt": one.attempt, "token": one.token} for one in held],
             "acked_commands": list(self._acked),
         }

@@ -46,7 +46,8 @@ class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
 class Lease(AgentTask, frozen=True, kw_only=True):
     """A job to run: what, in which workspace, for how many seconds, and the token that proves the right to it.
 
-    `agent_token` is for the agent: it may ask Baton with it, and read this job.
+    The agent may show nothing for `inactivity_timeout_s`, 0 for no limit. `thread` is `continue`, `fresh` or the id of the
+    job whose agent is `agent_session`. `agent_token` is for the agent: it may ask Baton with it, and read this job.
     """
 
     job: JobId
@@ -56,7 +57,9 @@ class Lease(AgentTask, frozen=True, kw_only=True):
     workspace: str
     session_id: str = ""
     isolation: str = ""
-    timeout_s: float = 300
+    timeout_s: float = 3_600
+    inactivity_timeout_s: float = 0
+    thread: str = "continue"
     agent_type: str = ""
     agent_token: str = ""
 

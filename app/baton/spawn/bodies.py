@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
+from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
 from baton.engine.agents.judge import Spawn
 from baton.kernel.base.caller import Caller
 from baton.kernel.http.body_fields import BLANK_FOR_NULL, MaybeText, Text
@@ -14,11 +15,8 @@ from baton.spawn.service import SpawnResult
 LongText = Annotated[str, Field(max_length=10_000)]
 Prompt = Annotated[str, Field(max_length=131_072)]
 Name = Annotated[str, Field(max_length=200)]
-Model = Annotated[str, Field(max_length=100, pattern=r"^([A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*)?$")]
-"""A model's name; it becomes an argument of a command, so it must not look like an option."""
 MaybeLongText = Annotated[LongText | None, BLANK_FOR_NULL]
 MaybeName = Annotated[Name | None, BLANK_FOR_NULL]
-MaybeModel = Annotated[Model | None, BLANK_FOR_NULL]
 GraphId = Annotated[MaybeName, Field(validation_alias=AliasChoices("graph_id", "task_graph_id"))]
 MaybeTools = Annotated[Annotated[list[Name], Field(max_length=200)] | None, AfterValidator(lambda tools: tools or [])]
 MaybeTokens = Annotated[Annotated[int, Field(ge=0, le=200_000)] | None, AfterValidator(lambda tokens: tokens or 0)]
@@ -32,8 +30,8 @@ PURPOSE: dict[str, Any] = {
 }
 
 
-class SpawnFields(BaseModel):
-    """The fields of every start."""
+class SpawnFields(JobArgumentsBody):
+    """The fields of every start; with `execute: plan` nothing runs, and the arguments of its job are only checked."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,7 +43,7 @@ class SpawnFields(BaseModel):
     )
     delegation_reason: MaybeLongText = Field("", description="Required of an orchestrator, like the next two.")
     expected_outcome: MaybeLongText = ""
-    required_tools: MaybeTools = []
+    required_tools: MaybeTools = Field([])
     model: MaybeModel = Field("", description="Replaces the model that the roster gives the client.")
     thinking_budget: MaybeTokens = Field(0, description="In tokens; 0 for the client's own.")
     session_id: Text = ""
@@ -53,7 +51,6 @@ class SpawnFields(BaseModel):
         "",
         description="The project whose policies apply; the header `Baton-Project` when absent. With a `session_id`, that of the session.",
     )
-    workspace: Text = Field("", description="The alias of a workspace that your runners know.")
     execute: Literal["plan", "run"] | None = Field(
         None, description="`plan`, the default, runs nothing; for a task of a graph the graph decides."
     )
@@ -179,6 +176,6 @@ def spawn_request(caller: Caller, fields: Mapping[str, Any], *, in_graph: bool) 
         execute=fields.get("execute"),
         session_id=fields.get("session_id", ""),
         project=fields.get("project", "") or ("" if in_graph else caller.project),
-        workspace=fields.get("workspace", ""),
+        arguments=arguments_of(dict(fields)),
         roster=fields.get("roster", ""),
     )

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core.job import Job, JobSpec
+from baton.delegate.core.job import Job, JobArguments, JobSpec
 from baton.delegate.jobs.service import Jobs
 from baton.engine.agents.judge import Spawn
 from baton.engine.agents.plan import Plan
@@ -15,13 +15,16 @@ Execute = Literal["plan", "run"]
 
 
 class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to start an agent. `roster` names one roster, "" the team's list; without `execute` nothing runs."""
+    """A request to start an agent. `roster` names one roster, "" the team's list; without `execute` nothing runs.
+
+    `arguments` are those of its job; its model is the plan's.
+    """
 
     spawn: Spawn
     execute: Execute | None = None
     session_id: str = ""
     project: str = ""
-    workspace: str = ""
+    arguments: JobArguments = JobArguments()
     roster: str = ""
 
 
@@ -46,17 +49,16 @@ class SpawnJobs:
         """
         graph_id, task = graph_task
         spec = JobSpec(
+            **(msgspec.structs.asdict(request.arguments) | {"model": plan.cli_model}),
             prompt=plan.stdin,
             provider=plan.acp.provider,
             description=request.spawn.description,
             session_id=request.session_id,
             project=request.project,
-            workspace=request.workspace,
             graph_id=graph_id,
             task=task,
             agent_type=plan.agent,
             tier=plan.tier,
-            model=plan.cli_model,
             system_prompt=plan.system_prompt,
             thinking_budget=plan.thinking_budget or None,
         )

@@ -55,7 +55,7 @@ def test_a_delegation_is_acknowledged_in_the_seed_s_words(http, session):
     assert answer.status_code == 202
     body = answer.json()
     assert body["acknowledgement"] == "✓ Delegated to claude_code. Task: list files"
-    assert (body["job"]["state"], body["job"]["timeout_s"], body["job"]["events"]) == ("queued", 300, 2)
+    assert (body["job"]["state"], body["job"]["timeout_s"], body["job"]["events"]) == ("queued", 3_600, 2)
     listed = http.get("/jobs", params={"session_id": session["session_id"]}).json()["items"]
     assert [one["title"] for one in listed] == ["look"]
     mode = http.get(f"/sessions/{session['session_id']}/agent-mode").json()

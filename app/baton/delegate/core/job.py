@@ -32,35 +32,60 @@ ACTIVE_STATES: tuple[State, ...] = ("queued", *LEASED_STATES)
 ENDED_STATES: tuple[State, ...] = ("completed", "failed", "cancelled", "skipped")
 
 
-class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
+CONTINUE = "continue"
+"""A job goes on with the agent's thread of the session's job before, where its runner still has it."""
+FRESH = "fresh"
+"""A job begins a thread of its own."""
+
+
+class JobArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """How a job is to be run: the arguments that every way to delegate takes, by the same names.
+
+    None stands for the server's default (`new_job.JobDefaults`); in a `Job` it has been replaced.
+
+    Attributes:
+        workspace: An alias that a runner knows, "" for the runner's first one.
+        isolation: `in_place` or `worktree`.
+        model: The agent's model, "" for its own default.
+        timeout_s: Seconds from when the agent starts.
+        inactivity_timeout_s: Seconds in which the agent may show nothing; 0 for no limit.
+        thread: `continue`, `fresh`, or the id of an ended job whose agent's thread is continued, on its runner.
+        concurrent: Whether it may work in place beside another job in the same folder.
+        queue_expiry_s: Seconds that it may wait without a live runner; 0 for no limit.
+    """
+
+    workspace: str = ""
+    isolation: str = "in_place"
+    model: str = ""
+    timeout_s: int | None = None
+    inactivity_timeout_s: int | None = None
+    thread: str = CONTINUE
+    concurrent: bool = False
+    queue_expiry_s: int | None = None
+
+
+class JobSpec(JobArguments, frozen=True, kw_only=True):
     """What a job is to do; set when it is made, and never changed.
 
     Attributes:
         session_id: The session that delegates; a job without one gets a session of its own, named like the job.
-        workspace: An alias that a runner knows, "" for the runner's first one.
-        isolation: `in_place` or `worktree`.
-        timeout_s: Seconds from when the agent starts.
         tier: CHEAP, MEDIUM, EXPENSIVE, or "" for unknown.
         thinking_budget: In tokens, None for the agent's own.
     """
 
-    # An idempotency key's digest is made of these fields in this order (`new_job.digest_of`): append new ones.
+    # An idempotency key's digest is made of all these fields (`new_job.digest_of`).
     prompt: str
     provider: str = PROVIDERS[0]
     description: str = ""
     session_id: str = ""
     project: str = ""
-    workspace: str = ""
     approval: str = "none"
-    isolation: str = "in_place"
     depends_on: tuple[str, ...] = ()
-    timeout_s: int = 300
     max_attempts: int = 1
     graph_id: str = ""
     task: str = ""
     agent_type: str = ""
     tier: str = ""
-    model: str = ""
     system_prompt: str = ""
     thinking_budget: int | None = None
 
@@ -72,12 +97,19 @@ class Job(JobSpec, frozen=True, kw_only=True):
         digest: SHA-256 of the lease's token, "" once the runner's word no longer counts.
         agent_digest: SHA-256 of the agent's token, "" while the job is not leased.
         disconnected_since: When the runner that holds the job was last heard of, None while it is in touch.
+        thread_user: The owner of the one runner that may run the job, as it has the thread's agent; "" for any runner.
+        thread_runner: The id of that runner.
+        folder: The folder in which the holder works in place, as its runner named it (`Poll.folders`), "" for none.
+        expires_at: When a queued job fails if no live runner could take it until then; None for never.
         last_seq: Number of the last event that the runner of this attempt sent.
         next_no: Number of the job's next event.
         cost_usd: What the agent said it cost, None if it did not say.
         stream_tails: How each of the agent's streams of chunks ended so far, masked (`engine.text.chunks`).
     """
 
+    timeout_s: int
+    inactivity_timeout_s: int
+    queue_expiry_s: int
     id: str
     organisation: str
     user: str
@@ -112,6 +144,10 @@ class Job(JobSpec, frozen=True, kw_only=True):
     agent_digest: str = ""
     stream_tails: dict[str, Any] | None = None
     disconnected_since: datetime | None = None
+    thread_user: str = ""
+    thread_runner: str = ""
+    folder: str = ""
+    expires_at: datetime | None = None
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -172,9 +172,34 @@ async def due(connection: AsyncConnection, organisation: str, now: datetime, can
     return [row.id for row in await connection.execute(query)]
 
 
+async def extend_queue(connection: AsyncConnection, organisation: str, since: datetime, until: datetime) -> None:
+    """Add a time in which no runner could be heard to the time that queued jobs may wait."""
+    query = select(JOBS.c.id, JOBS.c.queued_at, JOBS.c.expires_at).where(
+        JOBS.c.organisation == organisation, JOBS.c.state == "queued", JOBS.c.expires_at.is_not(None)
+    )
+    # Row by row: SQLite and PostgreSQL have no common way to add a column to a moment, and this is rare.
+    for row in (await connection.execute(query)).all():
+        away = until - max(since, row.queued_at or since)
+        await connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(expires_at=row.expires_at + away))
+
+
+async def expiring(connection: AsyncConnection, organisation: str, now: datetime) -> list[Job]:
+    """List queued jobs that may not wait longer, unless a runner was there meanwhile; the one to end first comes first."""
+    query = (
+        select(JOBS)
+        .where(JOBS.c.organisation == organisation, JOBS.c.state == "queued", JOBS.c.expires_at < now)
+        .order_by(JOBS.c.expires_at, JOBS.c.id)
+        .limit(MOST_SWEPT)
+    )
+    return [_job(row) for row in await connection.execute(query)]
+
+
 async def has_unfinished(connection: AsyncConnection, organisation: str) -> bool:
-    """Return whether a job is leased to a runner, or blocked."""
-    query = select(JOBS.c.id).where(JOBS.c.organisation == organisation, JOBS.c.state.in_((*LEASED_STATES, "blocked")))
+    """Return whether a job is leased to a runner, blocked, or queued for a limited time."""
+    looked_after = JOBS.c.state.in_((*LEASED_STATES, "blocked")) | (
+        (JOBS.c.state == "queued") & JOBS.c.expires_at.is_not(None)
+    )
+    query = select(JOBS.c.id).where(JOBS.c.organisation == organisation, looked_after)
     return (await connection.execute(query.limit(1))).first() is not None
 
 

@@ -7,7 +7,11 @@ import msgspec
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that runs jobs. `slots` were free and `active` jobs were leased to it at its last poll."""
+    """A machine that runs jobs. `slots` were free and `active` jobs were leased to it at its last poll.
+
+    `folders` names the folder of each workspace, so that runners of one machine name one folder alike, and a folder's name
+    is the beginning of the names of those in it (`baton.runner.folders`).
+    """
 
     organisation: str
     user: str
@@ -18,6 +22,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     providers: tuple[str, ...]
     workspaces: tuple[str, ...]
+    folders: dict[str, str]
     slots: int
     active: int
     shared: bool

@@ -1,16 +1,20 @@
 """Runners in SQL: their rows, their commands, and the lease of a job to one of them."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
 from baton.delegate.core.job import LEASED_STATES, Job
 from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.tables import JOBS, RunnerCommandRow, RunnerRow
+from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
+from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of, storable
 from baton.people.row_scope import RowScope
 
@@ -44,8 +48,65 @@ async def is_alive(connection: AsyncConnection, job: Job, since: datetime) -> bo
     return (await connection.execute(query)).first() is not None
 
 
-def _suitable_jobs(runner: Runner) -> list[ColumnElement[bool]]:
-    """Return the conditions for queued jobs that a runner may take and is able to run."""
+async def usable(connection: AsyncConnection, organisation: str, users: set[str], teams: set[str]) -> list[Runner]:
+    """List the runners that may take jobs of these users and teams, the one heard of last first."""
+    of_team = _runners.c.shared & _runners.c.team.in_([storable(team) for team in teams if team])
+    query = (
+        select(_runners)
+        .where(
+            _runners.c.organisation == organisation,
+            _runners.c.user.in_([storable(user) for user in users]) | of_team,
+        )
+        .order_by(_runners.c.last_seen.desc(), _runners.c.user, _runners.c.id)
+    )
+    return [msgspec.convert(row._asdict(), Runner) for row in await connection.execute(query)]
+
+
+async def folder_uses(connection: AsyncConnection, organisation: str) -> list[FolderUse]:
+    """List the jobs that work in place in folders that their runners named."""
+    columns = (JOBS.c.id.label("job_id"), JOBS.c.user, JOBS.c.folder, JOBS.c.started_at)
+    query = select(*columns).where(
+        JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES), JOBS.c.folder != ""
+    )
+    return [msgspec.convert(row._asdict(), FolderUse) for row in await connection.execute(query)]
+
+
+async def waiting(connection: AsyncConnection, queued: Sequence[Job]) -> dict[str, Waiting]:
+    """Return why queued jobs of one organisation wait, by their ids; one that is about to be leased is left out."""
+    organisation, now = queued[0].organisation, await clock.now(connection)
+    users, teams = {job.user for job in queued}, {job.team for job in queued}
+    runners = await usable(connection, organisation, users, teams)
+    busy = await folder_uses(connection, organisation)
+    reasons = {job.id: waiting_of(job, runners, busy, now) for job in queued}
+    return {job_id: reason for job_id, reason in reasons.items() if reason is not None}
+
+
+async def busy_workspaces(connection: AsyncConnection, runner: Runner) -> list[str]:
+    """List the workspaces of a runner in whose folders a job works in place; "" if its first one is among them."""
+    if not runner.folders:
+        return []
+    uses = await folder_uses(connection, runner.organisation)
+    return [
+        alias
+        for alias in ("", *runner.workspaces)
+        if any(overlaps(use.folder, folder_of(runner, alias)) for use in uses)
+    ]
+
+
+async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
+    """Let no other transaction lease a job on the runner's machine until this one ends: two could take one folder.
+
+    SQLite has one writer at a time anyway (`clock.writing`). Taken before any row is locked.
+    """
+    if connection.dialect.name == "sqlite":
+        return
+    for machine in sorted({folder.partition("/")[0] for folder in runner.folders.values()}):
+        key = int.from_bytes(sha256(machine.encode()).digest()[:8], signed=True)
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+def _suitable_jobs(runner: Runner, busy: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Return the conditions for queued jobs that a runner may take and is able to run; `busy` are workspaces in use."""
     theirs: ColumnElement[bool] = JOBS.c.user == storable(runner.user)
     if runner.shared and runner.team:
         theirs = or_(theirs, JOBS.c.team == storable(runner.team))
@@ -55,12 +116,24 @@ def _suitable_jobs(runner: Runner) -> list[ColumnElement[bool]]:
         theirs,
         JOBS.c.provider.in_(runner.providers),
         JOBS.c.workspace.in_(["", *map(storable, runner.workspaces)]),
+        JOBS.c.thread_runner.in_(["", runner.id]),
+        JOBS.c.thread_user.in_(["", storable(runner.user)]),
+        *([or_(JOBS.c.isolation != "in_place", JOBS.c.concurrent, JOBS.c.workspace.not_in(busy))] if busy else []),
     ]
 
 
 async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
     """Return whether a queued job waits for a runner."""
-    return (await connection.execute(select(JOBS.c.id).where(*_suitable_jobs(runner)).limit(1))).first() is not None
+
+    async def is_there(busy: Sequence[str]) -> bool:
+        query = select(JOBS.c.id).where(*_suitable_jobs(runner, busy)).limit(1)
+        return (await connection.execute(query)).first() is not None
+
+    # Most polls find no job at all, and need not know which folders are in use.
+    if not await is_there(()):
+        return False
+    busy = await busy_workspaces(connection, runner)
+    return not busy or await is_there(busy)
 
 
 async def lease_job(
@@ -69,9 +142,10 @@ async def lease_job(
     """Lease the job that has waited longest to a runner; polls at the same time never get the same job."""
     # SKIP LOCKED: of several polls at once each gets another job instead of waiting for the same row. SQLite has no
     # row locks; there `clock.writing` lets one transaction at a time write.
+    await lock_folders(connection, runner)
     oldest = (
         select(JOBS.c.id)
-        .where(*_suitable_jobs(runner))
+        .where(*_suitable_jobs(runner, await busy_workspaces(connection, runner)))
         .order_by(JOBS.c.queued_at, JOBS.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)

@@ -104,7 +104,9 @@ class JobStates:
     async def queue(self, transaction: JobTransaction, job: Job) -> Job:
         """Queue a job for the next free runner; at the first time the session is told of the delegation."""
         is_new = job.queued_at is None or job.state in ENDED_STATES
-        job = transaction.change(job, queued_at=transaction.now)
+        expiry = timedelta(seconds=job.queue_expiry_s)
+        expires_at = transaction.now + expiry if expiry else None
+        job = transaction.change(job, queued_at=transaction.now, expires_at=expires_at)
         if is_new:
             call = tool_call(job.id, job.provider, job.prompt, job.description)
             transaction.add_orchestrator_update(job, call)
@@ -146,6 +148,7 @@ class JobStates:
             await self._close_permissions(transaction, job)
         else:
             values["attempt"] = job.attempt - 1
+        self._free_folder(transaction, job)
         job = await self.queue(transaction, transaction.change(job, **values, disconnected_since=None))
         transaction.leave_mode(job)
         return job
@@ -213,6 +216,7 @@ class JobStates:
             call_end = tool_call_ended(job.id, completed=state == "completed", detail=job.error_detail)
             transaction.add_orchestrator_update(job, call_end)
             transaction.leave_mode(job)
+        self._free_folder(transaction, job)
         transaction.ended.append(job)
         self._add_state_event(transaction, job)
         return job
@@ -246,6 +250,12 @@ class JobStates:
             body = {"permission": permission, "answer": "deny", "by": "end"}
             transaction.add_event(job, "permission.resolved", body)
         return closed
+
+    @staticmethod
+    def _free_folder(transaction: JobTransaction, job: Job) -> None:
+        """Wake the runners of a machine, where another job may wait for the folder of one that no longer works."""
+        if job.folder:
+            transaction.topics.add(f"runner {job.runner_user}")
 
     async def _move(self, transaction: JobTransaction, job: Job, state: State) -> Job:
         job = transaction.change(job, state=state)

@@ -114,6 +114,7 @@ class RunnerRow(SQLModel, table=True):
     version: str
     providers: list[str] = Field(sa_column=Column(JSON, nullable=False))
     workspaces: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    folders: dict[str, str] = Field(sa_column=Column(JSON, nullable=False))
     slots: int
     active: int
     shared: bool

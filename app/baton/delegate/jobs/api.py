@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 
-from baton.delegate.core.job import JobFilter, State
+from baton.delegate.core.job import Job, JobFilter, State
 from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.bodies import ChangeModel, JobModel, JobPage, JobSummary
 from baton.delegate.jobs.control import JobControl
@@ -67,13 +67,14 @@ async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, 
     before = after(query.cursor, 2)
     found = await jobs.find(caller.principal, query.filter(), before=before, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda job: (job.created_at.isoformat(), job.id))
-    return JobPage(items=[JobSummary.of(job) for job in items], next_cursor=next_cursor)
+    waiting = await jobs.waiting(items)
+    return JobPage(items=[JobSummary.of(job, waiting.get(job.id)) for job in items], next_cursor=next_cursor)
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", response_model_exclude_none=True)
 async def get_job(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Show one job."""
-    return JobModel.of(await jobs.get(caller.principal, job_id))
+    return await _shown(jobs, await jobs.get(caller.principal, job_id))
 
 
 @router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)
@@ -98,15 +99,15 @@ async def cancel_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> 
 @router.post(
     "/jobs/{job_id}/approve", operation_id="approve_job", response_model_exclude_none=True, dependencies=[WORK]
 )
-async def approve_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
+async def approve_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Approve a job that waits for approval."""
-    return JobModel.of(await control.approve(caller.principal, job_id))
+    return await _shown(jobs, await control.approve(caller.principal, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", operation_id="retry_job", response_model_exclude_none=True, dependencies=[WORK])
-async def retry_job(caller: CallerOf, control: JobControlOf, job_id: JobId) -> JobModel:
+async def retry_job(caller: CallerOf, control: JobControlOf, jobs: JobsOf, job_id: JobId) -> JobModel:
     """Retry a job that failed, was cancelled, or was skipped."""
-    return JobModel.of(await control.retry(caller.principal, job_id))
+    return await _shown(jobs, await control.retry(caller.principal, job_id))
 
 
 @router.get("/sessions/{session_id}/agent-mode", operation_id="get_agent_mode")
@@ -116,3 +117,7 @@ async def get_agent_mode(
     """Show which agent a session is delegated to now; the orchestrator mode is at `/mode`."""
     found = await agent_modes.get(caller.principal, session_id, user)
     return AgentModeModel.model_validate(found, from_attributes=True)
+
+
+async def _shown(jobs: Jobs, job: Job) -> JobModel:
+    return JobModel.of(job, (await jobs.waiting([job])).get(job.id))

@@ -3,9 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from baton.delegate.core.job import Job, JobEvent, State
+from baton.delegate.core.waiting import Reason, Waiting
 
 LONGEST_TITLE = 120
 
@@ -32,6 +34,20 @@ class JobRunnerModel(BaseModel):
     id: str
 
 
+class WaitingModel(BaseModel):
+    """Why a queued job waits.
+
+    `no_runner`: none is known; `runner_offline`: none that serves it is connected; `not_served`: none serves it;
+    `slots_busy`: those that serve it have no free slot; `folder_busy`: another job works in place in its folder. The first
+    three fail the job at `expires_at`; without it, it waits as long as it must.
+    """
+
+    reason: Reason
+    detail: str
+    since: datetime
+    expires_at: datetime | None = None
+
+
 class JobFields(BaseModel):
     """The fields of a job that both people and its runner see; what an agent is given belongs here."""
 
@@ -44,6 +60,8 @@ class JobFields(BaseModel):
     model: str
     thinking_budget: int | None
     timeout_s: int
+    inactivity_timeout_s: int
+    thread: str
     agent_session: str
     agent_type: str
 
@@ -79,11 +97,12 @@ class JobSummary(BaseModel):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     disconnected_since: datetime | None = None
+    waiting: WaitingModel | None = None
 
     @classmethod
-    def of(cls, job: Job) -> "JobSummary":
-        """Return the summary of a job."""
-        return cls.model_validate(_fields(job))
+    def of(cls, job: Job, waiting: Waiting | None = None) -> "JobSummary":
+        """Return the summary of a job, and why it waits."""
+        return cls.model_validate(_fields(job) | {"waiting": waiting and msgspec.to_builtins(waiting)})
 
 
 class JobModel(JobFields, JobSummary):
@@ -91,15 +110,17 @@ class JobModel(JobFields, JobSummary):
 
     description: str
     approval: str
+    concurrent: bool
+    queue_expiry_s: int
     depends_on: list[str]
     thinking_budget: int | None = None
     lease_until: datetime | None = None
     late_result: dict[str, object] | None = None
 
     @classmethod
-    def of(cls, job: Job) -> "JobModel":
-        """Return a job in full."""
-        return cls.model_validate(_fields(job))
+    def of(cls, job: Job, waiting: Waiting | None = None) -> "JobModel":
+        """Return a job in full, and why it waits."""
+        return cls.model_validate(_fields(job) | {"waiting": waiting and msgspec.to_builtins(waiting)})
 
 
 class LeaseModel(JobFields):

@@ -1,10 +1,10 @@
-"""Checks a new job's specification, before it is stored."""
+"""Checks a new job's specification before it is stored, and fills in what the server decides where a caller does not."""
 
 from hashlib import sha256
 
 import msgspec
 
-from baton.delegate.core.job import JobSpec
+from baton.delegate.core.job import CONTINUE, FRESH, JobSpec
 from baton.delegate.core.protocol import PROVIDERS, near_provider, provider_of
 from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
@@ -16,10 +16,25 @@ LONGEST_TEXT = 1_024
 MOST_DEPENDENCIES = 50
 LONGEST_S = 86_400
 """Longest `timeout_s`: a day."""
+LONGEST_EXPIRY_S = 2_592_000
+"""Longest `queue_expiry_s`: thirty days."""
 MOST_ATTEMPTS = 5
 LONGEST_KEY = 200
 """Most characters of an idempotency key."""
 _FREE_TEXTS = ("prompt", "system_prompt", "description")
+
+
+class JobDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's times, in seconds, for jobs that name none; 0 stands for no limit but in `timeout_s`."""
+
+    timeout_s: int
+    inactivity_timeout_s: int
+    queue_expiry_s: int
+
+    def fill(self, new: JobSpec) -> dict[str, int]:
+        """Return the times of a job."""
+        given = {name: getattr(new, name) for name in self.__struct_fields__}
+        return {name: getattr(self, name) if value is None else value for name, value in given.items()}
 
 
 def checked(new: JobSpec) -> JobSpec:
@@ -37,17 +52,24 @@ def checked(new: JobSpec) -> JobSpec:
         ("session_id", new.session_id, LONGEST_TEXT),
         ("workspace", new.workspace, LONGEST_TEXT),
         ("model", new.model, LONGEST_TEXT),
+        ("thread", new.thread, LONGEST_TEXT),
     ):
         if len(value) > most:
             raise Invalid(field, f"has {len(value)} characters; at most {most} are allowed")
-    provider = provider_of(new.provider)
+    continues = new.thread not in {CONTINUE, FRESH}
+    # Only the job whose thread it continues says what "" stands for.
+    provider = "" if continues and not new.provider else provider_of(new.provider or PROVIDERS[0])
     if provider is None:
         near = near_provider(new.provider)
         hint = f"; did you mean `{near}`?" if near else ""
         raise Invalid("provider", f"is `{new.provider[:100]}`, which is not an agent{hint}", list(PROVIDERS))
     _one_of("approval", new.approval, ["none", "ask"])
     _one_of("isolation", new.isolation, ["in_place", "worktree"])
+    if not new.thread:
+        raise Invalid("thread", "is blank", [CONTINUE, FRESH, "the id of an ended job"])
     _within("timeout_s", new.timeout_s, 1, LONGEST_S)
+    _within("inactivity_timeout_s", new.inactivity_timeout_s, 0, LONGEST_S)
+    _within("queue_expiry_s", new.queue_expiry_s, 0, LONGEST_EXPIRY_S)
     _within("max_attempts", new.max_attempts, 1, MOST_ATTEMPTS)
     if new.max_attempts > 1 and new.isolation != "worktree":
         raise Invalid("max_attempts", "is above 1, which needs `isolation: worktree`", ["1"])
@@ -70,6 +92,6 @@ def _one_of(field: str, value: str, allowed: list[str]) -> None:
         raise Invalid(field, f"is `{value[:100]}`", allowed)
 
 
-def _within(field: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
+def _within(field: str, value: int | None, least: int, most: int) -> None:
+    if value is not None and not least <= value <= most:
         raise Invalid(field, f"is {value}; it must be from {least} to {most}")

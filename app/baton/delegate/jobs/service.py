@@ -1,6 +1,7 @@
 """Submits, finds and reads jobs. Their states are in `delegate.core.states`, their runners in `delegate.runners`."""
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from uuid import uuid4
 
@@ -9,22 +10,24 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core import events_store, runners_store
 from baton.delegate.core import jobs_store as store
-from baton.delegate.core.job import Job, JobEvent, JobFilter, JobSpec
+from baton.delegate.core.job import CONTINUE, ENDED_STATES, FRESH, Job, JobEvent, JobFilter, JobSpec
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import text_of
 from baton.delegate.core.states import EndHook, JobStates
 from baton.delegate.core.transaction import JobTransaction
-from baton.delegate.jobs.new_job import LONGEST_KEY, checked, digest_of
+from baton.delegate.core.waiting import Waiting, served
+from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, checked, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, reach, require
-from baton.people.row_scope import RowScope, row_scope
+from baton.people.row_scope import row_scope
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
 OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
 """Returns whether a task graph, by its id, is a principal's own; passed in, since graphs are in a room above this one."""
+_THREADS = [CONTINUE, FRESH, "the id of an ended job"]
 LONGEST_OUTPUT = 4 << 20
 """Most characters of an output that is put together from an agent's messages."""
 
@@ -32,7 +35,15 @@ LONGEST_OUTPUT = 4 << 20
 class Jobs:
     """The jobs of an organisation."""
 
-    def __init__(self, database: Database, states: JobStates, notifier: JobNotifier, owns_graph: OwnsGraph) -> None:
+    def __init__(
+        self,
+        database: Database,
+        states: JobStates,
+        notifier: JobNotifier,
+        owns_graph: OwnsGraph,
+        defaults: JobDefaults,
+    ) -> None:
+        self._defaults = defaults
         self._database = database
         self._states = states
         self._notifier = notifier
@@ -119,6 +130,16 @@ class Jobs:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
 
+    async def waiting(self, found: Sequence[Job]) -> dict[str, Waiting]:
+        """Return why those of these jobs that are queued wait, by their ids; nothing while the database is away."""
+        queued = [job for job in found if job.state == "queued"]
+        # What was asked for before, such as a new job, was done: no error may hide that.
+        with contextlib.suppress(DatabaseUnavailable):
+            if queued:
+                async with self._database.transaction() as connection:
+                    return await runners_store.waiting(connection, queued)
+        return {}
+
     async def output(self, principal: Principal, job_id: str) -> str:
         """Return what a job's agent has answered so far.
 
@@ -163,14 +184,16 @@ class Jobs:
             known := await store.find_by_key(transaction.connection, principal.organisation, principal.user, key)
         ):
             return _same(known, digest, key)
+        new, before = await self._continued(transaction, principal, new)
         await self._check_dependencies(transaction, principal, new)
-        await self._check_workspace(transaction, principal, new)
+        await self._check_served(transaction, principal, new)
         named = "" if new.task else new.graph_id  # the job of a graph's task is made under the graph's lock
         if named and not await self._owns_graph(transaction.connection, principal, named):
             raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is not a task graph of yours")
         job_id = f"job_{uuid4().hex}"
+        fields = msgspec.structs.asdict(new) | self._defaults.fill(new) | {"session_id": new.session_id or job_id}
         job = Job(
-            **msgspec.structs.asdict(msgspec.structs.replace(new, session_id=new.session_id or job_id)),
+            **fields,
             id=job_id,
             organisation=principal.organisation,
             user=principal.user,
@@ -179,6 +202,9 @@ class Jobs:
             created_at=transaction.now,
             idempotency_key=key or None,
             idempotency_digest=digest,
+            agent_session=before.agent_session if before else "",
+            thread_user=before.runner_user if before else "",
+            thread_runner=before.runner_id if before else "",
         )
         if not await store.add(transaction.connection, job):
             known = await store.find_by_key(transaction.connection, principal.organisation, principal.user, key)
@@ -188,6 +214,27 @@ class Jobs:
             transaction.add_event(job, "job.state", {"state": job.state, "cancel_requested": False})
             return job
         return await self._states.release(transaction, job)
+
+    async def _continued(
+        self, transaction: JobTransaction, principal: Principal, new: JobSpec
+    ) -> tuple[JobSpec, Job | None]:
+        """Return a job with what it takes over from the job whose thread it continues, and that job, None for none."""
+        if new.thread in {CONTINUE, FRESH}:
+            return new, None
+        before = await store.get(transaction.connection, principal.organisation, new.thread)
+        if before is None or before.user != principal.user or not _covers(principal, "jobs.read", before):
+            raise Invalid("thread", f"is `{new.thread[:100]}`, which is not a job of yours", _THREADS)
+        if before.state not in ENDED_STATES:
+            raise Invalid("thread", f"names job `{before.id}`, which is `{before.state}`; wait until it has ended")
+        if not before.agent_session:
+            raise Invalid("thread", f"names job `{before.id}`, whose agent never began", [CONTINUE, FRESH])
+        for field in ("provider", "workspace"):
+            given, theirs = getattr(new, field), getattr(before, field)
+            if given not in {"", theirs}:
+                whose = f"`{theirs}`" if theirs else "its runner's first workspace"
+                raise Invalid(field, f"is `{given[:100]}`, but job `{before.id}`, the `thread`, is of {whose}")
+        taken = {name: getattr(new, name) or getattr(before, name) for name in ("provider", "workspace", "session_id")}
+        return msgspec.structs.replace(new, **taken), before
 
     async def _check_dependencies(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
         found = (
@@ -200,18 +247,27 @@ class Jobs:
             if job_id not in theirs:
                 raise Invalid("depends_on", f"names `{job_id[:100]}`, which is not a job of yours")
 
-    async def _check_workspace(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
-        """Refuse an alias that none of the caller's runners knows; without runners every alias is accepted."""
-        if not new.workspace:
-            return
-        own = await runners_store.find(transaction.connection, principal.organisation, RowScope(user=principal.user))
-        team = await runners_store.find(
-            transaction.connection, principal.organisation, RowScope(user=principal.user, team=principal.team)
+    async def _check_served(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
+        """Refuse what none of the caller's runners serves, by its last word: one that is away may come back.
+
+        Without any runner everything is accepted: the first one may be started after the first job.
+        """
+        usable = await runners_store.usable(
+            transaction.connection, principal.organisation, {principal.user}, {principal.team}
         )
-        usable = [*own, *(runner for runner in team if runner.shared)]
-        aliases = sorted({alias for runner in usable for alias in runner.workspaces})
-        if usable and new.workspace not in aliases:
-            raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", aliases)
+        if not usable:
+            return
+        providers = sorted({name for one in usable for name in one.providers})
+        if new.provider not in providers:
+            said = f"is `{new.provider[:100]}`, which no runner of yours serves ({served(usable)})"
+            raise Invalid("provider", said, providers)
+        aliases = {alias for one in usable for alias in one.workspaces}
+        if new.workspace and new.workspace not in aliases:
+            raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", sorted(aliases))
+        fitting = {alias for one in usable if new.provider in one.providers for alias in one.workspaces}
+        if new.workspace and new.workspace not in fitting:
+            said = f"is `{new.workspace[:100]}`, where no runner of yours serves `{new.provider}` ({served(usable)})"
+            raise Invalid("workspace", said, sorted(fitting))
 
 
 _OF_HOSTS = frozenset({"jobs.read", "jobs.decide"})

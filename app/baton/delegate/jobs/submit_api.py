@@ -2,16 +2,17 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter, Depends, Header
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.job import JobSpec
-from baton.delegate.core.protocol import PROVIDERS, acknowledgement
+from baton.delegate.core.protocol import acknowledgement
+from baton.delegate.jobs.arguments import ARGUMENTS, JobArgumentsBody, arguments_of
 from baton.delegate.jobs.bodies import JobModel
 from baton.delegate.jobs.new_job import (
     LONGEST_KEY,
     LONGEST_PROMPT,
-    LONGEST_S,
     LONGEST_TEXT,
     MOST_ATTEMPTS,
     MOST_DEPENDENCIES,
@@ -34,12 +35,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-def _or_first(provider: str | None) -> str:
-    """Read null as the first provider: agents' tools send null for arguments that they leave out."""
-    return PROVIDERS[0] if provider is None else provider
-
-
-class DelegateBody(BaseModel):
+class DelegateBody(JobArgumentsBody):
     """The task. Without a session it gets one of its own; without a workspace it runs in the runner's first one."""
 
     model_config = ConfigDict(
@@ -60,21 +56,18 @@ class DelegateBody(BaseModel):
     user_prompt: str = Field(
         min_length=1, max_length=LONGEST_PROMPT, description="The exact instruction to pass to the delegated agent."
     )
-    provider: Annotated[Annotated[str, Field(max_length=100)] | None, AfterValidator(_or_first)] = Field(
-        PROVIDERS[0],
-        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`, in any case.",
+    provider: Annotated[str, Field(max_length=100)] | None = Field(
+        None,
+        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`, in any case. If"
+        " absent that of the job in `thread`, else `codex`.",
     )
     description: MaybeText = Field("", description="One line for people.")
     session_id: str = Field("", max_length=LONGEST_TEXT, description="The session that delegates.")
-    workspace: str = Field("", max_length=LONGEST_TEXT, description="An alias that the runner knows.")
     approval: Literal["none", "ask"] = Field("none", description="`ask` waits for a person's approval.")
-    isolation: Literal["in_place", "worktree"] = Field("in_place", description="`worktree` works on a copy.")
     depends_on: list[str] = Field(
         [], max_length=MOST_DEPENDENCIES, description="Your jobs that must have completed before."
     )
     graph: str = Field("", max_length=200, description="A task graph that the job is counted with.")
-    model: str = Field("", max_length=200, description="The agent's model; the agent's own default if absent.")
-    timeout_s: int = Field(300, ge=1, le=LONGEST_S, description="How long the agent may take, in seconds.")
     max_attempts: int = Field(
         1, ge=1, le=MOST_ATTEMPTS, description="Attempts if the runner is lost; above 1 only in a worktree."
     )
@@ -98,13 +91,16 @@ async def delegate(
     caller: CallerOf, jobs: JobsOf, body: DelegateBody, idempotency_key: IdempotencyKey = ""
 ) -> DelegatedModel:
     """Route a coding task to a specialised agent; its answers stream from `/jobs/{id}/events`."""
-    fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on"})
+    fields = body.model_dump(exclude={"user_prompt", "graph", "depends_on", "provider"} | set(ARGUMENTS))
     new = JobSpec(
+        **msgspec.structs.asdict(arguments_of(body.model_dump())),
         **fields,
+        provider=body.provider or "",
         prompt=body.user_prompt,
         graph_id=body.graph,
         depends_on=tuple(body.depends_on),
         project=caller.project,
     )
     job = await jobs.submit(caller.principal, new, idempotency_key=idempotency_key)
-    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.of(job))
+    waiting = (await jobs.waiting([job])).get(job.id)
+    return DelegatedModel(acknowledgement=acknowledgement(job.provider, job.prompt), job=JobModel.of(job, waiting))

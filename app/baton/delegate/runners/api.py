@@ -26,6 +26,7 @@ RunnersOf = Annotated[Runners, Depends(of(Runners))]
 RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 MOST = 1_000
 Name = Annotated[str, Field(max_length=200)]
+FolderName = Annotated[str, Field(pattern=r"^([A-Za-z0-9]{1,32}/){1,64}$")]
 
 
 class RunnerModel(BaseModel):
@@ -92,6 +93,12 @@ class PollBody(BaseModel):
     shared: bool = Field(False, description="Whether it takes jobs of its owner's team.")
     providers: list[Name] = Field(max_length=100)
     workspaces: list[Name] = Field(max_length=MOST)
+    folders: dict[Name, FolderName] = Field(
+        {},
+        max_length=MOST,
+        description="Names of the workspaces' folders: one folder has one name on all runners of a machine, and a folder's"
+        " name is the beginning of the names of those in it. Jobs in place are leased one at a time in a folder that is named.",
+    )
     active: list[LeaseClaimBody] = Field([], max_length=MOST)
     acked_commands: list[Name] = Field([], max_length=MOST)
 

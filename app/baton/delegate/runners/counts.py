@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store
 from baton.delegate.core.job import STATES
-from baton.delegate.runners.service import ALIVE
+from baton.delegate.core.waiting import ALIVE
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.row_scope import RowScope

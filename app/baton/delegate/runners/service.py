@@ -10,10 +10,11 @@ import msgspec
 
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
-from baton.delegate.core.job import ACTIVE_STATES, LEASED_STATES, Job
+from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.states import LEASE, JobStates, last_heard, was_away
+from baton.delegate.core.waiting import folder_of
 from baton.delegate.runners import agent_tokens
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock
@@ -22,8 +23,6 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 
-ALIVE = timedelta(seconds=LEASE.total_seconds())
-"""A runner that was not heard of for so long counts as gone."""
 LOOK_S = 2.0
 """How often a waiting poll checks whether its runner is still connected, in seconds."""
 _AWAY = "the database is away; poll again"
@@ -38,7 +37,10 @@ class LeaseClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Poll(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner says of itself. `slots` are free now; `wait_s` is how long it waits for an answer, in seconds."""
+    """What a runner says of itself. `slots` are free now; `wait_s` is how long it waits for an answer, in seconds.
+
+    `folders` names the folder of each workspace (`core.runner`).
+    """
 
     boot_id: str
     name: str = ""
@@ -48,6 +50,7 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
     providers: tuple[str, ...] = ()
     workspaces: tuple[str, ...] = ()
+    folders: dict[str, str] = {}
     active: tuple[LeaseClaim, ...] = ()
     acked_commands: tuple[str, ...] = ()
 
@@ -197,6 +200,7 @@ class Runners:
                 version=poll.version,
                 providers=poll.providers,
                 workspaces=poll.workspaces,
+                folders=poll.folders,
                 slots=poll.slots,
                 active=len(poll.active),
                 shared=poll.shared,
@@ -259,8 +263,10 @@ class Runners:
             if job is None:
                 return None
             transaction.agents_changed = True
+            in_place = job.isolation == "in_place"
+            job = transaction.change(job, folder=folder_of(runner, job.workspace) if in_place else "")
             agent_session = job.agent_session
-            if job.isolation == "in_place" and not agent_session:
+            if in_place and job.thread == CONTINUE and not agent_session:
                 agent_session = await store.agent_session(connection, job)
             await self._states.announce_lease(transaction, job)
         return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token)

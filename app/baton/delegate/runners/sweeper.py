@@ -11,6 +11,7 @@ from baton.delegate.core import permissions_store, runners_store
 from baton.delegate.core.job import LEASED_STATES, Job
 from baton.delegate.core.states import LEASE, JobStates, last_heard, state_after
 from baton.delegate.core.transaction import JobTransaction
+from baton.delegate.core.waiting import expiry_of, waiting_of
 from baton.delegate.runners.permissions import JobPermissions
 from baton.kernel.base import clock
 from baton.kernel.base.pause import pause
@@ -69,7 +70,9 @@ class JobSweeper:
             return PERIOD
         if last is not None and now - last > OUTAGE:
             async with clock.writing(self._database) as connection:
-                await jobs.renew_all(connection, self._organisation, last, await clock.now(connection) + LEASE)
+                heard = await clock.now(connection)
+                await jobs.renew_all(connection, self._organisation, last, heard + LEASE)
+                await jobs.extend_queue(connection, self._organisation, last, heard)
         await self.sweep()
         return PERIOD
 
@@ -82,14 +85,35 @@ class JobSweeper:
             blocked = await jobs.blocked(connection, self._organisation)
             dependencies = {name for names in blocked.values() for name in names}
             states = await jobs.states(connection, self._organisation, dependencies) if dependencies else {}
+            expiring = await jobs.expiring(connection, self._organisation, now)
         for job_id, permission_id in overdue:
             await _log_failure(job_id, self._permissions.expire(job_id, permission_id))
         for job_id in due:
             await _log_failure(job_id, self._end_if_due(job_id))
+        for job in expiring:
+            await _log_failure(job.id, self._expire(job.id))
         # A net: jobs are advanced by whoever ends their dependency, which may die between its two transactions.
         for job_id, names in blocked.items():
             if state_after(names, states)[0] != "blocked":
                 await _log_failure(job_id, self._states.advance(job_id))
+
+    async def _expire(self, job_id: str) -> None:
+        """End a queued job that waited too long without a live runner, or note until when it may wait now."""
+        async with self._states.transaction() as transaction:
+            connection, now = transaction.connection, transaction.now
+            job = await self._states.lock(transaction, job_id)
+            if job is None or job.state != "queued" or job.expires_at is None:
+                return
+            runners = await runners_store.usable(connection, self._organisation, {job.user}, {job.team})
+            until = expiry_of(job, runners) or now
+            if job.disconnected_since is not None:  # its holder may be at work, and take it back
+                until = max(until, job.disconnected_since + self._longest_disconnect)
+            if until > now:
+                transaction.change(job, expires_at=until)
+                return
+            waiting = waiting_of(job, runners, (), now)
+            why = f"no runner took it in {job.queue_expiry_s} s" + (f": {waiting.detail}" if waiting else "")
+            await self._states.end(transaction, job, "failed", error_code="queue_expired", error_detail=why)
 
     async def _end_if_due(self, job_id: str) -> None:
         async with self._states.transaction() as transaction:

@@ -4,11 +4,14 @@ import ipaddress
 import os
 import pwd
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from baton.shared.time_span import time_span
 
 Intent = Literal["document", "test", "research"]
 
@@ -19,6 +22,13 @@ def _person() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return "local"
+
+
+def _seconds(value: object) -> object:
+    """Return the seconds of a span such as `2h`; anything else as it is."""
+    if not isinstance(value, str) or value.strip().isdecimal():
+        return value
+    return time_span(value.strip()) // timedelta(seconds=1)
 
 
 def _also(name: str) -> AliasChoices:
@@ -142,6 +152,22 @@ class Settings(BaseSettings):
         le=2_592_000,
         description="How long a job waits for its runner to be heard of again (a laptop asleep, a network cut), in seconds;"
         " then it fails.",
+    )
+    job_timeout_s: int = Field(
+        3_600, ge=1, le=86_400, description="How long a job's agent may take that names no time, in seconds."
+    )
+    job_inactivity_s: int = Field(
+        1_800,
+        ge=0,
+        le=86_400,
+        description="How long a job's agent may show nothing, if the job does not say, in seconds; 0 for no limit.",
+    )
+    queue_expiry: Annotated[int, BeforeValidator(_seconds)] = Field(
+        3_600,
+        ge=0,
+        le=2_592_000,
+        description="How long a queued job waits while no live runner could take it, if the job does not say, in seconds or"
+        " as a span such as `2h`; then it fails. 0 for no limit.",
     )
     prices: str = Field(
         "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25",

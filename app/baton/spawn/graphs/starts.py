@@ -170,9 +170,15 @@ class GraphSpawns:
             result = SpawnResult(plan=one.plan, task=name)
             if locked.stored.execute == "run":
                 graph_task = (locked.stored.id, name)
-                job = await self._jobs.start(
-                    principal, one.request, one.plan, connection=locked.connection, graph_task=graph_task
-                )
+                try:
+                    job = await self._jobs.start(
+                        principal, one.request, one.plan, connection=locked.connection, graph_task=graph_task
+                    )
+                except Invalid as error:  # such as a provider that no runner serves; nothing was stored for it
+                    if not auto:
+                        raise
+                    graph = ended(graph, name, "failed", locked.at, error.detail)
+                    continue
                 jobs.append(job)
                 result = msgspec.structs.replace(result, job_id=job.id, job_state=job.state)
             breach = admitted[name]
@@ -231,7 +237,7 @@ def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> Spawn
         ("agent_type", request.spawn.agent_type, task.agent_type),
         ("roster", request.roster, stored.roster),
         ("project", request.project, stored.project),
-        ("workspace", request.workspace, stored.workspace),
+        ("workspace", request.arguments.workspace, stored.workspace),
         ("execute", request.execute, stored.execute),
     ):
         # A graph that names no roster, project or workspace leaves the choice to each start.
@@ -250,7 +256,7 @@ def _fit_to_task(stored: StoredGraph, name: str, request: SpawnRequest) -> Spawn
         execute="run" if stored.execute == "run" else "plan",
         session_id=stored.session_id,
         project=stored.project or request.project,
-        workspace=stored.workspace or request.workspace,
+        arguments=msgspec.structs.replace(request.arguments, workspace=stored.workspace or request.arguments.workspace),
         roster=stored.roster or request.roster,
     )
 
