@@ -135,7 +135,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         counters=records.counters,
         inventories=clients.inventories,
     )
-    context = build_context(kernel)
+    context = await build_context(kernel)
     route = await build_route(
         kernel,
         policies=policies.policies,

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from baton.clients import inventory_api
+from baton.context.patterns import api as patterns
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
 from baton.delegate.runners import api as runners
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         catalogue_api,
         inventory_api,
         route_feedback,
+        patterns,
         tokens_api,
         terminal_codes_api,
         users_api,

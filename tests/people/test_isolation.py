@@ -38,6 +38,7 @@ MATRIX = {
     "type_terminal_code": row(ALL, "/terminal-codes/none"),
     "activate_policy_layer": row(FOREIGN, "/policies/layers/user/versions/1/activate?name=bob"),
     "answer_job_permission": row(FOREIGN, "/jobs/{job}/permissions/none", {"answer": "allow"}),
+    "approve_pattern": row(LEADS, "/patterns/{pattern}/approve", {}),
     "approve_job": row(FOREIGN, "/jobs/{job}/approve"),
     "ask_job_permission": row(FOREIGN, "/runners/r/jobs/{job}/permissions", LEASE | {"request": {"tool_name": "Bash"}}),
     "cancel_job": row(FOREIGN, "/jobs/{job}/cancel"),
@@ -80,6 +81,7 @@ MATRIX = {
     "get_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
     "get_policy_layer_version": row(FOREIGN, "/policies/layers/user/versions/1?name=bob"),
     "get_policy_revision": row(ALL, "/policies/revisions/none"),
+    "get_pattern": row(FOREIGN, "/patterns/{pattern}"),
     "get_readyz": row(OPEN, "/readyz"),
     "get_report": row(ALL, "/reports/none"),
     "get_retention": row(READERS, "/retention"),
@@ -111,6 +113,7 @@ MATRIX = {
     "list_policy_layers": row(ALL, "/policies/layers"),
     "list_policy_unlocks": row(ALL, "/policies/unlocks"),
     "list_policy_revisions": row(ALL, "/policies/revisions"),
+    "list_patterns": row(ALL, "/patterns"),
     "list_projects": row(ALL, "/projects"),
     "list_reports": row(ALL, "/reports"),
     "list_agent_tables": row(ALL, "/policies/agents"),
@@ -126,11 +129,13 @@ MATRIX = {
     "make_graph": row(ALL, "/graphs", {}),
     "make_override": row(ALL, "/overrides", {}),
     "make_report": row(ALL, "/reports", {}),
+    "merge_pattern": row(LEADS, "/patterns/{pattern}/merge", {"into": "none"}),
     "open_breaker": row(ADMINS, "/breakers/none/open", {}),
     "poll_runner": row(ALL, "/runners/r/poll", POLL),
     "post_job_events": row(FOREIGN, "/runners/r/jobs/{job}/events", LEASE),
     "post_tool_use": row(ALL, "/post-tool-use", CALL),
     "pre_tool_use": row(ALL, "/pre-tool-use", CALL),
+    "propose_pattern": row(ALL, "/patterns", {"signature": "a new one"}),
     "put_mode": row(FOREIGN, "/mode", MODE),
     "put_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob", {"files": {}}),
     "put_project": row(ADMINS, "/projects", {"name": "p", "team": "web"}),
@@ -144,10 +149,12 @@ MATRIX = {
     "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
     "reopen_wave": row(FOREIGN, "/graphs/{graph}/waves/1/reopen"),
     "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),
+    "retire_pattern": row(LEADS, "/patterns/{pattern}/retire", {}),
     "retry_job": row(FOREIGN, "/jobs/{job}/retry"),
     "revoke_token": row(FOREIGN, "/tokens/{token}"),
     "route_prompt": row(ALL, "/route", {"prompt": "look"}),
     "roll_back_policy_layer": row(FOREIGN, "/policies/layers/user/rollback?name=bob"),
+    "search_patterns": row(ALL, "/patterns/search?text=look"),
     "session_end": row(ALL, "/session-end", CALL),
     "session_start": row(ALL, "/session-start", CALL),
     "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
@@ -201,7 +208,15 @@ def world(tmp_path_factory):
                 graph = http.post("/graphs", json={"session_id": "b1", "tasks": tasks}).json()["id"]
                 layer = {"files": {"config.yaml": "rules: {}\n"}}
                 assert http.put("/policies/layers/user", json=layer).status_code in {200, 201}
-            found = {"decision": decision, "token": bobs_token, "route": route, "job": job, "graph": graph}
+                pattern = http.post("/patterns", json={"signature": "Bobs rule"}).json()["id"]
+            found = {
+                "pattern": pattern,
+                "decision": decision,
+                "token": bobs_token,
+                "route": route,
+                "job": job,
+                "graph": graph,
+            }
 
         def ask(operation, role):
             _, path, body = MATRIX[operation]
@@ -260,6 +275,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
         "list_decisions",
         "list_graphs",
         "list_jobs",
+        "list_patterns",
         "list_runners",
         "list_sessions",
         "list_users",

@@ -59,6 +59,9 @@ COMMANDS: dict[str, Command] = {
     "policy": Command("baton.cli.policies.command:app", _RULES, "Test, compare, upload and replay policies."),
     "override": Command("baton.cli.policies.override:app", _RULES, "Lift a rule for one session, for a while."),
     "reports": Command("baton.cli.policies.report:reports", _RULES, "List and answer reports of wrong decisions."),
+    "patterns": Command(
+        "baton.cli.policies.patterns:app", _RULES, "Propose, approve and search what your team has learned."
+    ),
     "agents": Command(
         "baton.cli.policies.agents:agents",
         _SESSION,

@@ -3,6 +3,7 @@
 from sqlalchemy import Table
 
 from baton.clients.last_heard_store import ClientRow
+from baton.context.patterns.store import PatternRow
 from baton.delegate.core.tables import (
     JOBS,
     JobEventRow,
@@ -47,6 +48,7 @@ ALL: tuple[Table, ...] = (
             ModeSettingRow,
             OrganisationSettingRow,
             OverrideRow,
+            PatternRow,
             PolicyLayerRow,
             PolicyRevisionRow,
             PolicyUnlockRow,

@@ -57,6 +57,9 @@ TABLE: dict[str, dict[str, Reach]] = {
     "modes.write": _WRITE,
     "overrides.read": _READ,
     "overrides.write": _WRITE_BY_LEADS,  # of rules that they may write: `baton.policies.layer_rights`
+    "patterns.decide": _WRITE_BY_LEADS,
+    "patterns.propose": {"developer": "team", "lead": "team", "runner": "team", "admin": "organisation"},
+    "patterns.read": _READ_BY_TEAM,
     "policies.read": _READ_BY_ALL,
     "policies.replay": _READ_BY_LEADS,
     "policies.unlock": _ADMIN,
@@ -96,7 +99,7 @@ TABLE: dict[str, dict[str, Reach]] = {
 
 _WRITES_OF_AGENTS = frozenset(
     {
-        "calls.make", "graphs.write", "jobs.submit", "jobs.write", "modes.write", "reports.write", "routes.feedback",
+        "calls.make", "graphs.write", "jobs.submit", "jobs.write", "modes.write", "patterns.propose", "reports.write", "routes.feedback",
         "routes.make", "spawns.make",
     }
 )  # fmt: skip

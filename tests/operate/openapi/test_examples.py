@@ -78,6 +78,10 @@ class Objects:
     def graph(self):
         return self.sent("make_graph")["id"]
 
+    def pattern(self):
+        signature = f"rule {next(_numbers)}"
+        return self.sent("propose_pattern", body={"signature": signature})["id"]
+
     def lease(self):
         self.sent("poll_runner", "/runners/ada-laptop/poll")
         job = self.sent("delegate")["job"]["id"]
@@ -102,12 +106,14 @@ PREPARED = {
     "activate_route_fit": lambda _: ({"version": 0}, {}),  # the weights that are shipped
     "answer_job_permission": lambda make: (make.permission(), {}),
     "answer_report": lambda make: ({"report_id": make.report()}, {}),
+    "approve_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
     "ask_job_permission": Objects.lease,
     "client_hook": lambda _: ({"client": "claude-code"}, {}),
     "close_breaker": lambda _: ({"name": "model"}, {}),
     "create_token": Objects.team,
     "give_route_feedback": lambda make: ({"route_id": make.route()}, {}),
     "make_report": lambda make: ({}, {"decision_id": make.decision()}),
+    "merge_pattern": lambda make: ({"pattern_id": make.pattern()}, {"into": make.pattern()}),
     "open_breaker": lambda _: ({"name": "model"}, {}),
     "poll_runner": lambda _: (RUNNER, {}),
     "post_job_events": Objects.lease,
@@ -119,6 +125,7 @@ PREPARED = {
     "put_team_settings": Objects.team,
     "put_user": lambda make: ({"name": "ada"}, make.team()[1]),
     "reset_breaker": lambda _: ({"name": "model"}, {}),
+    "retire_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
     "spawn_task": lambda make: ({"graph_id": make.graph()}, {}),
     "spawn_tasks": lambda make: ({"graph_id": make.graph()}, {}),
     "unlock_policies": lambda _: ({}, {"team": "", "until": (datetime.now(UTC) + HOUR).isoformat()}),
@@ -138,9 +145,7 @@ def test_each_example_is_accepted(http, operation):
     method, template, _ = REQUESTS[operation]
     places, ids = PREPARED.get(operation, lambda _: ({}, {}))(Objects(http))
     for example in examples(operation):
-        answer = http.request(
-            method, template.format(**places), json=example | ids, headers={"If-Match": "*"} if method == "PUT" else {}
-        )
+        answer = http.request(method, template.format(**places), json=example | ids, headers={"If-Match": "*"})
         assert 200 <= answer.status_code < 300, f"{answer.status_code} {answer.text}"
         if operation == "replay_policies":
             assert "problem" not in answer.text

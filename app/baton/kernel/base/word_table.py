@@ -7,6 +7,7 @@ processes of a machine share its 16 MB.
 import importlib.util
 import json
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,12 @@ class WordTable:
                 self._known.clear()
             self._known[word] = total
         return total
+
+
+@cache
+def shared() -> WordTable:
+    """Return the process's one table, read at the first call. Raise WordTableMissing if it is not installed."""
+    return find()
 
 
 def find() -> WordTable:

@@ -56,7 +56,7 @@ class _Readings:
 class Indexes:
     """Indexes by the digest of their agents; the least recently used go first."""
 
-    def __init__(self, load: Callable[[], Embedder] = word_table.find) -> None:
+    def __init__(self, load: Callable[[], Embedder] = word_table.shared) -> None:
         self._load = load
         self._embedder: Embedder | None = None
         self._loading: asyncio.Task[None] | None = None

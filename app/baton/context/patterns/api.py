@@ -1,0 +1,144 @@
+"""`/patterns`: what a team has learned. Anybody proposes; leads and admins approve, retire and merge."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from baton.context.patterns.bodies import (
+    ApproveBody,
+    MergeBody,
+    NewPatternBody,
+    PatternMatches,
+    PatternMatchModel,
+    PatternModel,
+    PatternPage,
+    PatternQuery,
+    PatternSearch,
+    RetireBody,
+)
+from baton.context.patterns.in_force import INDEX
+from baton.context.patterns.pattern import PatternFilter
+from baton.context.patterns.service import Patterns
+from baton.kernel.http.etags import IfMatch, etag
+from baton.kernel.http.features import of
+from baton.kernel.http.paging import after, page
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import ADMIN, EXPENSIVE
+
+router = APIRouter(tags=["patterns"])
+PatternsOf = Annotated[Patterns, Depends(of(Patterns))]
+PatternId = Annotated[str, Path(min_length=1, max_length=100)]
+
+
+@router.post(
+    "/patterns",
+    operation_id="propose_pattern",
+    status_code=201,
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def propose_pattern(
+    caller: CallerOf, patterns: PatternsOf, body: NewPatternBody, response: Response
+) -> PatternModel:
+    """Propose a pattern for your team. It is used once a lead or an admin has approved it."""
+    made = await patterns.propose(caller.principal, body.proposal(), body.team)
+    response.headers["ETag"] = etag(made.version)
+    return PatternModel.of(made)
+
+
+@router.get("/patterns", operation_id="list_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
+async def list_patterns(caller: CallerOf, patterns: PatternsOf, query: Annotated[PatternQuery, Query()]) -> PatternPage:
+    """List your team's patterns, newest first; admins and auditors see those of all teams."""
+    (before_id,) = after(query.cursor)
+    found = await patterns.find(
+        caller.principal, PatternFilter(**query.filters()), before_id=before_id, limit=query.limit + 1
+    )
+    items, next_cursor = page(found, query.limit, lambda pattern: (pattern.id,))
+    return PatternPage(items=[PatternModel.of(one) for one in items], next_cursor=next_cursor)
+
+
+@router.get(
+    "/patterns/search", operation_id="search_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE]
+)
+async def search_patterns(
+    caller: CallerOf, patterns: PatternsOf, query: Annotated[PatternSearch, Query()]
+) -> PatternMatches:
+    """Find your team's patterns in force that fit a text, by meaning and by words."""
+    found = await patterns.search(
+        caller.principal, query.text, team=query.team, project=query.project, limit=query.limit
+    )
+    return PatternMatches(
+        items=[PatternMatchModel.of(match) for match in found], index=INDEX, degraded=patterns.degraded
+    )
+
+
+@router.get("/patterns/{pattern_id}", operation_id="get_pattern", response_model_exclude_none=True)
+async def get_pattern(
+    caller: CallerOf, patterns: PatternsOf, pattern_id: PatternId, response: Response
+) -> PatternModel:
+    """Show one pattern."""
+    found = await patterns.get(caller.principal, pattern_id)
+    response.headers["ETag"] = etag(found.version)
+    return PatternModel.of(found)
+
+
+@router.post(
+    "/patterns/{pattern_id}/approve",
+    operation_id="approve_pattern",
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def approve_pattern(
+    caller: CallerOf,
+    patterns: PatternsOf,
+    pattern_id: PatternId,
+    body: ApproveBody,
+    response: Response,
+    if_match: IfMatch = None,
+) -> PatternModel:
+    """Put a pattern in force. `If-Match` must name its present version; what edits taught of it begins anew."""
+    approved = await patterns.approve(
+        caller.principal, pattern_id, confidence=body.confidence, reason=body.reason, version=if_match
+    )
+    response.headers["ETag"] = etag(approved.version)
+    return PatternModel.of(approved)
+
+
+@router.post(
+    "/patterns/{pattern_id}/retire",
+    operation_id="retire_pattern",
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def retire_pattern(
+    caller: CallerOf,
+    patterns: PatternsOf,
+    pattern_id: PatternId,
+    body: RetireBody,
+    response: Response,
+    if_match: IfMatch = None,
+) -> PatternModel:
+    """Take a pattern out of force, or decline a proposal. `If-Match` must name its present version."""
+    retired = await patterns.retire(caller.principal, pattern_id, reason=body.reason, version=if_match)
+    response.headers["ETag"] = etag(retired.version)
+    return PatternModel.of(retired)
+
+
+@router.post(
+    "/patterns/{pattern_id}/merge",
+    operation_id="merge_pattern",
+    response_model_exclude_none=True,
+    dependencies=[ADMIN],
+)
+async def merge_pattern(
+    caller: CallerOf,
+    patterns: PatternsOf,
+    pattern_id: PatternId,
+    body: MergeBody,
+    response: Response,
+    if_match: IfMatch = None,
+) -> PatternModel:
+    """Retire a pattern in favour of another, which is answered. `If-Match` must name the first one's version."""
+    merged = await patterns.merge(caller.principal, pattern_id, body.into, reason=body.reason, version=if_match)
+    response.headers["ETag"] = etag(merged.version)
+    return PatternModel.of(merged)

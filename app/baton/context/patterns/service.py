@@ -1,0 +1,310 @@
+"""The patterns of teams: who may propose, read, approve, retire and merge which."""
+
+from datetime import UTC, datetime
+
+import msgspec
+from uuid_utils import uuid7
+
+from baton.context.patterns import store
+from baton.context.patterns.expressions import require_expressions
+from baton.context.patterns.in_force import PatternsInForce
+from baton.context.patterns.meanings import Meanings, packed
+from baton.context.patterns.pattern import NewPattern, Pattern, PatternFilter, Source, clean
+from baton.context.patterns.store import KIND
+from baton.engine.call.principal import Principal
+from baton.engine.routing.text import stems
+from baton.engine.text.globs import any_path
+from baton.engine.text.masking import mask
+from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.write import Change
+from baton.kernel.http.etags import check_if_match
+from baton.people.permissions import Reach, require
+
+MOST_PROPOSED = 1_000
+"""Proposals of one team that may wait for a decision: an agent in a loop must not bury those of people."""
+CANDIDATES = 64
+"""Patterns near in meaning of which a search compares the words."""
+_BY_MEANING = 0.7
+"""The share of the meaning in a search's score; the rest is the share of the words that are found."""
+_AWAY = "patterns cannot be read now; try again"
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A pattern that a search found, and how well it fits, from 0 to 1."""
+
+    pattern: Pattern
+    score: float
+
+
+class Patterns:
+    """Proposes, finds and decides on patterns. Each change is audited and told to every server."""
+
+    def __init__(self, database: Database, changes: Changes, in_force: PatternsInForce, meanings: Meanings) -> None:
+        self._database = database
+        self._changes = changes
+        self._in_force = in_force
+        self._meanings = meanings
+
+    @property
+    def degraded(self) -> list[str]:
+        """Name what searches lack: `embeddings` while the word table is missing."""
+        return ["embeddings"] if self._meanings.missing else []
+
+    async def propose(self, principal: Principal, new: NewPattern, team: str = "") -> Pattern:
+        """Store a proposal, for the caller's own team unless an admin names another.
+
+        Raises:
+            Conflict: If the team has this signature already, or too many proposals wait.
+            Forbidden: If the role may not propose, or not for this team.
+            Invalid: If the signature is empty once it is cleaned, or an expression or a glob cannot be compiled.
+            StoreUnavailable: If the database is away; nothing was stored.
+        """
+        owner = owning_team(principal, _reach(principal, "patterns.propose"), team)
+        source: Source = "agent" if principal.agent else "person"
+        return await self.store_proposal(principal, owner, new, source)
+
+    async def store_proposal(self, principal: Principal, team: str, new: NewPattern, source: Source) -> Pattern:
+        """Store a proposal for a team whose proposals the caller may make; raises what `propose` does."""
+        require_expressions(new.check)
+        _require_globs(new.globs)
+        new = clean(new)
+        if not new.signature:
+            raise Invalid("signature", "has no text that can be shown")
+        pattern = Pattern(
+            id=str(uuid7()),
+            team=team,
+            status="proposed",
+            source=source,
+            stated=new.confidence,
+            created_at=datetime.now(UTC),
+            created_by=principal.user,
+            **msgspec.structs.asdict(new),
+        )
+        vector = packed(await self._meanings.vector(f"{pattern.signature}: {pattern.text}"))
+        organisation = principal.organisation
+        async with self._changes.write(KIND, principal, "pattern.propose") as change:
+            same = await store.find_same(change.connection, organisation, team, pattern.project, pattern.signature)
+            if same:
+                raise Conflict(f"pattern `{same}` has this signature; approve, retire or merge that one")
+            if await store.count_proposed(change.connection, organisation, team) >= MOST_PROPOSED:
+                raise Conflict(f"{MOST_PROPOSED} proposals of team `{team}` wait; approve or retire some first")
+            await store.add(change.connection, organisation, pattern, vector)
+            await change.audit(pattern.id, after=_shown(pattern), reason=new.reason)
+        return pattern
+
+    async def find(self, principal: Principal, wanted: PatternFilter, *, before_id: str, limit: int) -> list[Pattern]:
+        """Return the patterns of the caller's team, newest first; an admin's and an auditor's of all teams.
+
+        Raises:
+            Forbidden: If the role may not, or names another team.
+            StoreUnavailable: If the database is away.
+        """
+        team = _readable_team(principal, wanted.team)
+        wanted = msgspec.structs.replace(wanted, team=team)
+        try:
+            return await store.find(self._database, principal.organisation, wanted, before_id=before_id, limit=limit)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+
+    async def get(self, principal: Principal, pattern_id: str) -> Pattern:
+        """Return one pattern.
+
+        Raises:
+            NotFound: If there is none that the caller may see.
+            StoreUnavailable: If the database is away.
+        """
+        reach = _reach(principal, "patterns.read")
+        try:
+            async with self._database.transaction() as connection:
+                found = await store.get(connection, principal.organisation, pattern_id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        return _theirs(principal, reach, found, pattern_id)
+
+    async def search(
+        self, principal: Principal, text: str, *, team: str = "", project: str = "", limit: int = 10
+    ) -> list[Match]:
+        """Return the patterns in force that fit a text best, by meaning and by words.
+
+        Raises:
+            Forbidden: If the role may not, or names another team.
+            StoreUnavailable: If the database is away.
+        """
+        owner = owning_team(principal, _reach(principal, "patterns.read"), team)
+        vector = await self._meanings.vector(text)
+        near = await self._in_force.best(owner, vector, project, max(CANDIDATES, limit))
+        try:
+            patterns = await store.with_ids(
+                self._database, principal.organisation, owner, [one.pattern.id for one in near]
+            )
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        asked = set(stems(text))
+        found = []
+        for one in near:
+            if (pattern := patterns.get(one.pattern.id)) is not None and pattern.in_force:
+                score = fit(one.likeness, asked, pattern, by_meaning=vector is not None)
+                if score > 0:
+                    found.append(Match(pattern, round(score, 4)))
+        return sorted(found, key=lambda match: (-match.score, match.pattern.id))[:limit]
+
+    async def approve(
+        self, principal: Principal, pattern_id: str, *, confidence: float | None, reason: str, version: str | None
+    ) -> Pattern:
+        """Put a pattern in force, with the confidence that a person states; what edits taught of it begins anew.
+
+        Raises:
+            Conflict: If it was merged, or is changed at the same time.
+            Forbidden: If the role may not approve.
+            NotFound: If there is none that the caller may decide on.
+            PreconditionFailed: If somebody has changed it since `version`.
+            StoreUnavailable: If the database is away; nothing was changed.
+        """
+        async with self._changes.write(KIND, principal, "pattern.approve") as change:
+            before = await self._decidable(change, principal, pattern_id, version)
+            if before.merged_into:
+                raise Conflict(f"pattern `{pattern_id}` was merged into `{before.merged_into}`")
+            stated = before.stated if confidence is None else confidence
+            after = self._decided(
+                principal, before, reason, status="validated", stated=stated, confidence=stated, followed=0, violated=0
+            )
+            await _replace(change, principal, before, after)
+        return after
+
+    async def retire(self, principal: Principal, pattern_id: str, *, reason: str, version: str | None) -> Pattern:
+        """Take a pattern out of force, or decline a proposal. It stays, so that it is not proposed again.
+
+        Raises:
+            Conflict: If it is changed at the same time.
+            Forbidden: If the role may not retire.
+            NotFound: If there is none that the caller may decide on.
+            PreconditionFailed: If somebody has changed it since `version`.
+            StoreUnavailable: If the database is away; nothing was changed.
+        """
+        async with self._changes.write(KIND, principal, "pattern.retire") as change:
+            before = await self._decidable(change, principal, pattern_id, version)
+            if before.status == "retired":
+                change.unchanged()
+                return before
+            after = self._decided(principal, before, reason, status="retired")
+            await _replace(change, principal, before, after)
+        return after
+
+    async def merge(
+        self, principal: Principal, pattern_id: str, into: str, *, reason: str, version: str | None
+    ) -> Pattern:
+        """Retire a pattern in favour of another of its team, which gets its counts; return the other one.
+
+        Raises:
+            Conflict: If either is retired, or is changed at the same time.
+            Forbidden: If the role may not merge.
+            Invalid: If both are the same, or of two teams.
+            NotFound: If there is none that the caller may decide on.
+            PreconditionFailed: If somebody has changed the first since `version`.
+            StoreUnavailable: If the database is away; nothing was changed.
+        """
+        if pattern_id == into:
+            raise Invalid("into", "is the pattern itself")
+        async with self._changes.write(KIND, principal, "pattern.merge") as change:
+            before = await self._decidable(change, principal, pattern_id, version)
+            target = await self._decidable(change, principal, into, "*")
+            if target.team != before.team:
+                raise Invalid("into", f"is a pattern of team `{target.team}`, not of `{before.team}`")
+            for one in (before, target):
+                if one.status == "retired":
+                    raise Conflict(f"pattern `{one.id}` is retired")
+            gone = self._decided(principal, before, reason, status="retired", merged_into=into)
+            await _replace(change, principal, before, gone)
+            after = msgspec.structs.replace(
+                target,
+                shown=target.shown + before.shown,
+                followed=target.followed + before.followed,
+                violated=target.violated + before.violated,
+                version=target.version + 1,
+            )
+            await _replace(change, principal, target, after)
+        return after
+
+    async def _decidable(self, change: Change, principal: Principal, pattern_id: str, version: str | None) -> Pattern:
+        reach = _reach(principal, "patterns.decide")
+        found = await store.get(change.connection, principal.organisation, pattern_id)
+        pattern = _theirs(principal, reach, found, pattern_id)
+        check_if_match(version, pattern.version)
+        return pattern
+
+    @staticmethod
+    def _decided(principal: Principal, before: Pattern, reason: str, **changes: object) -> Pattern:
+        return msgspec.structs.replace(
+            before,
+            decided_at=datetime.now(UTC),
+            decided_by=principal.user,
+            reason=mask(reason),
+            version=before.version + 1,
+            **changes,
+        )
+
+
+def fit(likeness: float, asked: set[str], pattern: Pattern, *, by_meaning: bool) -> float:
+    """Return how well a pattern fits a text, from 0 to 1: its likeness in meaning, and the share of the words found in it."""
+    held = asked & set(stems(f"{pattern.signature} {pattern.text} {pattern.domain} {pattern.language}"))
+    words = len(held) / len(asked) if asked else 0.0
+    return _BY_MEANING * max(0.0, likeness) + (1 - _BY_MEANING) * words if by_meaning else words
+
+
+def _reach(principal: Principal, action: str) -> Reach:
+    """Return how far a permission reaches; an agent's never beyond its team, whoever it works for."""
+    found = require(principal, action)
+    return "team" if principal.agent else found
+
+
+def owning_team(principal: Principal, reach: Reach, team: str) -> str:
+    """Return the team that a request is about: the caller's own; an admin may name another.
+
+    Raises:
+        Forbidden: If it is another team's than the caller's.
+        Invalid: If the caller is in no team, and names none.
+    """
+    if team and team != principal.team and reach != "organisation":
+        raise Forbidden(f"patterns of team `{team}` are not yours; leave out `team` for those of your own")
+    owner = team or principal.team
+    if not owner:
+        raise Invalid("team", "is missing; you are in no team")
+    return owner
+
+
+def _readable_team(principal: Principal, team: str) -> str:
+    """Return the team that a list is of, "" for all."""
+    reach = _reach(principal, "patterns.read")
+    return team if reach == "organisation" else owning_team(principal, reach, team)
+
+
+def _theirs(principal: Principal, reach: Reach, found: Pattern | None, pattern_id: str) -> Pattern:
+    if found is None or (reach != "organisation" and found.team != principal.team):
+        raise NotFound(f"there is no pattern `{pattern_id}`")
+    return found
+
+
+def _require_globs(globs: tuple[str, ...]) -> None:
+    try:
+        any_path(globs)
+    except ValueError as error:
+        raise Invalid("globs", str(error)) from None
+
+
+async def _replace(change: Change, principal: Principal, before: Pattern, after: Pattern) -> None:
+    if not await store.replace(change.connection, principal.organisation, after):
+        raise Conflict(f"pattern `{after.id}` was changed at the same time; read it again")
+    await change.audit(after.id, before=_shown(before), after=_shown(after), reason=after.reason)
+
+
+def _shown(pattern: Pattern) -> dict[str, object]:
+    """Return what the audit log holds of a pattern."""
+    return {
+        "team": pattern.team,
+        "signature": pattern.signature,
+        "status": pattern.status,
+        "confidence": pattern.confidence,
+        "merged_into": pattern.merged_into,
+    }

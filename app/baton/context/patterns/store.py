@@ -1,0 +1,240 @@
+"""The table of patterns, and its queries; `baton.context.patterns.service` decides who may see and change which."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import JSON, Column, ColumnElement, Index, LargeBinary, Table, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter
+from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.changes.numbers import ChangeRow
+
+KIND = "patterns"
+"""The kind of change that makes every server read changed patterns."""
+MOST_WORDS = 8
+"""Words of a search that are looked for."""
+
+
+class PatternRow(SQLModel, table=True):
+    """One pattern, as `baton.context.patterns.pattern.Pattern` describes it.
+
+    `said` names team, project and signature, so that nobody proposes the same twice. `vector` is the meaning of signature
+    and text as 256 float16 numbers, null where the word table was missing. `number` is that of the change that wrote the row.
+    """
+
+    __tablename__ = "patterns"
+    __table_args__ = (
+        Index("ix_patterns_team", "organisation", "team", "status", "id"),
+        Index("ix_patterns_number", "organisation", "number", "id"),
+        Index("ux_patterns_said", "organisation", "said", unique=True),
+    )
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    team: str
+    project: str
+    signature: str
+    said: str
+    text: str
+    domain: str
+    language: str
+    globs: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    check: dict[str, str] = Field(sa_column=Column("check_for", JSON, nullable=False))
+    status: str
+    source: str
+    stated: float
+    confidence: float
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    created_by: str
+    decided_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    decided_by: str
+    reason: str
+    merged_into: str
+    shown: int
+    followed: int
+    violated: int
+    version: int
+    number: int
+    vector: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+
+
+_patterns = PatternRow.__table__
+_changes = ChangeRow.__table__
+_OWN = {"organisation", "said", "number", "vector"}
+"""Columns that are no part of a `Pattern`."""
+_SHOWN = tuple(column for column in _patterns.c if column.name not in _OWN)
+
+
+class StoredVector(msgspec.Struct, frozen=True):
+    """A pattern with what its index needs: its vector, None without one, and the number of its change."""
+
+    pattern: Pattern
+    vector: bytes | None
+    number: int
+
+
+async def add(connection: AsyncConnection, organisation: str, pattern: Pattern, vector: bytes | None) -> None:
+    """Store a new pattern. The transaction must hold the number of the change."""
+    row = _row(organisation, pattern) | {"vector": vector}
+    await connection.execute(insert(_patterns).values(row))
+
+
+async def replace(connection: AsyncConnection, organisation: str, pattern: Pattern) -> bool:
+    """Replace the previous version of a pattern; return False if another change came first."""
+    change = (
+        update(_patterns)
+        .where(*_of(organisation, pattern.id), _patterns.c.version == pattern.version - 1)
+        .values(_row(organisation, pattern))
+    )
+    return (await connection.execute(change)).rowcount == 1
+
+
+async def get(connection: AsyncConnection, organisation: str, pattern_id: str) -> Pattern | None:
+    """Return a pattern, None if there is none."""
+    row = (await connection.execute(select(*_SHOWN).where(*_of(organisation, pattern_id)))).first()
+    return None if row is None else _pattern(row)
+
+
+async def find_same(connection: AsyncConnection, organisation: str, team: str, project: str, signature: str) -> str:
+    """Return the id of a team's pattern with this signature, whatever its status; "" if there is none."""
+    query = select(_patterns.c.id).where(
+        _patterns.c.organisation == organisation, _patterns.c.said == _said(team, project, signature)
+    )
+    return str((await connection.execute(query)).scalar() or "")
+
+
+async def count_proposed(connection: AsyncConnection, organisation: str, team: str) -> int:
+    """Return how many proposals of a team wait for a decision."""
+    query = select(func.count()).where(
+        _patterns.c.organisation == organisation,
+        _patterns.c.team == storable(team),
+        _patterns.c.status == "proposed",
+    )
+    return int((await connection.execute(query)).scalar() or 0)
+
+
+async def find(
+    database: Database, organisation: str, wanted: PatternFilter, *, before_id: str = "", limit: int = 50
+) -> list[Pattern]:
+    """Return patterns, newest first; `before_id` is the id of the last one of the page before."""
+    query = select(*_SHOWN).where(_patterns.c.organisation == organisation)
+    for name in ("team", "status", "project", "domain", "source"):
+        if value := getattr(wanted, name):
+            query = query.where(_patterns.c[name] == storable(value))
+    for word in wanted.words.split()[:MOST_WORDS]:
+        query = query.where(_holds(word))
+    if before_id:
+        query = query.where(_patterns.c.id < storable(before_id))
+    query = query.order_by(_patterns.c.id.desc()).limit(limit)
+    async with database.transaction() as connection:
+        return [_pattern(row) for row in (await connection.execute(query)).all()]
+
+
+async def with_ids(database: Database, organisation: str, team: str, ids: Sequence[str]) -> dict[str, Pattern]:
+    """Return those patterns of a team that have one of these ids."""
+    query = select(*_SHOWN).where(
+        _patterns.c.organisation == organisation, _patterns.c.team == storable(team), _patterns.c.id.in_(ids)
+    )
+    async with database.transaction() as connection:
+        return {row.id: _pattern(row) for row in (await connection.execute(query)).all()}
+
+
+async def changed(
+    database: Database, organisation: str, after: tuple[int, str], *, all_of_them: bool, limit: int
+) -> list[StoredVector]:
+    """Return what changed behind a number and an id, in their order; only what is in force unless `all_of_them`."""
+    number, pattern_id = after
+    query = select(*_SHOWN, _patterns.c.vector, _patterns.c.number).where(
+        _patterns.c.organisation == organisation,
+        or_(_patterns.c.number > number, (_patterns.c.number == number) & (_patterns.c.id > pattern_id)),
+    )
+    if not all_of_them:
+        query = query.where(_patterns.c.status == "validated", _patterns.c.confidence >= LEAST_CONFIDENCE)
+    query = query.order_by(_patterns.c.number, _patterns.c.id).limit(limit)
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [StoredVector(_pattern(row), row.vector, row.number) for row in rows]
+
+
+async def newest_number(database: Database, organisation: str) -> int:
+    """Return the number of the last change of patterns, 0 if there was none."""
+    query = select(_changes.c.number).where(_changes.c.organisation == organisation, _changes.c.kind == KIND)
+    async with database.transaction() as connection:
+        return int((await connection.execute(query)).scalar() or 0)
+
+
+async def count_shown(database: Database, organisation: str, ids: Iterable[str]) -> None:
+    """Count that patterns were put into a prompt."""
+    await _count(database, organisation, {one: {"shown": 1} for one in ids})
+
+
+async def count_judged(database: Database, organisation: str, judged: Mapping[str, bool]) -> None:
+    """Count edits that followed (True) or violated (False) a pattern, by its id."""
+    await _count(
+        database, organisation, {one: {"followed" if followed else "violated": 1} for one, followed in judged.items()}
+    )
+
+
+async def judged(connection: AsyncConnection, organisation: str) -> list[Pattern]:
+    """Return the validated patterns of all teams that edits were held to."""
+    query = select(*_SHOWN).where(
+        _patterns.c.organisation == organisation,
+        _patterns.c.status == "validated",
+        _patterns.c.followed + _patterns.c.violated > 0,
+    )
+    return [_pattern(row) for row in (await connection.execute(query)).all()]
+
+
+async def _count(database: Database, organisation: str, counts: Mapping[str, Mapping[str, int]]) -> None:
+    async with database.transaction() as connection:
+        for pattern_id, one in sorted(counts.items()):  # in one order, or two servers could wait for each other
+            await connection.execute(
+                update(_patterns)
+                .where(*_of(organisation, pattern_id))
+                .values({name: _patterns.c[name] + number for name, number in one.items()})
+            )
+
+
+def _of(organisation: str, pattern_id: str) -> tuple[ColumnElement[bool], ...]:
+    return _patterns.c.organisation == organisation, _patterns.c.id == storable(pattern_id)
+
+
+def _holds(word: str) -> ColumnElement[bool]:
+    sought = storable(word).lower()
+    return or_(
+        func.lower(_patterns.c.signature).contains(sought, autoescape=True),
+        func.lower(_patterns.c.text).contains(sought, autoescape=True),
+    )
+
+
+def _said(team: str, project: str, signature: str) -> str:
+    """Name what a pattern says, whatever its length: an index of Postgres takes no text above 2.7 KB."""
+    parts = (team, project, " ".join(signature.lower().split()))
+    return sha256("".join(f"{len(part)}:{part}" for part in map(storable, parts)).encode()).hexdigest()
+
+
+def _row(organisation: str, pattern: Pattern) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        name: storable(value) if isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(pattern).items()
+        if name != "check"
+    }
+    number = select(_changes.c.number).where(_changes.c.organisation == organisation, _changes.c.kind == KIND)
+    return row | {
+        "organisation": organisation,
+        "said": _said(pattern.team, pattern.project, pattern.signature),
+        "globs": [storable(glob) for glob in pattern.globs],
+        "check_for": {name: storable(value) for name, value in msgspec.structs.asdict(pattern.check).items() if value},
+        "number": number.scalar_subquery(),
+    }
+
+
+def _pattern(row: Any) -> Pattern:
+    values = {name: value for name, value in row._asdict().items() if name not in _OWN}
+    return msgspec.convert(values | {"check": values.pop("check_for")}, Pattern)
