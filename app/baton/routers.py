@@ -6,6 +6,7 @@ from baton.clients import inventory_api
 from baton.context.patterns import api as patterns
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
+from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.modes import api as modes
@@ -61,6 +62,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         local_answers_api,
         submit_api,
         jobs,
+        results,
         stream_api,
         permissions_api,
         runners,

@@ -15,6 +15,7 @@ from baton.people.permissions import FOR_AGENTS
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_text())
 METHODS = ("put", "post", "patch", "delete")
 OF_AGENTS = {
+    "apply_job": "jobs.apply", "branch_job": "jobs.apply", "discard_job": "jobs.apply", "open_job_request": "jobs.apply",
     "cancel_job": "jobs.write", "classify_prompt": "delegation.try", "client_hook": "calls.make",
     "complete_task": "graphs.write", "delegate": "jobs.submit", "evaluate_policies": "policies.read",
     "explain_route": "routes.make", "fail_task": "graphs.write", "give_route_feedback": "routes.feedback",

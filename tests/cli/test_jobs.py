@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import threading
 
 import pytest
 import typer
@@ -17,6 +18,7 @@ from baton.local.server import ApiError
 from baton.runner.worktrees import Worktrees
 from tests.delegate.jobs.test_api import POLL, tell
 from tests.runner.conftest import git
+from tests.support.server import until
 
 _boots = itertools.count()
 
@@ -108,8 +110,46 @@ def test_what_a_job_changed_is_shown_and_only_its_machine_has_it_to_apply(baton,
     assert baton("jobs", "diff", job) == f"{LISTED}+x [2J\n\n"
     assert baton("jobs", "diff", job, "--stat") == LISTED
     assert f"{LISTED}  baton jobs diff {job}" in baton("jobs", "show", job, "--follow")
-    for words in (("apply", job), ("branch", job, "b"), ("discard", job)):
+    for words in (("apply", job), ("branch", job, "b"), ("discard", job), ("pr", job)):
         assert f"this machine has no result of `{job}`" in baton("jobs", *words, refused=True)
+
+
+def test_a_result_elsewhere_is_used_by_its_runner(baton, alice):
+    job = job_of(baton("delegate", "make", "--worktree"))
+    _, proof = lease(alice)
+    alice.post(f"/runners/r/jobs/{job}/events", json=proof | {"finish": {"state": "completed"}})
+    outcomes = [
+        {"state": "done", "detail": "applied 1 changed file to `/shop`", "changed": 1},
+        {"state": "refused", "code": "conflict", "detail": "nothing was written", "reasons": ["a.txt: no\x1b[2J"]},
+        {"state": "done", "detail": "opened https://forge/7", "url": "https://forge/7"},
+    ]
+    asked = []
+
+    def commands():
+        polled = alice.post("/runners/r/poll", json=POLL | {"slots": 0}).json()
+        return [one for one in polled["commands"] if one["job"] == job]
+
+    def run():
+        for outcome in outcomes:
+            (command,) = until(commands)
+            asked.append(command["body"])
+            action = command["id"]
+            alice.post("/runners/r/poll", json=POLL | {"slots": 0, "acked_commands": [action]})
+            assert alice.post(f"/runners/r/jobs/{job}/actions/{action}", json=outcome).status_code == 204
+
+    runner = threading.Thread(target=run)
+    runner.start()
+    try:
+        assert baton("jobs", "apply", job, "--there") == "Applied 1 changed file to `/shop`.\n"
+        refused = baton("jobs", "apply", job, "--there", refused=True)
+        assert "nothing was written (conflict)\n  a.txt: no [2J\n" in refused
+        assert json.loads(baton("jobs", "pr", job, "--there", "--draft", "--json"))["url"] == "https://forge/7"
+    finally:
+        runner.join(60)
+    assert asked[2] | {"by_agent": False} == {
+        "verb": "pr", "by_agent": False, "branch": "", "title": "make", "body": "", "target": "", "draft": True,
+    }  # fmt: skip
+    assert [one["state"] for one in alice.get(f"/jobs/{job}/actions").json()["items"]] == ["done", "refused", "done"]
 
 
 def test_a_change_in_another_runner_s_words_still_shows_its_difference(baton, alice):
@@ -146,7 +186,7 @@ def test_a_result_is_applied_once_and_a_conflict_leaves_the_files_alone(person, 
     with pytest.raises(typer.Exit):
         result.apply("job_1")
     shown = capsys.readouterr().err
-    assert "Nothing was written" in shown
+    assert "nothing was written to" in shown
     assert "a.txt: patch does not apply" in shown
     assert (shop / "a.txt").read_text() == "mine\n"
     (shop / "a.txt").write_text("one\n")

@@ -28,8 +28,12 @@ TOOLS = {
     "invoke_gemini",
     "invoke_gemini_agentic",
     "invoke_openai",
+    "job_apply",
+    "job_branch",
     "job_cancel",
     "job_diff",
+    "job_discard",
+    "job_pr",
     "job_retry",
     "job_show",
     "jobs_list",
@@ -265,6 +269,19 @@ def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect, wo
     assert (shown["prompt"], shown["isolation"], "token" in shown) == ("write new.txt", "worktree", False)
     _, change = agent.called("job_diff", job_id=job)
     assert [(file["path"], file["change"]) for file in change["files"]] == [("new.txt", "added")]
+    (folder / "shop" / "new.txt").write_text("mine")
+    refused = agent.called("job_apply", job_id=job)[1]
+    assert (refused["state"], refused["code"]) == ("refused", "conflict")
+    assert "new.txt: already exists in working directory" in refused["reasons"]
+    (folder / "shop" / "new.txt").unlink()
+    applied = agent.called("job_apply", job_id=job)[1]
+    assert (applied["state"], applied["changed"]) == ("done", 1)
+    assert (folder / "shop" / "new.txt").read_text() == "written"
+    assert agent.called("job_branch", job_id=job, branch="theirs")[1]["branch"] == "theirs"
+    assert agent.called("job_pr", job_id=job)[1]["code"] == "no_remote"
+    assert agent.called("job_discard", job_id=job)[1]["state"] == "done"
+    assert agent.called("job_apply", job_id=job)[1]["code"] == "no_result"
+    assert "refs/baton" not in git(folder / "shop", "for-each-ref")
     assert "completed" in agent.refused("job_retry", job_id=job)
     assert "completed" in agent.refused("job_cancel", job_id=job)
     stopped = http.post("/delegate", json=body | {"approval": "ask"}).json()["job"]["id"]

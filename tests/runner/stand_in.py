@@ -22,6 +22,7 @@ class StandIn:
         self.events = {}
         self.sent = []
         self.finished = {}
+        self.outcomes = {}
         self.late = []
         self.polls = []
         self.asked = []
@@ -117,6 +118,9 @@ class StandIn:
         parts = path.strip("/").split("/")
         if parts[-1] == "poll":
             return self.poll(body)
+        if parts[-2] == "actions":
+            self.outcomes.setdefault(parts[-1], body)
+            return 200, {}
         status, answer = (self.post if parts[-1] == "events" else self.ask)(parts[3], body)
         with self.lock:
             if parts[-1] == "events" and self.forgotten:

@@ -14,6 +14,7 @@ from baton.delegate.jobs.costs_service import JobAnalytics
 from baton.delegate.jobs.new_job import JobDefaults
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
+from baton.delegate.results.service import JobResults
 from baton.delegate.runners.agent_tokens import KIND, AgentTokens
 from baton.delegate.runners.counts import JobCounts
 from baton.delegate.runners.exemption import DelegatedSessions, ModeExemptions
@@ -39,6 +40,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Jobs
     permissions: JobPermissions
     progress: JobProgress
+    results: JobResults
     runners: Runners
     streams: JobStreams
     sweeper: JobSweeper
@@ -80,6 +82,7 @@ def build(
         jobs=Jobs(database, states, notifier, owns_graph, defaults),
         permissions=permissions,
         progress=progress,
+        results=JobResults(database, states, notifier),
         runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
         streams=JobStreams(database, notifier),
         sweeper=sweeper,

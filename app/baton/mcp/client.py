@@ -17,6 +17,8 @@ LONGEST_PAUSE_S = 2.0
 """The pause between two looks at a job grows from the first to the longest, in seconds."""
 CANCEL_S = 5.0
 """How long a cancelled tool call may take to cancel its job, in seconds."""
+ACTION_S = 5
+"""How long one request waits for what a runner does with a result, in seconds."""
 ProgressSink = Callable[[str], Awaitable[None]]
 """Tells the client how far a job is."""
 
@@ -70,6 +72,16 @@ class ServerClient:
     async def cancel(self, job_id: str) -> dict[str, Any]:
         """Cancel a job. Raises ToolError."""
         found: dict[str, Any] = await self.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
+        return found
+
+    async def used(self, job_id: str, verb: str, asked: dict[str, Any], tell: ProgressSink) -> dict[str, Any]:
+        """Have a job's runner do something with its result, and return what became of it. Raises ToolError."""
+        path = f"/jobs/{quote(job_id, safe='')}"
+        found: dict[str, Any] = await self.request("POST", f"{path}/{verb}", asked | {"wait_s": ACTION_S})
+        while found["state"] in {"asked", "taken"}:
+            await tell(f"{verb}: {found['state']}")
+            query = {"wait_s": str(ACTION_S)}
+            found = await self.request("GET", f"{path}/actions/{quote(found['id'], safe='')}", query=query)
         return found
 
     async def answer(self, job_id: str, tell: ProgressSink) -> str:

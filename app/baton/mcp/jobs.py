@@ -3,12 +3,14 @@
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from pydantic import Field
 
 from baton.mcp.client import ServerClient
+from baton.mcp.delegation import progress_sink
 
 JobId = Annotated[str, Field(min_length=1, description="The job's id, as `jobs_list` or `delegate.run` gave it.")]
+Branch = Annotated[str, Field(min_length=1, max_length=200, description="The new branch.")]
 _LISTED = ("id", "state", "provider", "title", "workspace", "session_id", "progress", "created_at", "ended_at")
 _SHOWN = (*_LISTED, "isolation", "attempt", "model", "usage", "error", "depends_on", "late_result", "runner", "prompt")
 
@@ -44,11 +46,52 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
 
     @server.tool(
         description="Show what a job changed in its worktree: the files, and the difference (its first 96 KiB)."
-        " The person applies it with `baton jobs apply`."
+        " job_apply writes it into the person's working tree."
     )
     async def job_diff(job_id: JobId) -> dict[str, Any]:
         found: dict[str, Any] = await baton.request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
         return found
+
+    _offer_results(server, baton)
+
+
+def _offer_results(server: MCPServer, baton: ServerClient) -> None:
+    @server.tool(
+        description="Write what a job changed in its worktree into the working tree, all or nothing. Conflicts are"
+        " `refused` with their reasons, and nothing is written."
+    )
+    async def job_apply(job_id: JobId, context: Context) -> dict[str, Any]:
+        return _outcome(await baton.used(job_id, "apply", {}, progress_sink(context)))
+
+    @server.tool(description="Make a git branch of what a job changed in its worktree; no file is touched.")
+    async def job_branch(job_id: JobId, branch: Branch, context: Context) -> dict[str, Any]:
+        return _outcome(await baton.used(job_id, "branch", {"branch": branch}, progress_sink(context)))
+
+    @server.tool(description="Remove what a job changed, and its worktree, for good. Only if the person wants it gone.")
+    async def job_discard(job_id: JobId, context: Context) -> dict[str, Any]:
+        return _outcome(await baton.used(job_id, "discard", {}, progress_sink(context)))
+
+    @server.tool(
+        description="Push a branch of what a job changed, and open a pull or merge request with the person's `gh` or"
+        " `glab`. Only if the person asked for one."
+    )
+    async def job_pr(
+        job_id: JobId,
+        context: Context,
+        title: Annotated[str, Field(max_length=200, description="Its title; the job's if empty.")] = "",
+        body: Annotated[str, Field(description="Its text.")] = "",
+        branch: Annotated[str, Field(description="The new branch; named like the job if empty.")] = "",
+        target: Annotated[str, Field(description="The branch to merge into; the usual one if empty.")] = "",
+        *,
+        draft: Annotated[bool, Field(description="Open it as a draft.")] = False,
+    ) -> dict[str, Any]:
+        given = {"title": title, "body": body, "branch": branch, "target": target, "draft": draft}
+        asked = {name: value for name, value in given.items() if value}
+        return _outcome(await baton.used(job_id, "pr", asked, progress_sink(context)))
+
+
+def _outcome(action: dict[str, Any]) -> dict[str, Any]:
+    return _part(action, ("job", "verb", "state", "code", "detail", "reasons", "changed", "branch", "url"))
 
 
 def _part(job: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "graphs.read": _READ,
     "graphs.write": _EVERY_OWN,
     "inventory.read": {**_EVERY_OWN, "auditor": "own"},
+    "jobs.apply": {"developer": "own", "lead": "own", "admin": "own"},  # into files of their own machines
     "jobs.decide": _WRITE,
     "jobs.read": {**_READ, **_AGENTS},
     "jobs.run": _EVERY_OWN,
@@ -99,8 +100,8 @@ TABLE: dict[str, dict[str, Reach]] = {
 
 _WRITES_OF_AGENTS = frozenset(
     {
-        "calls.make", "graphs.write", "jobs.submit", "jobs.write", "modes.write", "patterns.propose", "reports.write", "routes.feedback",
-        "routes.make", "spawns.make",
+        "calls.make", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write", "modes.write", "patterns.propose",
+        "reports.write", "routes.feedback", "routes.make", "spawns.make",
     }
 )  # fmt: skip
 """What agents do while they work. Of `modes.write` they have one direction only: on, and stricter."""

@@ -35,13 +35,15 @@ class GitError(Exception):
         self.status = status
 
 
-async def git(folder: Path, *arguments: str, limit: int | None = None) -> bytes:
-    """Run git in a folder and return what it prints, at most `limit` bytes of it.
+async def git(folder: Path, *arguments: str, limit: int | None = None, index: Path | None = None) -> bytes:
+    """Run git in a folder, with an index of its own if one is named, and return what it prints, at most `limit` bytes of it.
 
     Raises:
         GitError: If git cannot be run or fails.
     """
     env = {name: value for name, value in os.environ.items() if name not in _NAMED_PLACES}
+    # Nobody is there to answer: a repository that wants a password is an error.
+    env |= {"GIT_TERMINAL_PROMPT": "0"} | ({"GIT_INDEX_FILE": str(index)} if index else {})
     try:
         process = await asyncio.create_subprocess_exec(
             *_GIT, *arguments, cwd=folder, env=env,
@@ -51,7 +53,12 @@ async def git(folder: Path, *arguments: str, limit: int | None = None) -> bytes:
     except OSError as error:
         raise GitError(f"git cannot be run in `{folder}`: {error.strerror}") from None
     if limit is None:
-        out, err = await process.communicate()
+        try:
+            out, err = await process.communicate()
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
     else:
         assert process.stdout is not None  # noqa: S101 - it was asked for
         out, err = b"", b""
@@ -69,6 +76,6 @@ async def git(folder: Path, *arguments: str, limit: int | None = None) -> bytes:
     return out
 
 
-async def line(folder: Path, *arguments: str) -> str:
+async def line(folder: Path, *arguments: str, index: Path | None = None) -> str:
     """Return the one line that git prints; a path in it keeps bytes that are not UTF-8. Raises GitError."""
-    return (await git(folder, *arguments)).decode("utf-8", "surrogateescape").strip("\n")
+    return (await git(folder, *arguments, index=index)).decode("utf-8", "surrogateescape").strip("\n")

@@ -11,12 +11,14 @@ from pathlib import Path
 import msgspec
 
 from baton.runner.git import GitError, git, line
+from baton.runner.hook_settings import is_hook_setting
 
 _DIFF = (
     "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
     "--submodule=short",
 )  # fmt: skip
 _PATCH = ("-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
+APPLY = ("-c", "apply.ignoreWhitespace=no", "apply", "--whitespace=nowarn")
 _LINK, _SUBMODULE = "120000", "160000"
 _CHANGES = {"A": "added", "D": "deleted"}
 
@@ -26,10 +28,15 @@ class NoResult(Exception):
 
 
 class ApplyRefused(Exception):
-    """The result was not applied, and nothing was written; `reasons` has one line for each cause."""
+    """The result was not applied, and nothing was written.
 
-    def __init__(self, reasons: Sequence[str]) -> None:
+    `reasons` has one line for each cause, `code` is `conflict`, `applied_already`, or `unsafe` for what leads out of the
+    repository or into git's own files.
+    """
+
+    def __init__(self, code: str, reasons: Sequence[str]) -> None:
         super().__init__("\n".join(reasons))
+        self.code = code
         self.reasons = tuple(reasons)
 
 
@@ -48,12 +55,13 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Where the result of one attempt is: the repository's top folder, the commit before, the commit after, and the worktree.
 
-    `left_out` are paths in the worktree that belong to no result: what was copied into it, and what its setup made.
+    `head` is the repository's last commit when the worktree began; `base` differs from it if it is a snapshot. `left_out` are paths in the worktree that belong to no result: what was copied into it, and what its setup made.
     """
 
     job: str
     attempt: int
     repository: str
+    head: str
     base: str
     commit: str
     worktree: str
@@ -153,8 +161,10 @@ async def difference(result: Result, limit: int | None = None) -> bytes:
     return await git(Path(result.repository), *_DIFF, *_PATCH, result.base, result.commit, limit=limit)
 
 
-async def apply(result: Result) -> list[ChangedFile]:
+async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
     """Write a job's changes into the repository's working tree, all or nothing; return the changed files.
+
+    If an agent asks for it, changes to what makes agents' clients ask Baton are refused.
 
     Raises:
         ApplyRefused: If a change conflicts with the working tree, or leads out of it; nothing was written.
@@ -164,22 +174,38 @@ async def apply(result: Result) -> list[ChangedFile]:
     files = await changed_files(result)
     if not files:
         return []
-    if reasons := await _dangers(result, files):
-        raise ApplyRefused(reasons)
+    reasons = await _dangers(result, files)
+    if by_agent:
+        reasons += [
+            f"{shown(file.path)}: makes a client ask Baton; only a person applies it, with `baton jobs apply`"
+            for file in files
+            if is_hook_setting(file.path, is_link=file.mode == _LINK)
+        ]
+    if reasons:
+        raise ApplyRefused("unsafe", reasons)
     with tempfile.TemporaryDirectory(prefix="baton-") as folder:
-        patch = str(Path(folder) / "result.patch")
-        await git(repository, *_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit)
-        how = ("-c", "apply.ignoreWhitespace=no", "apply", "--whitespace=nowarn")
+        patch = Path(folder) / "result.patch"
+        await write_patch(result, patch)
         try:
             # Git checks every file before it writes the first one; a path in `.git`, outside, or below a link is an error.
-            await git(repository, *how, patch)
+            await git(repository, *APPLY, str(patch))
         except GitError as error:
             with contextlib.suppress(GitError):
-                await git(repository, *how, "--check", "--reverse", patch)
-                raise ApplyRefused(["the result is applied already"]) from None
-            lines = [text.removeprefix("error: ") for text in str(error).splitlines() if "error: " in text]
-            raise ApplyRefused([text.partition("error: ")[2] or text for text in lines] or [str(error)]) from None
+                await git(repository, *APPLY, "--check", "--reverse", str(patch))
+                raise ApplyRefused("applied_already", ["the result is applied already"]) from None
+            raise ApplyRefused("conflict", reasons_of(error)) from None
     return files
+
+
+async def write_patch(result: Result, patch: Path) -> None:
+    """Write a result's difference into a file; it may be larger than memory. Raises GitError."""
+    await git(Path(result.repository), *_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit)
+
+
+def reasons_of(error: GitError) -> list[str]:
+    """Return why `git apply` refused a patch, a line for each cause."""
+    lines = [text.partition("error: ")[2] for text in str(error).splitlines() if "error: " in text]
+    return lines or [str(error)]
 
 
 async def branch(result: Result, name: str) -> None:
@@ -210,7 +236,7 @@ async def remove_worktree(worktree: Path, repository: Path) -> None:
 async def _dangers(result: Result, files: list[ChangedFile]) -> list[str]:
     repository = Path(result.repository)
     hooks = await _hooks_folder(repository)
-    found = []
+    found: list[str] = []
     for file in files:
         name = shown(file.path)
         if _SUBMODULE in (file.mode, file.old_mode):

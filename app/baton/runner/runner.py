@@ -17,8 +17,21 @@ from baton.runner.home import Home
 from baton.runner.job import Job
 from baton.runner.outbox import replay, waits
 from baton.runner.progress import Progress
+from baton.runner.result_actions import Outcome, action_of, perform
+from baton.runner.results import Results
 from baton.runner.spool import read_spools
-from baton.runner.wire import WAIT_S, Command, Lease, Link, PollAnswer, Refused, Server, ServerAway
+from baton.runner.wire import (
+    WAIT_S,
+    Command,
+    Lease,
+    LeaseLost,
+    Link,
+    PollAnswer,
+    Refused,
+    Server,
+    ServerAway,
+    TokenRefused,
+)
 from baton.runner.worktrees import Worktrees
 
 VERSION = version("baton")
@@ -44,6 +57,8 @@ class Runner:
         self._jobs: dict[tuple[str, int], Job] = {}
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._acked: list[str] = []
+        self._using: set[asyncio.Task[None]] = set()
+        self._result = asyncio.Lock()
         self._draining, self._hurrying = asyncio.Event(), asyncio.Event()
         self._heard = False
 
@@ -66,9 +81,10 @@ class Runner:
                 serving.result()
             await self._let_end()
         finally:
-            for task in (*helpers, serving, asked, *self._running.values()):
+            tasks = (*helpers, serving, asked, *self._running.values(), *self._using)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*helpers, serving, asked, *self._running.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._goodbye()
             await self._server.close()
 
@@ -154,9 +170,10 @@ class Runner:
         for lease in polled.jobs:
             self._begin(lease)
         for command in polled.commands:
+            if command.id in self._acked:  # done, but the poll that said so is still on its way
+                continue
             self._obey(command)
-            if command.id not in self._acked:
-                self._acked.append(command.id)
+            self._acked.append(command.id)
         for (name, _), job in self._jobs.items():
             if name in polled.lost:
                 job.stop("lost", "the server ended the lease")
@@ -183,6 +200,11 @@ class Runner:
             del self._jobs[key], self._running[key]
 
     def _obey(self, command: Command) -> None:
+        if command.kind == "result":
+            task = asyncio.create_task(self._use_result(command))
+            self._using.add(task)
+            task.add_done_callback(self._using.discard)
+            return
         for (name, attempt), job in self._jobs.items():
             if name != command.job or (command.attempt and command.attempt != attempt):
                 continue
@@ -191,6 +213,29 @@ class Runner:
                 job.answer(str(command.body.get("permission", "")), allow=allow, by=str(command.body.get("by", "")))
             elif command.kind == "cancel":
                 job.stop("cancel", "the server cancelled it")
+
+    async def _use_result(self, command: Command) -> None:
+        """Do something with a job's result, one at a time, and tell the server until it has heard it."""
+        action = action_of(command.body)
+        if action is None:
+            outcome = Outcome(
+                state="failed", code="unknown_action", detail=f"runner {VERSION} does not know this; update it"
+            )
+        else:
+            async with self._result:
+                outcome = await perform(Results(self._home.results), command.job, action, self._env)
+            self._progress.say(f"{command.job[:12]} {action.verb}: {outcome.detail}")
+        pauses = waits()
+        while True:
+            try:
+                await self._server.report(command.job, command.id, msgspec.to_builtins(outcome))
+            except (ServerAway, TokenRefused):
+                await anext(pauses)
+            except (LeaseLost, Refused) as error:
+                self._progress.say(f"{command.job[:12]} the server refuses to hear of it: {error}")
+                return
+            else:
+                return
 
     async def _let_end(self) -> None:
         """Wait for the running jobs, then cancel them, then give their ends time to arrive."""

@@ -160,6 +160,10 @@ class Server:
         """Ask whether the agent may do something."""
         return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), PermissionAnswer)
 
+    async def report(self, job: str, action: str, body: dict[str, Any]) -> None:
+        """Tell what became of something that was asked of a job's result."""
+        await self._post(f"{self._base}/jobs/{job}/actions/{action}", body)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()

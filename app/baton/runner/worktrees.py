@@ -26,7 +26,7 @@ class NoWorktree(Exception):
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree: its top, the folder in it that stands for the workspace, and the commit at which it began.
+    """A worktree: its top, the folder in it that stands for the workspace, the last commit, and the commit at which it began.
 
     `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the
     agent started, `repository` the top of the person's own checkout. `left_out` are paths in it that belong to no result.
@@ -34,6 +34,7 @@ class Worktree(msgspec.Struct, frozen=True):
 
     top: Path
     folder: Path
+    head: str
     base: str
     git_dir: Path
     repository: Path
@@ -71,10 +72,10 @@ class Worktrees:
         top = self._home / name
         self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            base = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
+            head = await line(workspace, "rev-parse", "--verify", "HEAD^{commit}")
             prefix = await line(workspace, "rev-parse", "--show-prefix")
             repository = Path(await line(workspace, "rev-parse", "--show-toplevel"))
-            base, note = await _start(workspace, base, uncommitted)
+            base, note = await _start(workspace, head, uncommitted)
             async with self._one:
                 await git(workspace, "worktree", "add", "--detach", "--quiet", str(top), base)
             git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
@@ -83,7 +84,7 @@ class Worktrees:
         self._busy.add(top)
         folder = top / prefix
         folder.mkdir(parents=True, exist_ok=True)
-        return Worktree(top, folder, base, git_dir, repository, note)
+        return Worktree(top, folder, head, base, git_dir, repository, note)
 
     async def collect(self, tree: Worktree, job: str, attempt: int) -> Change:
         """Store what changed since the worktree began as the job's result, with new files, and return it.
@@ -109,6 +110,7 @@ class Worktrees:
                 job=job,
                 attempt=attempt,
                 repository=str(tree.repository),
+                head=tree.head,
                 base=tree.base,
                 commit=commit,
                 worktree=str(tree.top),

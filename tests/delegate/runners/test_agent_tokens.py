@@ -103,7 +103,7 @@ async def test_an_agent_reads_its_own_job_and_no_other(asking):
         await asking.jobs.get(agent, other.id)
     with pytest.raises(Forbidden, match="alone; it lists nothing"):
         await asking.jobs.find(agent, JobFilter(), before=("", ""), limit=1)
-    for action in ("jobs.write", "jobs.decide", "jobs.submit", "jobs.run"):
+    for action in ("jobs.write", "jobs.decide", "jobs.submit", "jobs.run", "jobs.apply"):
         with pytest.raises(Forbidden):
             await asking.jobs.get(agent, job.id, action)
     with pytest.raises(Forbidden):

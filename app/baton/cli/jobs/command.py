@@ -7,7 +7,7 @@ import typer
 
 from baton.cli.groups import group
 from baton.cli.jobs.follow import follow as follow_job
-from baton.cli.jobs.result import apply, branch, diff, discard
+from baton.cli.jobs.result import apply, branch, diff, discard, pr
 from baton.cli.options import AsJson, Everybody, Limit
 from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api
@@ -79,6 +79,7 @@ app.command()(diff)
 app.command()(apply)
 app.command()(branch)
 app.command()(discard)
+app.command()(pr)
 
 
 @app.command()

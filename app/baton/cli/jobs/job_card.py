@@ -91,7 +91,7 @@ class Card:
         self._close()
         print("\n".join(lines), flush=True)
         if data["changed"]:
-            print(f"  baton jobs diff {data['job']}    (or: apply, branch, discard)", flush=True)
+            print(f"  baton jobs diff {data['job']}    (or: apply, branch, pr, discard)", flush=True)
 
     def _head(self, provider: str) -> None:
         if self._open != provider:

@@ -1,4 +1,4 @@
-"""`baton jobs diff|apply|branch|discard`: what a job changed in its worktree, on the machine where it ran (decision 0029)."""
+"""`baton jobs diff|apply|branch|discard|pr`: what a job changed in its worktree, on the machine where it ran (decision 0029)."""
 
 import asyncio
 import os
@@ -11,16 +11,22 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.jobs.job_card import summary
-from baton.cli.options import AsJson
+from baton.cli.options import AsJson, UsageError
 from baton.cli.output import plain, show_json
 from baton.local import config as person
 from baton.local.server import Api, ApiError
 from baton.runner import results
 from baton.runner.git import GitError
-from baton.runner.results import ApplyRefused, NoResult, Result, Results
+from baton.runner.result_actions import ResultAction, perform
+from baton.runner.results import NoResult, Result, Results
 
 JobId = Annotated[str, typer.Argument(help="The job.")]
 Attempt = Annotated[int, typer.Option(min=0, help="An earlier attempt, by its number. Default: the newest.")]
+There = Annotated[
+    bool, typer.Option("--there", help="Have the job's runner do it on its machine, in your checkout there.")
+]
+_WAIT_S = 8
+"""How long one request waits for a runner, in seconds; less than the way to the server takes for an answer."""
 T = TypeVar("T")
 
 
@@ -52,34 +58,79 @@ def diff(
     print(plain(text))
 
 
-def apply(job_id: JobId, attempt: Attempt = 0) -> None:
+def apply(job_id: JobId, attempt: Attempt = 0, there: There = False, as_json: AsJson = False) -> None:
     """Write a job's changes into your working tree, all or nothing; conflicts are shown, and then nothing is written."""
-    result = _result(job_id, attempt)
-    try:
-        files = _git(results.apply(result))
-    except ApplyRefused as error:
-        print(f"Nothing was written to {result.repository}:", file=sys.stderr)
-        for reason in error.reasons:
-            print(f"  {plain(reason)}", file=sys.stderr)
-        print(f"Look at it with: baton jobs diff {job_id}; or: baton jobs branch {job_id} NAME", file=sys.stderr)
-        raise typer.Exit(1) from None
-    print(f"Applied {len(files)} changed files to {result.repository}; nothing is staged or committed.")
+    _do(job_id, ResultAction(verb="apply", attempt=attempt), there=there, as_json=as_json)
 
 
-def branch(job_id: JobId, name: Annotated[str, typer.Argument(help="The new branch.")], attempt: Attempt = 0) -> None:
+def branch(
+    job_id: JobId,
+    name: Annotated[str, typer.Argument(help="The new branch.")],
+    attempt: Attempt = 0,
+    there: There = False,
+    as_json: AsJson = False,
+) -> None:
     """Make a branch of a job's changes; no file of yours is touched."""
-    result = _result(job_id, attempt)
-    _git(results.branch(result, name))
-    print(f"Branch {name} in {result.repository} has the job's changes.")
+    _do(job_id, ResultAction(verb="branch", attempt=attempt, branch=name), there=there, as_json=as_json)
 
 
-def discard(job_id: JobId) -> None:
+def discard(job_id: JobId, there: There = False, as_json: AsJson = False) -> None:
     """Remove a job's changes, of all its attempts, and its worktrees for good."""
-    newest = _result(job_id)
-    for result in _records().of_job(newest.job):
-        _git(results.discard(result))
-        _records().remove(result)
-    print(f"The changes of {newest.job} are discarded.")
+    _do(job_id, ResultAction(verb="discard"), there=there, as_json=as_json)
+
+
+def pr(
+    job_id: JobId,
+    branch_name: Annotated[str, typer.Option("--branch", help="The new branch. Default: named like the job.")] = "",
+    title: Annotated[str, typer.Option(help="Its title. Default: the job's.")] = "",
+    body: Annotated[str, typer.Option(help="Its text.")] = "",
+    target: Annotated[str, typer.Option("--into", help="The branch to merge into. Default: the usual one.")] = "",
+    draft: Annotated[bool, typer.Option("--draft", help="Open it as a draft.")] = False,
+    there: There = False,
+    as_json: AsJson = False,
+) -> None:
+    """Push a branch of a job's changes, and open a pull or merge request with your `gh` or `glab`."""
+    if not there:
+        title = title or str(Api().request("GET", f"/jobs/{quote(job_id, safe='')}")["title"])
+    action = ResultAction(verb="pr", branch=branch_name, title=title, body=body, target=target, draft=draft)
+    _do(job_id, action, there=there, as_json=as_json)
+
+
+def _do(job_id: str, action: ResultAction, *, there: bool, as_json: bool) -> None:
+    found = _asked(job_id, action) if there else _done(job_id, action)
+    if as_json:
+        show_json(found)
+    elif found["state"] == "done":
+        print(plain(f"{found['detail'][:1].upper()}{found['detail'][1:]}."))
+    else:
+        print(f"baton: {plain(found['detail'])} ({found['code']})", file=sys.stderr)
+        for reason in found["reasons"]:
+            print(f"  {plain(reason)}", file=sys.stderr)
+        if found["state"] == "refused":
+            print(f"Look at it with: baton jobs diff {job_id}; or: baton jobs branch {job_id} NAME", file=sys.stderr)
+    if found["state"] != "done":
+        raise typer.Exit(1)
+
+
+def _done(job_id: str, action: ResultAction) -> dict[str, Any]:
+    """Do it here, where the runner's record is."""
+    outcome = asyncio.run(perform(_records(), job_id, action, os.environ))
+    if outcome.code == "no_result":
+        raise ApiError(f"{outcome.detail}; with `--there` its runner does this in its own checkout")
+    return {name: getattr(outcome, name) for name in outcome.__struct_fields__} | {"job": job_id, "verb": action.verb}
+
+
+def _asked(job_id: str, action: ResultAction) -> dict[str, Any]:
+    """Have the job's runner do it, and wait for it."""
+    if action.attempt:
+        raise UsageError("`--attempt` is for this machine; a runner takes the newest attempt")
+    fields = {"branch": action.branch, "title": action.title, "body": action.body, "target": action.target}
+    body = {name: value for name, value in fields.items() if value} | ({"draft": True} if action.draft else {})
+    api, path = Api(), f"/jobs/{quote(job_id, safe='')}"
+    found: dict[str, Any] = api.request("POST", f"{path}/{action.verb}", body=body | {"wait_s": _WAIT_S})
+    while found["state"] in {"asked", "taken"}:
+        found = api.request("GET", f"{path}/actions/{found['id']}", query={"wait_s": str(_WAIT_S)})
+    return found
 
 
 def state_folder() -> Path:

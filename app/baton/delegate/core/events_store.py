@@ -86,6 +86,13 @@ async def last_of_type(connection: AsyncConnection, job_id: str, kind: str) -> J
     return None if row is None else msgspec.convert(row._asdict(), JobEvent)
 
 
+async def of_type(connection: AsyncConnection, job_id: str, kind: str) -> list[JobEvent]:
+    """Read a job's newest events of a type, at most LARGEST_READ of them, in order."""
+    query = select(*_SHOWN).where(_events.c.job_id == job_id, _events.c.type == kind)
+    rows = await connection.execute(query.order_by(_events.c.no.desc()).limit(LARGEST_READ))
+    return [msgspec.convert(row._asdict(), JobEvent) for row in reversed(rows.all())]
+
+
 async def of_session(
     connection: AsyncConnection, organisation: str, user: str, session_id: str, after: int
 ) -> list[JobEvent]:

@@ -30,7 +30,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunnerCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """An order to a runner: `cancel` a job, or pass on the answer to a `permission` request."""
+    """An order to a runner: `cancel` a job, pass on the answer to a `permission` request, or do something with a `result`."""
 
     id: str
     job: str

@@ -18,6 +18,10 @@ from baton.kernel.base import clock
 from baton.kernel.base.sql import insert_into, row_of, storable
 from baton.people.row_scope import RowScope
 
+RESULT_COMMAND = "result"
+"""The kind of commands that say what to do with a job's result."""
+RESULT_LIMIT = timedelta(seconds=60)
+"""How long such a command waits for its runner."""
 _runners = RunnerRow.__table__
 _commands = RunnerCommandRow.__table__
 
@@ -212,8 +216,13 @@ async def add_command(connection: AsyncConnection, job: Job, kind: str, body: di
 
 
 async def commands(connection: AsyncConnection, runner: Runner) -> list[RunnerCommand]:
-    """List the commands that a runner has not acknowledged, the oldest first."""
-    query = select(_commands).where(*_of(runner)).order_by(_commands.c.id).limit(100)
+    """List the commands that a runner has not acknowledged, the oldest first.
+
+    What is to be done with a result is in nobody's hands after a minute: the person was told that it was not done, and a
+    laptop that wakes the next day must not write into their files.
+    """
+    still = or_(_commands.c.kind != RESULT_COMMAND, _commands.c.created_at > runner.last_seen - RESULT_LIMIT)
+    query = select(_commands).where(*_of(runner), still).order_by(_commands.c.id).limit(100)
     return [
         RunnerCommand(id=row.id, job=row.job_id, attempt=row.attempt, kind=row.kind, body=row.body)
         for row in await connection.execute(query)

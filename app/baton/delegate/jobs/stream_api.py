@@ -45,7 +45,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
             "Events of the types `session.update`, `job.state`, `permission.requested`, `permission.resolved`,"
-            " `agent.session` and `workspace.diff`, each with its number as `id` and a JSON object as `data`."
+            " `agent.session`, `workspace.diff` and `workspace.action`, each with its number as `id` and a JSON object as `data`."
         ),
         "content": {"text/event-stream": {"itemSchema": _EVENT, "example": _EXAMPLE}},
     }

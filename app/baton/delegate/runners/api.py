@@ -109,7 +109,7 @@ class CommandModel(BaseModel):
     id: str
     job: str
     attempt: int
-    kind: Literal["cancel", "permission"]
+    kind: Literal["cancel", "permission", "result"]
     body: dict[str, object]
 
 

@@ -33,6 +33,7 @@ Code = Literal[
     "parallel_window",
     "precondition_failed",
     "rate_limited",
+    "runner_away",
     "store_unavailable",
     "tool_not_allowed",
     "unauthenticated",
@@ -187,7 +188,7 @@ class Conflict(BatonError):
     """The thing is in a state in which this cannot be done."""
 
     status = 409
-    code = "conflict"
+    code: Code = "conflict"
     title = "this cannot be done now"
 
 
@@ -214,6 +215,13 @@ class ParallelExecutionError(SpawnRefused):
     """A task that is started before its wave, or too late after the first of its wave."""
 
     title = "ParallelExecutionError"
+
+
+class RunnerAway(Conflict):
+    """The machine that has to do it is out of touch."""
+
+    code = "runner_away"
+    title = "the runner is not there"
 
 
 class LeaseLost(BatonError):
