@@ -16,7 +16,7 @@ from baton.people import teams_api, terminal_codes_api, tokens_api, users_api
 from baton.policies import agent_tables_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
-from baton.records.review import audit_api, decisions_api, delegation_share_api, wrong_blocks_api
+from baton.records.review import audit_api, decision_counts_api, decisions_api, delegation_share_api, wrong_blocks_api
 from baton.records.review import stream_api as decision_stream_api
 from baton.route.feedback import api as route_feedback
 from baton.route.llm import breakers_api
@@ -35,7 +35,8 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         docs_api,
         metrics_api,
         modes,
-        decision_stream_api,  # before the decision of any id
+        decision_stream_api,  # these two before the decision of any id
+        decision_counts_api,
         decisions_api,
         policies,
         layers_api,

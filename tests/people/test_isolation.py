@@ -107,6 +107,7 @@ MATRIX = {
     "list_audit": row(READERS, "/audit"),
     "list_breakers": row(ALL, "/breakers"),
     "list_decisions": row(ALL, "/decisions"),
+    "count_decisions": row(ALL, "/decisions/counts?group=user"),
     "stream_decisions": row(ALL, "/decisions/stream?cursor=none"),  # a stream would not end
     "export_decisions": row(ALL, "/decisions/export"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
@@ -279,6 +280,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
 @pytest.mark.parametrize(
     "operation",
     [
+        "count_decisions",
         "list_decisions",
         "list_graphs",
         "list_jobs",

@@ -9,6 +9,7 @@ from baton.records.pipeline.recorder import Recorder
 from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay
 from baton.records.review.audit import Audit
+from baton.records.review.decision_counts import DecisionCounts
 from baton.records.review.decision_stream import DecisionStreams
 from baton.records.review.decisions import Decisions
 from baton.records.review.delegation_share import DelegationShare
@@ -22,6 +23,7 @@ class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
     recorder: Recorder
     decisions: Decisions
     decision_streams: DecisionStreams
+    decision_counts: DecisionCounts
     audit: Audit
     wrong_blocks: WrongBlocks
     delegation_share: DelegationShare
@@ -40,6 +42,7 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
         recorder=recorder,
         decisions=decisions,
         decision_streams=DecisionStreams(kernel.redis),
+        decision_counts=DecisionCounts(kernel.database),
         audit=Audit(kernel.database),
         wrong_blocks=WrongBlocks(kernel.database, kernel.changes, decisions),
         delegation_share=DelegationShare(kernel.database, policies),
