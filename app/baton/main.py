@@ -124,7 +124,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
     policies = await build_policies(kernel, people.users)
     clients = build_clients(kernel, people.users)
     records = await build_records(kernel, policies.policies)
-    modes = await build_modes(kernel, people.users)
+    modes = await build_modes(kernel, people.users, events.emitter)
     sessions = await build_sessions(
         kernel,
         users=people.users,
@@ -134,6 +134,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         projects=clients.projects,
         counters=records.counters,
         inventories=clients.inventories,
+        events=events.emitter,
     )
     context = await build_context(kernel)
     route = await build_route(
@@ -143,6 +144,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         sessions=sessions.sessions,
         counters=records.counters,
         context=context,
+        events=events.emitter,
     )
     decide = build_decide(
         kernel,
@@ -155,7 +157,9 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         is_worker=is_worker,
     )
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.
-    delegate = build_delegate(kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns)
+    delegate = build_delegate(
+        kernel, users=people.users, rules=decide.pre_tool_use, modes=modes.modes, owns_graph=owns, events=events.emitter
+    )
     people.tokens.also(PREFIX, delegate.agent_tokens.check)
     spawn = build_spawn(
         kernel,

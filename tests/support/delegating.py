@@ -11,6 +11,7 @@ from baton.delegate.runners.progress import Finish, RunnerEvent, Usage
 from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
+from baton.events.emission import NO_EVENTS
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
@@ -104,7 +105,9 @@ class World:
         self.rules = Rules()
         self.database = database
         self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
-        self.all = feature.build(kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns)
+        self.all = feature.build(
+            kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=NO_EVENTS
+        )
         for name in self.all.__struct_fields__:
             setattr(self, name, getattr(self.all, name))
 

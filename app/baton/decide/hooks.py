@@ -141,7 +141,10 @@ class Hooks:
         if caller.disabled:
             return HookOutcome()
         verdict = await self._pre_tool_use.preview(caller, as_call(caller, event))
-        return HookOutcome(answer=answer_of(verdict) if verdict.effect == "deny" else HookAnswer())
+        if verdict.effect == "deny":
+            return HookOutcome(answer=answer_of(verdict))
+        self._sessions.waits(caller, event)
+        return HookOutcome()
 
 
 def _with_notice(outcome: HookOutcome, notice: str) -> HookOutcome:

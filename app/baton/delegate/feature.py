@@ -22,6 +22,7 @@ from baton.delegate.runners.permissions import Decider, JobPermissions
 from baton.delegate.runners.progress import JobProgress
 from baton.delegate.runners.service import Runners
 from baton.delegate.runners.sweeper import JobSweeper
+from baton.events.emission import Emitter
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.kernel import Kernel
@@ -47,7 +48,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(
-    kernel: Kernel, *, users: Users, rules: Decider, modes: ModeExemptions, owns_graph: OwnsGraph
+    kernel: Kernel, *, users: Users, rules: Decider, modes: ModeExemptions, owns_graph: OwnsGraph, events: Emitter
 ) -> DelegateFeature:
     """Build the services.
 
@@ -57,11 +58,12 @@ def build(
         rules: Decides the permission requests of agents.
         modes: Exempts agents' sessions from the orchestrator mode.
         owns_graph: Returns whether a task graph is a principal's own.
+        events: Takes the changes of jobs' states.
     """
     settings, database = kernel.settings, kernel.database
     agent_tokens = AgentTokens(database, kernel.changes, users, kernel.organisation)
     notifier = JobNotifier(kernel.redis, kernel.organisation)
-    states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens))
+    states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens), events)
     progress = JobProgress(states, DelegatedSessions(modes))
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)

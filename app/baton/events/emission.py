@@ -69,8 +69,11 @@ class Emitter(Protocol):
         """Emit an event of the principal's. Never wait and never fail."""
         ...
 
-    def emit_later(self, principal: Principal, build: Build, *, size: int, event_id: str = "") -> None:
-        """Emit what `build` makes, which is called when nobody waits; `size` is about how many bytes it will have."""
+    def emit_later(self, principal: Principal, build: Build, *, size: int, topic: str = "", event_id: str = "") -> None:
+        """Emit what `build` makes, which is called when nobody waits.
+
+        `size` is about how many bytes it will have; with the `topic` it is not built where that is switched off.
+        """
         ...
 
 
@@ -80,8 +83,11 @@ class NoEvents:
     def emit(self, principal: Principal, payload: Payload, *, event_id: str = "") -> None:
         """Drop the event."""
 
-    def emit_later(self, principal: Principal, build: Build, *, size: int, event_id: str = "") -> None:
+    def emit_later(self, principal: Principal, build: Build, *, size: int, topic: str = "", event_id: str = "") -> None:
         """Drop the event."""
+
+
+NO_EVENTS: Emitter = NoEvents()
 
 
 class _Waiting(msgspec.Struct, frozen=True):
@@ -113,9 +119,10 @@ class Events:
         if BY_PAYLOAD[type(payload)].name not in self._without:
             self._put(_Waiting(principal, payload, event_id, int(time.time() * 1000), _USUAL_SIZE))
 
-    def emit_later(self, principal: Principal, build: Build, *, size: int, event_id: str = "") -> None:
+    def emit_later(self, principal: Principal, build: Build, *, size: int, topic: str = "", event_id: str = "") -> None:
         """Emit what `build` makes; see `Emitter`."""
-        self._put(_Waiting(principal, build, event_id, int(time.time() * 1000), size + _USUAL_SIZE))
+        if topic not in self._without:
+            self._put(_Waiting(principal, build, event_id, int(time.time() * 1000), size + _USUAL_SIZE))
 
     def counts(self) -> dict[str, int]:
         """Return the counts since the start; `queued` is the present length of the queue."""

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from baton.events.emission import Emitter, Events, NoEvents
+from baton.events.emission import NO_EVENTS, Emitter, Events
 from baton.kernel.kernel import Kernel
 
 
@@ -15,7 +15,7 @@ class EventsFeature(msgspec.Struct, frozen=True, kw_only=True):
 async def build(kernel: Kernel) -> EventsFeature:
     """Build the emitter and start to send."""
     if kernel.settings.events == "off":
-        return EventsFeature(emitter=NoEvents())
+        return EventsFeature(emitter=NO_EVENTS)
     events = Events(kernel.redis.url, without=kernel.settings.events_without)
     await events.start()
     kernel.on_stop(events.stop)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
 from baton.modes.listing import ModeList
 from baton.modes.service import Modes
@@ -15,10 +16,14 @@ class ModesFeature(msgspec.Struct, frozen=True, kw_only=True):
     listing: ModeList
 
 
-async def build(kernel: Kernel, users: Users) -> ModesFeature:
+async def build(kernel: Kernel, users: Users, events: Emitter) -> ModesFeature:
     """Build the services and read every setting. Raise DatabaseUnavailable."""
     modes = Modes(
-        kernel.database, kernel.changes, organisation=kernel.organisation, auto_level=kernel.settings.auto_level
+        kernel.database,
+        kernel.changes,
+        organisation=kernel.organisation,
+        auto_level=kernel.settings.auto_level,
+        events=events,
     )
     await modes.load()
     return ModesFeature(modes=modes, listing=ModeList(modes, users))

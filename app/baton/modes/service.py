@@ -9,6 +9,8 @@ import msgspec
 
 from baton.engine.call.modes import SCOPES, Mode, ModeSetting, keys_for, resolve
 from baton.engine.call.principal import Principal
+from baton.events.emission import NO_EVENTS, Emitter
+from baton.events.payloads.tools import ModeChanged
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
 from baton.kernel.base.sql import Database
@@ -42,7 +44,9 @@ class Modes:
         organisation: str,
         auto_level: Literal["strict", "guidance"],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        events: Emitter = NO_EVENTS,
     ) -> None:
+        self._events = events
         self._database = database
         self._changes = changes
         self._organisation = organisation
@@ -236,6 +240,23 @@ class Modes:
                     after=_shown(setting),
                     reason=setting.reason,
                 )
+        for key in remove:
+            self._emit(actor, known[key], "mode.remove")
+        for setting in put:
+            self._emit(actor, setting, "mode.set")
+
+    def _emit(self, actor: Principal, setting: ModeSetting, action: str) -> None:
+        removed = action == "mode.remove"
+        payload = ModeChanged(
+            session_id=setting.id if setting.scope == "session" else "",
+            scope=setting.scope,
+            scope_id=setting.id or setting.project,
+            action=action,
+            enabled=setting.enabled and not removed,
+            level=setting.level,
+            auto_activated=setting.auto_activated,
+        )
+        self._events.emit(actor, payload)
 
 
 def _delegated(job: str, session_id: str) -> Mode:

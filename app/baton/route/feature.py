@@ -7,6 +7,7 @@ import msgspec
 from baton.clients.last_heard import ClientActivity
 from baton.context.feature import ContextFeature
 from baton.engine.call.principal import Principal
+from baton.events.emission import Emitter
 from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.people.callers import CallerReader
@@ -55,6 +56,7 @@ async def build(
     sessions: Sessions,
     counters: Counters,
     context: ContextFeature,
+    events: Emitter,
 ) -> RouteFeature:
     """Build the services, and read the breakers, rosters and weights in force. Raise DatabaseUnavailable."""
     settings, organisation = kernel.settings, kernel.organisation
@@ -70,7 +72,9 @@ async def build(
     kernel.run(models.run)
     traces = RouteTraces(kernel.redis)
     threshold = settings.confidence_threshold
-    feedback = RouteFeedback(kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold)
+    feedback = RouteFeedback(
+        kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold, events=events
+    )
     await feedback.load()
     indexes = Indexes()
     in_force = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
@@ -87,6 +91,7 @@ async def build(
         traces=traces,
         counters=counters,
         expected=(lambda principal, project, _: in_force.warm(principal, project), context.session_started),
+        events=events,
     )
     return RouteFeature(
         breakers=breakers,

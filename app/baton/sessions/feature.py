@@ -4,6 +4,7 @@ import msgspec
 
 from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
+from baton.events.emission import Emitter
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
@@ -18,6 +19,7 @@ from baton.sessions.late_advice import LateAdvice
 from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
+from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
 
 
@@ -44,6 +46,7 @@ async def build(
     projects: SessionProjects,
     counters: Counters,
     inventories: Inventories,
+    events: Emitter,
 ) -> SessionsFeature:
     """Build the services and read the overrides.
 
@@ -52,7 +55,8 @@ async def build(
     """
     rate = CallRate(kernel.settings.rate_per_minute, kernel.settings.rate_burst)
     history = History(kernel.redis, ttl_s=kernel.settings.history_ttl_s, rate=rate)
-    outcomes = Outcomes(kernel.redis, recorder, counters)
+    emitted = SessionEvents(events)
+    outcomes = Outcomes(kernel.redis, recorder, counters, emitted)
     sessions = Sessions(
         modes=modes,
         history=history,
@@ -63,6 +67,7 @@ async def build(
         installations=Installations(kernel.redis, counters),
         counters=counters,
         inventories=inventories,
+        events=emitted,
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()

@@ -18,6 +18,7 @@ from baton.kernel.redis.session_keys import digest, session_tag
 from baton.records.pipeline.building import is_refused
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.recorder import Recorder
+from baton.sessions.session_events import SessionEvents
 from baton.shared.client_abilities import can_ask
 
 WATCHED_S = 86_400
@@ -42,8 +43,9 @@ _decode = msgspec.msgpack.Decoder(Watch).decode
 class Outcomes:
     """Follows calls from their decision to their end. Redis keeps what is watched, the recorder takes the reports."""
 
-    def __init__(self, redis: Redis, recorder: Recorder, counters: Counters) -> None:
+    def __init__(self, redis: Redis, recorder: Recorder, counters: Counters, events: SessionEvents) -> None:
         self._redis = redis
+        self._events = events
         self._recorder = recorder
         self._counters = counters
 
@@ -67,6 +69,7 @@ class Outcomes:
         # Without a tool the report would stand for the end of a turn.
         if not event.session_id or not event.tool_name or caller.disabled:
             return ()
+        self._events.tool_used(caller, event)
         ended, usage = _ENDED[event.name], usage_of(event.tool_response)
         watch: Watch | None = None
         degraded: tuple[str, ...] = ()
@@ -101,6 +104,7 @@ class Outcomes:
         """Report the end of an agent's turn: what a person was asked about and did not run by then was refused."""
         if not event.session_id or caller.disabled:
             return
+        self._events.turn_ended(caller, event)
         self._recorder.put_outcome(
             OutcomeReport(
                 at=datetime.now(UTC),

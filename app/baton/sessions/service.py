@@ -29,6 +29,7 @@ from baton.records.pipeline.decision import RouteOutcome
 from baton.records.pipeline.recorder import Recorder
 from baton.sessions.history import History, Prior
 from baton.sessions.installations import Installations
+from baton.sessions.session_events import SessionEvents
 
 MODE_BUDGET_S = 1.0
 """Longest that a starting session waits for the database to switch the mode, in seconds."""
@@ -72,8 +73,10 @@ class Sessions:
         installations: Installations,
         counters: Counters,
         inventories: Inventories,
+        events: SessionEvents,
     ) -> None:
         self._counters = counters
+        self._events = events
         self._modes = modes
         self._history = history
         self._recorder = recorder
@@ -96,6 +99,7 @@ class Sessions:
             pin = self._projects.known(caller.principal, event.session_id) or named
             degraded.append("history")
         project = pin.project
+        self._events.started(caller, event, project)
         moved = caller.project not in ("", project)
         if moved:
             degraded.append("project")
@@ -169,6 +173,7 @@ class Sessions:
 
     async def end(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         """Forget what ends with a session; its decisions and its project stay. Return what was unavailable."""
+        self._events.ended(caller, event)
         try:
             await self._history.end(caller.principal, event.session_id)
         except RedisUnavailable:
@@ -197,6 +202,7 @@ class Sessions:
 
     def prompted(self, caller: Caller, event: HookEvent, route: RouteOutcome | None = None) -> None:
         """Record a prompt's route, and the prompt itself if the team keeps prompts; nothing while Baton is off."""
+        self._events.prompted(caller, event, "" if route is None else route.id)
         principal = caller.principal
         kept = event.prompt != "" and self._users.keeps_prompts(principal.team)
         if caller.disabled or not (kept or route):
@@ -206,6 +212,10 @@ class Sessions:
         if not kept:
             event = msgspec.structs.replace(event, prompt="")
         self._recorder.put(event_record(caller, event, call.project, mode, self._policies.active.revision, route))
+
+    def waits(self, caller: Caller, event: HookEvent) -> None:
+        """Note that an agent asks a person for leave."""
+        self._events.waits(caller, event)
 
     def announced(self, principal: Principal, session_id: str, agent_type: str) -> None:
         """Note that a call starts an agent of this type."""

@@ -16,6 +16,7 @@ from baton.decide.service import PreToolUse
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
+from baton.events.emission import NO_EVENTS
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
@@ -39,6 +40,7 @@ from baton.sessions.late_advice import LateAdvice
 from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
+from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
 from tests.support.records import record, until
 
@@ -69,9 +71,10 @@ class World:
             installations=Installations(redis, Counters()),
             counters=Counters(),
             inventories=self.inventories,
+            events=SessionEvents(NO_EVENTS),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
-        outcomes = Outcomes(redis, recorder, Counters())
+        outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(NO_EVENTS))
         self.decides = PreToolUse(
             policies=self.policies,
             modes=self.modes,

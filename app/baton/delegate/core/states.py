@@ -15,9 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core import events_store, permissions_store, runners_store
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
+from baton.delegate.core.job_events import emit_state
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import acknowledgement, message, tool_call, tool_call_ended
 from baton.delegate.core.transaction import JobTransaction
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 
@@ -36,8 +38,14 @@ class JobStates:
     """Moves jobs from state to state."""
 
     def __init__(
-        self, database: Database, notifier: JobNotifier, organisation: str, on_agents: AgentsHook | None = None
+        self,
+        database: Database,
+        notifier: JobNotifier,
+        organisation: str,
+        on_agents: AgentsHook | None = None,
+        events: Emitter = NO_EVENTS,
     ) -> None:
+        self._events = events
         self.database = database
         self._on_agents = on_agents
         self._notifier = notifier
@@ -68,6 +76,8 @@ class JobStates:
             finally:
                 del self._open[id(connection)]
         self._notifier.notify(*transaction.topics)
+        for job, number in transaction.moved:
+            emit_state(self._events, self._organisation, job, number)
         if transaction.agents_changed and self._on_agents is not None:
             await self._on_agents(None)
         for job in transaction.ended:

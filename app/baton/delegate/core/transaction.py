@@ -33,6 +33,7 @@ class JobTransaction:
     Attributes:
         topics: What the notifier is to announce after the commit.
         ended: Jobs that this transaction ended; what waits for them goes on after the commit.
+        moved: Jobs whose state this transaction changed, each as it was then, with the number of the event that says so.
         agents_changed: Whether an agent's token was made or is over.
     """
 
@@ -41,6 +42,7 @@ class JobTransaction:
         self.now = now
         self.topics: set[str] = set()
         self.ended: list[Job] = []
+        self.moved: list[tuple[Job, int]] = []
         self.agents_changed = False
         self._events: list[NewJobEvent] = []
         self._changed: dict[str, dict[str, Any]] = {}
@@ -110,6 +112,8 @@ class JobTransaction:
             for event in events:
                 latest = self._latest.get(event.job.id, event.job)
                 event.no = latest.next_no
+                if event.type == "job.state":
+                    self.moved.append((event.job, event.no))
                 self.change(latest, next_no=latest.next_no + 1)
             await events_store.append(self.connection, job, events, session.next_no, mode, self.now)
         await self.save()

@@ -1,6 +1,6 @@
 """What the payload of every event has."""
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import msgspec
 
@@ -17,3 +17,10 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str = ""
     correlation_id: str = ""
+
+
+class Ids(TypedDict):
+    """The fields of `Payload`, to be passed on to several payloads."""
+
+    session_id: str
+    correlation_id: str

@@ -8,6 +8,8 @@ from msgspec import UNSET, UnsetType
 
 from baton.events.payloads.base import Count, Payload, Ratio
 
+LONGEST_PROMPT = 65_536
+"""Characters of a whole prompt that are sent, on the restricted topic."""
 LONGEST_PREVIEW = 100
 """Characters of a prompt's preview."""
 

@@ -10,6 +10,8 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.engine.routing.features import DEFAULT, NAMES, Extent, Weights
 from baton.engine.routing.fit import LEAST, Sample, refit
+from baton.events.emission import NO_EVENTS, Emitter
+from baton.events.payloads.routing import RoutingFeedback, RoutingFeedbackSkipped
 from baton.kernel.base.errors import Conflict, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
@@ -30,8 +32,16 @@ class RouteFeedback:
     """Feedback by route, fits by team; the active fit of each team is in memory."""
 
     def __init__(
-        self, database: Database, changes: Changes, traces: RouteTraces, *, organisation: str, threshold: float
+        self,
+        database: Database,
+        changes: Changes,
+        traces: RouteTraces,
+        *,
+        organisation: str,
+        threshold: float,
+        events: Emitter = NO_EVENTS,
     ) -> None:
+        self._events = events
         self._database = database
         self._changes = changes
         self._traces = traces
@@ -76,7 +86,20 @@ class RouteFeedback:
             features=trace.features,
         )
         await self._read(store.put(self._database, principal.organisation, feedback))
+        self._emit(principal, feedback)
         return feedback
+
+    def _emit(self, principal: Principal, feedback: Feedback) -> None:
+        ids = {"correlation_id": feedback.route_id, "route_id": feedback.route_id}
+        if feedback.right_agent and feedback.right_agent not in feedback.agents:
+            # A fit knows only the agents that were ranked first.
+            self._events.emit(principal, RoutingFeedbackSkipped(**ids, skip_reason="the agent was not ranked"))
+            return
+        agreed = feedback.selected == feedback.right_agent
+        given = RoutingFeedback(
+            **ids, selected_agent=feedback.selected, right_agent=feedback.right_agent, agreed=agreed
+        )
+        self._events.emit(principal, given)
 
     async def fits(self, principal: Principal, team: str) -> list[Fit]:
         """List a team's fits, the newest first.

@@ -8,6 +8,7 @@ at one is the agent's, as if there were no local model. The public API calls thi
 
 import logging
 from collections.abc import Mapping
+from time import perf_counter
 
 import msgspec
 
@@ -29,7 +30,7 @@ from baton.people.permissions import require
 from baton.route.llm.breaker import Breaker
 from baton.route.llm.client import Endpoint, ModelClient, Reply
 from baton.route.llm.guarded_call import guarded, timed
-from baton.route.pipeline.stage import LocalAnswer, Route, StageName
+from baton.route.pipeline.stage import LocalAnswer, LocalAttempt, Route, StageName
 from baton.route.prompt import Prompt
 
 log = logging.getLogger(__name__)
@@ -102,17 +103,31 @@ class LocalAnswers:
         model = self._models.get(wanted.intent)
         if model is None:
             return
-        reply = None
+        reply, started = None, perf_counter()
         if model.breaker.allows:
             reply = await guarded(model.breaker, self.ask(model.endpoint, wanted.intent, prompt.text))
         if reply is None:
             route.degraded.append(self.name)
+            route.local_attempt = self._attempt(wanted, model, started, Quality(passed=False, reason="no answer"))
             return
         quality = judge(wanted.intent, reply.text)
+        route.local_attempt = self._attempt(wanted, model, started, quality)
         if not quality.passed:
             log.info("a local answer (%s) was not good enough: %s", wanted.intent, quality.reason)
             return
         route.local_answer = self._answer(wanted, model.endpoint.model or reply.model, reply.text)
+
+    def _attempt(self, wanted: Classification, model: LocalModel, started: float, quality: Quality) -> LocalAttempt:
+        saved = savings(self._settings.tokens.get(wanted.intent, 0), self._settings.prices) if quality.passed else 0.0
+        return LocalAttempt(
+            intent=wanted.intent,
+            model=model.endpoint.model,
+            confidence=wanted.confidence,
+            latency_ms=round((perf_counter() - started) * 1000, 3),
+            passed=quality.passed,
+            reason=quality.reason,
+            savings=saved,
+        )
 
     async def ask(self, endpoint: Endpoint, intent: Intent, prompt: str) -> Reply:
         """Ask a model to answer a prompt, which is cut to length and sent without secrets.

@@ -12,12 +12,14 @@ from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
 from baton.engine.call.principal import Principal
+from baton.events.emission import NO_EVENTS, Emitter
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError
 from baton.people.permissions import require
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.decision import RouteOutcome
 from baton.route.feedback.traces import RouteTraces, StoredTrace
+from baton.route.pipeline.route_events import emit_route
 from baton.route.pipeline.stage import Route, Stage
 from baton.route.prompt import Prompt
 from baton.sessions.service import Sessions
@@ -39,12 +41,14 @@ class Routing:
         traces: RouteTraces,
         counters: Counters,
         expected: Sequence[Callable[[Principal, str, str], None]] = (),
+        events: Emitter = NO_EVENTS,
     ) -> None:
         self._groups = groups
         self._sessions = sessions
         self._traces = traces
         self._counters = counters
         self._expected = expected
+        self._events = events
 
     def expect(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for a caller's prompts in the background: a session of theirs has started."""
@@ -65,6 +69,8 @@ class Routing:
         self._keep(prompt, route)
         self._sessions.prompted(caller, event, None if route.passed else _outcome(route, elapsed_us))
         self._counters.routed(route.tier, route.degraded)
+        if not caller.disabled:
+            emit_route(self._events, caller.principal, event.session_id, route, elapsed_us / 1000)
         return route
 
     async def answer(self, prompt: Prompt) -> Route:

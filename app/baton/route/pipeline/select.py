@@ -5,6 +5,7 @@ Whatever a tier says counts only if it is one of the candidates.
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 
 import msgspec
 
@@ -19,7 +20,7 @@ from baton.engine.routing.text import bounded
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.route.pipeline.sections import SURE, selection_section, shortlist_section
-from baton.route.pipeline.stage import Choice, Chooser, Intent, Route, Section, StageName, Trace
+from baton.route.pipeline.stage import Choice, Chooser, Intent, ModelAttempt, Route, Section, StageName, Trace
 from baton.route.prompt import Prompt
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import DEGRADED, Indexes
@@ -77,9 +78,7 @@ class Select:
         if self._indexes.degraded:
             route.degraded.append(DEGRADED)
         about = named is not None or ranking.about >= ABOUT
-        tier, agent, reason = await self._choose(
-            prompt, candidates, route.degraded, named=named is not None, about=about
-        )
+        tier, agent, reason = await self._choose(prompt, candidates, route, named=named is not None, about=about)
         route.candidates, route.confidence = candidates, candidates[0].score if candidates else 0.0
         route.tier, route.selected_agent, route.reason = tier, agent, reason
         route.intents = await self._intents(index, prompt) if about else ()
@@ -126,7 +125,7 @@ class Select:
         return shortlist_section(route.candidates, client) if about and route.tier in {"scorer", "none"} else None
 
     async def _choose(
-        self, prompt: Prompt, candidates: tuple[Candidate, ...], degraded: list[str], *, named: bool, about: bool
+        self, prompt: Prompt, candidates: tuple[Candidate, ...], route: Route, *, named: bool, about: bool
     ) -> tuple[Tier, str, str]:
         """Return tier, agent and reason. A tier that is configured and has nothing to say is named in `degraded`."""
         if not candidates:
@@ -140,10 +139,14 @@ class Select:
         for tier, chooser in asked:
             if chooser is None:
                 continue
+            started = perf_counter()
             choice = await chooser.choose(prompt, candidates)
-            if choice is not None and (not choice.agent or choice.agent in allowed):
+            counts = choice is not None and (not choice.agent or choice.agent in allowed)
+            if tier == "model":
+                route.model_attempt = _attempt(choice, started, counts=counts)
+            if choice is not None and counts:
                 return tier, choice.agent, _said(tier, choice)
-            degraded.append(tier)
+            route.degraded.append(tier)
         if not about:
             return "none", "", "the prompt is not about what these agents do, as far as its words tell"
         if best.score >= self._threshold:
@@ -174,6 +177,19 @@ def _why(one: AgentScore) -> str:
     words = f"it speaks of {', '.join(one.words)}" if one.words else "no word in common"
     near = max(one.features[2], one.features[3])
     return f"{words}; nearness in meaning {near:.2f}"
+
+
+def _attempt(choice: Choice | None, started: float, *, counts: bool) -> ModelAttempt:
+    latency_ms = round((perf_counter() - started) * 1000, 3)
+    if choice is None:
+        return ModelAttempt(latency_ms=latency_ms, failure="no_answer")
+    return ModelAttempt(
+        latency_ms=latency_ms,
+        agent=choice.agent,
+        confidence=choice.confidence,
+        model=choice.model,
+        failure="" if counts else "no_candidate",
+    )
 
 
 def _said(tier: Tier, choice: Choice) -> str:

@@ -70,6 +70,28 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     features: list[list[float]]
 
 
+class ModelAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """How the model was asked to choose an agent; `failure` says why its answer did not count, "" where it did."""
+
+    latency_ms: float
+    agent: str = ""
+    confidence: float | None = None
+    model: str = ""
+    failure: str = ""
+
+
+class LocalAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """How a local model was asked to answer a prompt, and whether its answer passed the quality gate."""
+
+    intent: str
+    model: str
+    confidence: float
+    latency_ms: float
+    passed: bool
+    reason: str
+    savings: float = 0.0
+
+
 class Chooser(Protocol):
     """Chooses one of the scorer's candidates, or none of them."""
 
@@ -95,7 +117,9 @@ class Route(msgspec.Struct, kw_only=True):
     intents: tuple[Intent, ...] = ()
     workflow: Workflow = Workflow()
     sections: list[Section] = []
+    model_attempt: ModelAttempt | None = None
     local_answer: LocalAnswer | None = None
+    local_attempt: LocalAttempt | None = None
     additional_context: str = ""
     timings_ms: dict[str, float] = {}
     degraded: list[str] = []
