@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from baton.clients import inventory_api
+from baton.context.codemap import api as codemap
 from baton.context.patterns import api as patterns
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
@@ -46,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         rosters,
         catalogue_api,
         inventory_api,
+        codemap,
         route_feedback,
         patterns,
         tokens_api,

@@ -40,6 +40,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "report": Command("baton.cli.policies.report:report", _SESSION, "Report a decision as wrong."),
     "session": Command("baton.cli.people.session:app", _SESSION, "List agents' sessions, show and reset one."),
+    "codemap": Command(
+        "baton.cli.codemap.command:app",
+        _SESSION,
+        "Send which files and symbols your project has, so that prompts can be told where things are.",
+    ),
     "delegate": Command("baton.cli.jobs.delegate:delegate", _JOBS, "Delegate a task to another agent."),
     "jobs": Command(
         "baton.cli.jobs.command:app",

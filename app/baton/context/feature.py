@@ -2,6 +2,9 @@
 
 import msgspec
 
+from baton.context.codemap.indexes import CodeIndexes
+from baton.context.codemap.service import CodeMaps
+from baton.context.enrichment.code_analysis import CodeAnalysis
 from baton.context.enrichment.handler import Handler
 from baton.context.enrichment.service import Enricher
 from baton.context.enrichment.summarization import Summarization
@@ -19,21 +22,27 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     summarization: Summarization
     patterns: Patterns
     patterns_in_force: PatternsInForce
+    code_maps: CodeMaps
+    code_indexes: CodeIndexes
 
-    def session_started(self, principal: Principal, project: str, session_id: str) -> None:  # noqa: ARG002
+    def session_started(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for the prompts of a session that has started, resumed or been compacted; nobody waits for it."""
         self.summarization.forget(principal, session_id)
+        self.code_indexes.warm(principal, project)
 
 
 async def build(kernel: Kernel) -> ContextFeature:
     """Build the services and read the patterns in force. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
-    handlers: tuple[Handler, ...] = (summarization,)
+    code_indexes = CodeIndexes(kernel.database)
+    handlers: tuple[Handler, ...] = (summarization, CodeAnalysis(code_indexes))
     in_force = PatternsInForce(kernel.database, kernel.changes, kernel.organisation)
     await in_force.load()
     return ContextFeature(
         enricher=Enricher(lambda _: handlers),
         summarization=summarization,
+        code_maps=CodeMaps(kernel.database),
+        code_indexes=code_indexes,
         patterns=Patterns(kernel.database, kernel.changes, in_force, Meanings()),
         patterns_in_force=in_force,
     )

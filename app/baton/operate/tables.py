@@ -3,6 +3,7 @@
 from sqlalchemy import Table
 
 from baton.clients.last_heard_store import ClientRow
+from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
 from baton.delegate.core.tables import (
     JOBS,
@@ -38,6 +39,8 @@ ALL: tuple[Table, ...] = (
             AuditRow,
             ChangeRow,
             ClientRow,
+            CodeMapFileRow,
+            CodeMapRow,
             DecisionRow,
             DecisionRuleRow,
             GraphTaskRow,

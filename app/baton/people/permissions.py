@@ -42,6 +42,8 @@ TABLE: dict[str, dict[str, Reach]] = {
     "breakers.write": _ADMIN,
     "calls.make": {"developer": "own", "lead": "own", "admin": "own", "runner": "own", **_AGENTS},
     "clients.read": _READ,
+    "codemap.read": {**_EVERY_OWN, "auditor": "own"},
+    "codemap.write": _EVERY_OWN,
     "decisions.read": _READ,
     "delegation.try": _READ_BY_ALL,
     "graphs.read": _READ,
@@ -100,8 +102,8 @@ TABLE: dict[str, dict[str, Reach]] = {
 
 _WRITES_OF_AGENTS = frozenset(
     {
-        "calls.make", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write", "modes.write", "patterns.propose",
-        "reports.write", "routes.feedback", "routes.make", "spawns.make",
+        "calls.make", "codemap.write", "graphs.write", "jobs.apply", "jobs.submit", "jobs.write", "modes.write",
+        "patterns.propose", "reports.write", "routes.feedback", "routes.make", "spawns.make",
     }
 )  # fmt: skip
 """What agents do while they work. Of `modes.write` they have one direction only: on, and stricter."""

@@ -85,12 +85,13 @@ async def build(
         in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
     at_once: tuple[Stage, ...] = (Enrich(context.enricher), select) if settings.enrichment_on else (select,)
+    enriched = (context.session_started,) if settings.enrichment_on else ()
     pipeline = Routing(
         ((Detect(),), at_once, (models.local_answers,), (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,
-        expected=(lambda principal, project, _: in_force.warm(principal, project), context.session_started),
+        expected=(lambda principal, project, _: in_force.warm(principal, project), *enriched),
         events=events,
     )
     return RouteFeature(

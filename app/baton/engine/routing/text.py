@@ -67,6 +67,11 @@ def bounded(prompt: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def is_stop_word(word: str) -> bool:
+    """Return whether a lower-case word says nothing of what a prompt is about."""
+    return word in _STOP
+
+
 def plain(text: str) -> str:
     r"""Make the line breaks real that an agent's file holds as `\n`."""
     return _ESCAPED_BREAK.sub("\n", text)

@@ -1,0 +1,94 @@
+"""`baton codemap`: which files and symbols your project has, so that prompts can be told where things are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from baton.cli.codemap.files import batches, outlines, project_files
+from baton.cli.groups import group
+from baton.cli.options import AsJson
+from baton.cli.output import show_json, show_table
+from baton.local.server import Api
+from baton.shared.code_map import MOST_AT_ONCE
+
+app = group("Send which files and symbols your project has, so that prompts can be told where things are.")
+
+NAMES_AT_ONCE = 10_000
+"""Names in one request, about 300 KB: the server reads a request in one go."""
+
+
+@app.command()
+def push(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent; send nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send the outline of this project: paths, names, kinds and lines of definitions, no source text.
+
+    Files that git ignores are left out, and only what has changed is sent. Nobody but you is told of it.
+    """
+    api = Api()
+    root = Path(api.project.root)
+    found, left_out = outlines(root, project_files(root))
+    if dry_run:
+        show_json([msgspec.to_builtins(_named(one)) for one in found])
+        return
+    digests = {one.path: one.digest for one in found}
+    missing = set(api.request("PUT", "/codemap", body={"files": digests})["missing"])
+    changed = [one for one in found if one.path in missing]
+    for batch in batches(changed, MOST_AT_ONCE, NAMES_AT_ONCE):
+        api.request("PUT", "/codemap/files", body={"outlines": [_named(one) for one in batch]})
+    symbols = sum(len(one.symbols) for one in found)
+    if as_json:
+        show_json(
+            {
+                "project": api.project.name,
+                "files": len(found),
+                "symbols": symbols,
+                "sent": len(changed),
+                "left_out": left_out,
+            }
+        )
+        return
+    print(f"Code map of {api.project.name}: {len(found)} files with {symbols} symbols; {len(changed)} files were sent.")
+    if left_out:
+        print(f"  {left_out} files were left out: a code map has its limits, and files near the root go first.")
+
+
+@app.command()
+def show(as_json: AsJson = False) -> None:
+    """List your code maps."""
+    found = Api().request("GET", "/codemap")
+    if as_json:
+        show_json(found)
+        return
+    rows = [(one["project"], one["files"], one["symbols"], one["version"], one["updated_at"]) for one in found]
+    show_table(
+        ("project", "files", "symbols", "version", "updated"),
+        rows,
+        none="No code maps; `baton codemap push` sends one.",
+    )
+
+
+@app.command()
+def drop(
+    project: Annotated[str, typer.Argument(help="The project. Default: that of this folder.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Remove your code map of a project from the server."""
+    api = Api()
+    project = project or api.project.name
+    api.request("DELETE", "/codemap", query={"project": project})
+    if as_json:
+        show_json({"dropped": project})
+        return
+    print(f"The code map of {project} was removed.")
+
+
+def _named(one: object) -> dict[str, object]:
+    """Return an outline as the API takes it: symbols as objects with names, not as rows."""
+    built = msgspec.to_builtins(one)
+    fields = ("name", "kind", "line", "within")
+    built["symbols"] = [dict(zip(fields, symbol, strict=False)) for symbol in built["symbols"]]
+    return dict(built)

@@ -1,0 +1,144 @@
+"""`/codemap`: the code maps of your own projects. `baton codemap push` sends them; no text of a file ever comes here."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.context.codemap.service import CodeMaps
+from baton.kernel.http.features import of
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import WORK
+from baton.shared.code_map import (
+    KINDS,
+    LONGEST_NAME,
+    LONGEST_PATH,
+    MOST_AT_ONCE,
+    MOST_FILES,
+    MOST_MENTIONS,
+    MOST_SYMBOLS,
+    Kind,
+    Outline,
+    Symbol,
+)
+
+router = APIRouter(tags=["codemap"])
+CodeMapsOf = Annotated[CodeMaps, Depends(of(CodeMaps))]
+ProjectQuery = Annotated[
+    str, Query(max_length=1_000, description="The project; without it that of the header `Baton-Project`.")
+]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Path = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
+
+
+class SymbolBody(BaseModel):
+    """A definition: `line` counts from 1, `within` is the class or module that holds it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    kind: Kind = Field(description=f"One of {', '.join(KINDS)}.")
+    line: int = Field(ge=1, le=10_000_000)
+    within: str = Field("", max_length=LONGEST_NAME)
+
+
+class OutlineBody(BaseModel):
+    """The outline of one file; `mentions` are names that it uses and does not define."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: Path
+    language: str = Field(max_length=40)
+    symbols: list[SymbolBody] = Field([], max_length=MOST_SYMBOLS)
+    mentions: list[Name] = Field([], max_length=MOST_MENTIONS)
+
+    def outline(self) -> Outline:
+        """Return it as it is stored."""
+        return Outline(
+            path=self.path,
+            language=self.language,
+            symbols=tuple(Symbol(one.name, one.kind, one.line, one.within) for one in self.symbols),
+            mentions=tuple(self.mentions),
+        )
+
+
+class OutlinesBody(BaseModel):
+    """Outlines of files that are new or have changed."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "outlines": [
+                        {
+                            "path": "src/cart.py",
+                            "language": "python",
+                            "symbols": [{"name": "Cart", "kind": "class", "line": 3}],
+                            "mentions": ["Tax"],
+                        }
+                    ]
+                }
+            ]
+        },
+    )
+
+    outlines: list[OutlineBody] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+
+class ManifestBody(BaseModel):
+    """All files of the project: the digest of each one's outline by its path."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"files": {"src/cart.py": "4f1d9c0a83b2417790c1d2e3"}}]}
+    )
+
+    files: dict[Path, Annotated[str, Field(min_length=1, max_length=64)]] = Field(max_length=MOST_FILES)
+
+
+class MissingModel(BaseModel):
+    """The files whose outlines the server does not have, or has in another state."""
+
+    missing: list[str]
+
+
+class CodeMapModel(BaseModel):
+    """One of your code maps; `version` counts its changes."""
+
+    project: str
+    version: int
+    updated_at: datetime
+    files: int
+    symbols: int
+
+
+@router.get("/codemap", operation_id="list_code_maps")
+async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[CodeMapModel]:
+    """List your own code maps, the newest first; nobody else sees them."""
+    return [CodeMapModel.model_validate(one, from_attributes=True) for one in await maps.find(caller.principal)]
+
+
+@router.put("/codemap", operation_id="put_code_map", dependencies=[WORK])
+async def put_code_map(
+    caller: CallerOf, maps: CodeMapsOf, body: ManifestBody, project: ProjectQuery = ""
+) -> MissingModel:
+    """Say which files the project has: others are removed, and those to send are named."""
+    missing = await maps.settle(caller.principal, project or caller.project, body.files)
+    return MissingModel(missing=missing)
+
+
+@router.put("/codemap/files", operation_id="put_code_map_files", status_code=204, dependencies=[WORK])
+async def put_code_map_files(
+    caller: CallerOf, maps: CodeMapsOf, body: OutlinesBody, project: ProjectQuery = ""
+) -> Response:
+    """Store the outlines of files."""
+    await maps.put_files(caller.principal, project or caller.project, [one.outline() for one in body.outlines])
+    return Response(status_code=204)
+
+
+@router.delete("/codemap", operation_id="delete_code_map", status_code=204, dependencies=[WORK])
+async def delete_code_map(caller: CallerOf, maps: CodeMapsOf, project: ProjectQuery = "") -> Response:
+    """Remove your code map of a project."""
+    await maps.drop(caller.principal, project or caller.project)
+    return Response(status_code=204)
