@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from baton.runner.agents.claude_print import ClaudePrint
 from baton.runner.agents.driving import AgentError, Driver, Task
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.tools import tool_server
-from baton.runner.agents.updates import output_of, text_of
+from baton.runner.agents.updates import Answer, text_of
 from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
 from baton.runner.outbox import Outbox, waits
@@ -58,6 +58,7 @@ class Job:
         worktrees: Worktrees,
         spools: Path,
         env: Mapping[str, str],
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.lease = lease
         self.events = 0
@@ -68,10 +69,16 @@ class Job:
         self._server = server
         self._worktrees = worktrees
         self._env = env
-        self._spools = spools
+        self._say = say
+        self._outbox = Outbox(
+            server,
+            Spool(spools, lease.job, lease.attempt, lease.token),
+            lambda: self.stop("cancel", "the server cancelled it"),
+            self._on_disk,
+        )
         self._permissions: Permissions | None = None
         self._early: list[tuple[str, bool]] = []
-        self._output: list[str] = []
+        self._answer = Answer()
         self._usage: dict[str, float] = {}
         self._stop: Stop | None = None
         self._stopping = asyncio.Event()
@@ -83,6 +90,16 @@ class Job:
     def is_lost(self) -> bool:
         """Return whether the job's lease is lost."""
         return self._stop == "lost"
+
+    @property
+    def waits_for_disk(self) -> bool:
+        """Return whether the disk refuses the job's events now."""
+        return self._outbox.trouble != ""
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether the job's end is on the disk, so that the next run of the runner sends it if this one cannot."""
+        return self._outbox.is_ended
 
     def stop(self, how: Stop, why: str = "") -> None:
         """Stop the job: cancel the agent, or end it at once if the lease is lost.
@@ -103,16 +120,7 @@ class Job:
 
     async def run(self) -> None:
         """Run the agent and send everything to the server; when this returns, no process of the agent is left."""
-        lease = self.lease
-        spool = await asyncio.to_thread(Spool, self._spools, lease.job, lease.attempt, lease.token)
-        outbox = Outbox(
-            self._server,
-            spool,
-            lease.job,
-            lease.attempt,
-            lease.token,
-            lambda: self.stop("cancel", "the server cancelled it"),
-        )
+        outbox = self._outbox
         sending = asyncio.create_task(outbox.run())
         sending.add_done_callback(self._sent)
         try:
@@ -142,6 +150,8 @@ class Job:
         has_worked = False
         try:
             provider, folder = self._checked()
+            if not await self._until_stored():
+                return self._told("cancelled")
             if self.lease.isolation == "worktree":
                 self.note = "making a worktree"
                 tree = await self._worktrees.make(
@@ -199,10 +209,23 @@ class Job:
             failure = None if self._stop else output.failure(command, timed_out=timed_out)
             outbox.put("session.update", {"update": _ended_setup(output.text, failed=output.status != 0)})
             if failure:
-                self._output.append(output.text)
+                self._answer.add(output.text)
                 raise failure
             made = await new_files(tree)
         return msgspec.structs.replace(tree, left_out=tuple(dict.fromkeys((*copied, *made))))
+
+    async def _until_stored(self) -> bool:
+        """Wait until the attempt is on the disk; return False if it was stopped before."""
+        waiting = {asyncio.create_task(self._outbox.stored.wait()), asyncio.create_task(self._stopping.wait())}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        return not self._stopping.is_set()
+
+    def _on_disk(self, trouble: str) -> None:
+        self._say(f"waits for disk: {trouble}" if trouble else "goes on: the disk has space again")
 
     def _checked(self) -> tuple[Provider, Path]:
         lease, config = self.lease, self._config
@@ -239,13 +262,14 @@ class Job:
             self._last_sign = time.monotonic()
             update = body.get("update")
             if isinstance(update, dict):
-                self._output.append(text_of(update))
+                self._answer.add(text_of(update))
                 self.note = str(update.get("title") or "") or ("answering" if text_of(update) else self.note)
             outbox.put(kind, body)
 
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
         self.note = f"starting {provider.command[0]}"
         tree = await ProcessTree.start(driver.command(), cwd=folder, env=env | {"BATON_JOB": lease.job})
+        outbox.listen_by(tree.listen)
         working = asyncio.create_task(driver.work(tree))
         try:
             limit = min(lease.timeout_s, provider.max_timeout_s)
@@ -257,7 +281,7 @@ class Job:
             self._usage = driver.usage
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-        if self._stop:
+        if self._stop and not _completed(working):
             return "cancelled"
         if working.cancelled():
             raise AgentError("timeout", f"it had not ended after {limit:g} s")
@@ -274,8 +298,9 @@ class Job:
             if working.done() or self._stop == "lost":
                 return
             self.note = "cancelling"
-            await driver.cancel()
-            await asyncio.wait({working}, timeout=self._config.cancel_grace_s)
+            if not self.waits_for_disk:  # nobody would hear the agent's answer
+                await driver.cancel()
+                await asyncio.wait({working}, timeout=self._config.cancel_grace_s)
             if late and not self._stop:
                 raise late
         finally:
@@ -284,9 +309,11 @@ class Job:
     async def _until_late(self, waited: "set[asyncio.Task[Any]]", limit: float, spent: float) -> AgentError | None:
         """Wait for the first of these tasks; return the error of the time limit that passed before it, None for none."""
         silence, end = self.lease.inactivity_timeout_s or math.inf, time.monotonic() + limit - spent
-        self._last_sign = time.monotonic()
+        self._last_sign, held_s = time.monotonic(), self._outbox.waited_s
         while True:
             now = time.monotonic()
+            if (paused := self._outbox.waited_s - held_s) > 0:  # the disk took nothing, so the agent could not go on
+                end, self._last_sign, held_s = end + paused, self._last_sign + paused, held_s + paused
             if now >= end:
                 return AgentError("timeout", f"it had not ended after {limit:g} s")
             if self._permissions is not None:  # an agent that waits for an answer can show nothing
@@ -299,7 +326,7 @@ class Job:
             if done:
                 return None
             slept = time.monotonic() - now - step
-            if slept > SLEPT_S:  # this process was stopped, and so was the agent
+            if slept > SLEPT_S and not self.waits_for_disk:  # this process was stopped, and so was the agent
                 end, self._last_sign = end + slept, self._last_sign + slept
 
     async def _ask(self, request: dict[str, object]) -> PermissionAnswer:
@@ -319,10 +346,10 @@ class Job:
                 return PermissionAnswer(answer="deny", reason=str(error))
 
     def _told(self, stopped: str) -> JobEnd:
-        output = output_of(self._output)
+        output = self._answer.text()
         if self._stop == "refused":
             return self._failed("events_refused", self.why)
-        if self._stop:
+        if self._stop and stopped != "end_turn":  # else it has completed before it could heed the stop
             error = {"code": "runner_stopped", "detail": "the runner was stopped"} if self._stop == "stopped" else None
             return JobEnd(state="cancelled", output=output, usage=self._usage, error=error)
         if stopped == "end_turn":
@@ -332,11 +359,16 @@ class Job:
         return self._failed(stopped, f"the agent stopped early: {stopped}")
 
     def _failed(self, code: str, detail: str) -> JobEnd:
-        output = output_of(self._output)
+        output = self._answer.text()
         if self._stop and self._stop != "refused":
             return JobEnd(state="cancelled", output=output, usage=self._usage)
         error = {"code": code, "detail": detail[:4_000]}
         return JobEnd(state="failed", output=output, usage=self._usage, error=error)
+
+
+def _completed(working: "asyncio.Task[str]") -> bool:
+    """Return whether the agent has come to the end of its turn."""
+    return not working.cancelled() and working.exception() is None and working.result() == "end_turn"
 
 
 def _said(note: str) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Shows the runner's jobs in the terminal: a line for each, kept up to date, and a line for each event."""
 
+import contextlib
 import time
 from collections.abc import Iterable
 from typing import TextIO
@@ -19,19 +20,21 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write a line that stays."""
-        self._erase()
-        self._out.write(f"{time.strftime('%H:%M:%S')}  {plain(text)}\n")
-        self._out.flush()
+        with contextlib.suppress(OSError):  # a log on a full disk
+            self._erase()
+            self._out.write(f"{time.strftime('%H:%M:%S')}  {plain(text)}\n")
+            self._out.flush()
 
     def show(self, jobs: Iterable[Job]) -> None:
         """Rewrite the lines of the running jobs."""
         if not self._live:
             return
-        self._erase()
-        lines = [line(job)[:_WIDTH] for job in jobs]
-        self._out.write("".join(f"{one}\n" for one in lines))
-        self._out.flush()
-        self._shown = len(lines)
+        with contextlib.suppress(OSError):
+            self._erase()
+            lines = [line(job)[:_WIDTH] for job in jobs]
+            self._out.write("".join(f"{one}\n" for one in lines))
+            self._out.flush()
+            self._shown = len(lines)
 
     def _erase(self) -> None:
         if self._shown:
@@ -43,7 +46,8 @@ def line(job: Job) -> str:
     """Return a job's line: id, provider, workspace, age in seconds, number of events, what it is doing."""
     lease = job.lease
     age = int(time.monotonic() - job.started)
-    return f"  {lease.job[:12]}  {lease.provider} in {lease.workspace}  {age} s  {job.events} events  {plain(job.note)}"
+    note = "waiting for disk" if job.waits_for_disk else plain(job.note)
+    return f"  {lease.job[:12]}  {lease.provider} in {lease.workspace}  {age} s  {job.events} events  {note}"
 
 
 def plain(text: str) -> str:

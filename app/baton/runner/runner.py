@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -37,8 +37,9 @@ from baton.runner.worktrees import Worktrees
 VERSION = version("baton")
 FULL_WAIT_S = 1
 """Longest poll while no slot is free, in seconds; a slot that becomes free may stay empty for so long."""
-_LAST_S = 10.0
-"""How long the ends of jobs may take to reach the server when the runner stops, in seconds."""
+_LAST_S = 3.0
+"""How long the ends of jobs may take to reach the server when the runner stops, in seconds; on the disk they wait longer."""
+_GOODBYE_S = 1.0
 
 
 class Runner:
@@ -81,19 +82,24 @@ class Runner:
                 serving.result()
             await self._let_end()
         finally:
+            unsent = [job.lease for job in self._jobs.values() if job.is_stored and not job.is_lost]
             tasks = (*helpers, serving, asked, *self._running.values(), *self._using)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._goodbye()
+            await self._goodbye(unsent)
             await self._server.close()
 
     async def _serve(self) -> None:
         await self._worktrees.tidy()
-        for path, spooled in read_spools(self._home.spools):
-            if spooled is not None:
-                self._progress.say(f"{spooled.job[:12]} of an earlier run: sending its events")
-                self._progress.say(f"{spooled.job[:12]} of an earlier run {await replay(self._server, spooled)}")
+        for path, spool in read_spools(self._home.spools):
+            if spool is not None:
+                self._progress.say(f"{spool.job[:12]} of an earlier run: sending its events")
+                try:
+                    became = await replay(self._server, spool)
+                finally:
+                    spool.close()
+                self._progress.say(f"{spool.job[:12]} of an earlier run {became}")
             path.unlink(missing_ok=True)
         pauses, trouble = waits(), ""
         while True:
@@ -140,7 +146,9 @@ class Runner:
         return 0 if not self._heard else WAIT_S if slots else FULL_WAIT_S
 
     def _slots(self) -> int:
-        return 0 if self._draining.is_set() else max(self._config.slots - len(self._running), 0)
+        if self._draining.is_set() or any(job.waits_for_disk for job in self._jobs.values()):
+            return 0  # what is leased while the disk is full could only wait
+        return max(self._config.slots - len(self._running), 0)
 
     def _providers(self) -> list[str]:
         return [name for name, one in self._config.providers.items() if configuration.program(one, self._env)]
@@ -150,8 +158,8 @@ class Runner:
             f"{', '.join(self._providers()) or 'no provider'} in {', '.join(self._config.workspaces) or 'no workspace'}"
         )
 
-    def _body(self, slots: int, wait_s: int) -> dict[str, Any]:
-        held = [job.lease for job in self._jobs.values() if not job.is_lost]
+    def _body(self, slots: int, wait_s: int, unsent: Sequence[Lease] = ()) -> dict[str, Any]:
+        held = [*unsent, *(job.lease for job in self._jobs.values() if not job.is_lost)]
         return {
             "boot_id": self._boot,
             "name": self._config.name or self._home.host,
@@ -184,7 +192,15 @@ class Runner:
         key = (lease.job, lease.attempt)
         if key in self._jobs:
             return
-        job = Job(lease, self._config, self._server, self._worktrees, self._home.spools, self._env)
+        job = Job(
+            lease,
+            self._config,
+            self._server,
+            self._worktrees,
+            self._home.spools,
+            self._env,
+            lambda text: self._progress.say(f"{lease.job[:12]} {text}"),
+        )
         self._jobs[key] = job
         self._running[key] = asyncio.create_task(self._run(key, job))
 
@@ -194,8 +210,6 @@ class Runner:
         try:
             await job.run()
             self._progress.say(f"{lease.job[:12]} {_outcome(job)} after {int(time.monotonic() - job.started)} s")
-        except OSError as error:  # the disk is full, the spool cannot be written
-            self._progress.say(f"{lease.job[:12]} cannot go on: {error}")
         finally:
             del self._jobs[key], self._running[key]
 
@@ -238,7 +252,10 @@ class Runner:
                 return
 
     async def _let_end(self) -> None:
-        """Wait for the running jobs, then cancel them, then give their ends time to arrive."""
+        """Wait for the running jobs, then cancel them, then give their ends time to arrive.
+
+        Jobs that wait for the disk are not waited for.
+        """
         if self._running:
             self._progress.say(
                 f"stopping: {len(self._running)} running jobs have {self._config.drain_s:g} s to end; Ctrl-C again cancels them"
@@ -246,18 +263,30 @@ class Runner:
         hurrying = asyncio.create_task(self._hurrying.wait())
         end = time.monotonic() + self._config.drain_s
         while self._running and not hurrying.done() and (rest := end - time.monotonic()) > 0:
-            await asyncio.wait({*self._running.values(), hurrying}, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+            waiting = [job for job in self._jobs.values() if job.waits_for_disk]
+            for job in waiting:
+                job.stop("stopped", "the disk is full")
+            if len(waiting) == len(self._running):
+                break
+            await asyncio.wait(
+                {*self._running.values(), hurrying}, timeout=min(rest, 1), return_when=asyncio.FIRST_COMPLETED
+            )
         hurrying.cancel()
+        hears = any(not job.waits_for_disk for job in self._jobs.values())
         for job in self._jobs.values():
             job.stop("stopped")
         if self._running:
-            await asyncio.wait(set(self._running.values()), timeout=self._config.cancel_grace_s + _LAST_S)
+            limit_s = (self._config.cancel_grace_s if hears else 0) + _LAST_S
+            await asyncio.wait(set(self._running.values()), timeout=limit_s)
 
-    async def _goodbye(self) -> None:
-        """Report to the server that nothing runs here any more, so that it need not wait for leases to expire."""
+    async def _goodbye(self, unsent: list[Lease]) -> None:
+        """Report to the server what runs here no more, so that it need not wait for leases to expire.
+
+        What is on the disk with its end is still this runner's: its next run sends it.
+        """
         if self._heard:
             with contextlib.suppress(ServerAway, Refused, TimeoutError):
-                await asyncio.wait_for(self._server.poll(self._body(0, 0)), 2)
+                await asyncio.wait_for(self._server.poll(self._body(0, 0, unsent)), _GOODBYE_S)
 
     async def _tick(self) -> None:
         while True:

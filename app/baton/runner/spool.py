@@ -4,7 +4,10 @@ One file for each attempt, in lines of JSON: first the lease, then the events, l
 short was never sent, and is ignored.
 """
 
+import contextlib
 import os
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,67 +15,177 @@ import msgspec
 
 from baton.runner.wire import Event, JobEnd
 
+BATCH = 200
+BATCH_BYTES = 256 * 1024
+"""Size at which a batch is full, in bytes of JSON; one event has at most about half of it (`updates.fitting`)."""
+_LEASE = ("job", "attempt", "token")
+_READ = 1 << 20
+"""How much is read at once, in bytes; more if a line is longer."""
+_END = b'{"finish":'
 
-class SpooledAttempt(msgspec.Struct, kw_only=True):
-    """The contents of a file of an earlier run."""
 
-    job: str
-    attempt: int
-    token: str
-    events: list[Event]
-    ended: JobEnd | None = None
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that follow each other, as JSON, and the end if it comes after them and all of it fits.
+
+    Attributes:
+        first: The number of the first event, or the one that would come next if there are only an end and no events.
+    """
+
+    first: int
+    events: Sequence[msgspec.Raw] = ()
+    ended: msgspec.Raw | None = None
+
+    @property
+    def last(self) -> int:
+        """Return the number of the last event, `first - 1` if there is none."""
+        return self.first + len(self.events) - 1
+
+    def after(self, seq: int) -> "Batch":
+        """Return what is left of the batch behind a number."""
+        skipped = max(seq + 1 - self.first, 0)
+        return Batch(first=self.first + skipped, events=self.events[skipped:], ended=self.ended) if skipped else self
 
 
 class Spool:
-    """The file of one attempt; only its owner can read it."""
+    """The file of one attempt; only its owner can read it. It is made with the first events, or at the first `add` of none.
+
+    Lines are numbered: after the lease comes event 1. `add` and `read` may be called from different threads.
+    """
 
     def __init__(self, folder: Path, job: str, attempt: int, token: str) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / f"{job}.{attempt}.jsonl"
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        self._write([{"job": job, "attempt": attempt, "token": token}])
-        folder_file = os.open(folder, os.O_RDONLY)
-        os.fsync(folder_file)
-        os.close(folder_file)
+        self.job, self.attempt, self.token = job, attempt, token
+        self._file = -1
+        self._size = 0
+        self._read_to, self._next_seq = 0, 1
+        self._closed = False
+        self._writing = threading.Lock()
 
-    def add(self, events: list[Event], ended: JobEnd | None = None) -> None:
-        """Append events, and the end; when this returns they are on the disk."""
-        self._write([*events, *([{"finish": ended}] if ended else [])])
+    @classmethod
+    def open(cls, path: Path) -> "Spool | None":
+        """Open the file that an earlier run left, None if it has no lease."""
+        with contextlib.suppress(OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
+            with path.open("rb") as file:
+                header = file.readline()
+            lease = msgspec.json.decode(header)
+            spool = cls(path.parent, *(lease[name] for name in _LEASE))
+            spool.path = path
+            spool._file = os.open(path, os.O_RDONLY)
+            spool._size = _whole_lines(spool._file, len(header))
+            spool._read_to = len(header)
+            return spool
+        return None
+
+    def add(self, events: Sequence[bytes], ended: JobEnd | None = None) -> None:
+        """Append events in JSON, and the end; when this returns they are on the disk.
+
+        Raises:
+            OSError: If the disk does not take them, because it is full or broken. The same may be added again later.
+        """
+        lines = [*events, *([msgspec.json.encode({"finish": ended})] if ended else [])]
+        with (
+            self._writing
+        ):  # or the file could be closed, and its number given to another one, while this thread writes
+            if not self._closed:
+                self._add(lines)
+
+    def _add(self, lines: list[bytes]) -> None:
+        is_new = self._file < 0
+        if is_new:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lines = [msgspec.json.encode({name: getattr(self, name) for name in _LEASE}), *lines]
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        try:
+            data = memoryview(b"".join(line + b"\n" for line in lines))
+            size = self._size + len(data)
+            while data:
+                data = data[os.write(self._file, data) :]
+            os.fsync(self._file)
+            if is_new:
+                self._read_to = len(lines[0]) + 1
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        except OSError:
+            # A half line would hide what is written after it.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            if is_new:
+                os.close(self._file)
+                self._file = -1
+            raise
+        self._size = size
+
+    def read(self) -> Batch:
+        """Read the next events from the disk, and the end if it comes right after them; the same again until `passed`."""
+        events: list[msgspec.Raw] = []
+        size, data, wanted = 0, b"", _READ
+        while True:
+            left = self._size - self._read_to if self._size else 0
+            data = os.pread(self._file, min(wanted, left), self._read_to) if left else b""
+            if b"\n" in data or len(data) < wanted:
+                break
+            wanted *= 2  # one line is longer than all that was read
+        for line in data.split(b"\n")[:-1]:
+            if line.startswith(_END):
+                ended = msgspec.Raw(line[len(_END) : -1])
+                return Batch(first=self._next_seq, events=events, ended=ended)
+            size += len(line)
+            if events and (len(events) == BATCH or size > BATCH_BYTES):
+                break
+            events.append(msgspec.Raw(line))
+        return Batch(first=self._next_seq, events=events)
+
+    def passed(self, batch: Batch, seq: int) -> None:
+        """Go on behind an event of the batch that was read: the server has everything up to it."""
+        for event in batch.events[: max(seq + 1 - batch.first, 0)]:
+            self._read_to += len(memoryview(event)) + 1
+            self._next_seq += 1
 
     def close(self) -> None:
         """Close the file and keep it, for the next run."""
-        os.close(self._file)
+        with self._writing:
+            self._closed, self._size = True, 0
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
 
     def remove(self) -> None:
         """Remove the file: the server has everything, or refuses it."""
-        os.close(self._file)
-        self.path.unlink(missing_ok=True)
-
-    def _write(self, lines: list[Any]) -> None:
-        data = memoryview(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-        while data:
-            data = data[os.write(self._file, data) :]
-        os.fsync(self._file)
+        self.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
 
 
-def read_spools(folder: Path) -> list[tuple[Path, SpooledAttempt | None]]:
-    """Read the files of an earlier run; a file without a lease is returned as None."""
-    return [(path, _read(path)) for path in sorted(folder.glob("*.jsonl"))] if folder.is_dir() else []
+def event_line(seq: int, kind: str, body: dict[str, Any]) -> bytes:
+    """Return the line of one event."""
+    return msgspec.json.encode(Event(seq, kind, body))
 
 
-def _read(path: Path) -> SpooledAttempt | None:
-    lines = path.read_bytes().split(b"\n")[:-1]
+def read_spools(folder: Path) -> list[tuple[Path, Spool | None]]:
+    """Open the files of an earlier run; a file without a lease is returned as None."""
+    return [(path, Spool.open(path)) for path in sorted(folder.glob("*.jsonl"))] if folder.is_dir() else []
+
+
+def _whole_lines(file: int, start: int) -> int:
+    """Return where the last line ends before which all lines are whole and readable."""
+    end, rest, at = start, b"", start
+    while data := os.pread(file, _READ, at):
+        at += len(data)
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            if not _readable(line):
+                return end
+            end += len(line) + 1
+    return end
+
+
+def _readable(line: bytes) -> bool:
     try:
-        spooled = msgspec.convert({**msgspec.json.decode(lines[0]), "events": []}, SpooledAttempt)
-    except (IndexError, msgspec.MsgspecError, TypeError):
-        return None
-    for line in lines[1:]:
-        try:
-            value = msgspec.json.decode(line)
-            if "finish" in value:
-                spooled.ended = msgspec.convert(value["finish"], JobEnd)
-            else:
-                spooled.events.append(msgspec.convert(value, Event))
-        except (msgspec.MsgspecError, TypeError):
-            break
-    return spooled
+        value = msgspec.json.decode(line)
+        msgspec.convert(value["finish"], JobEnd) if line.startswith(_END) else msgspec.convert(value, Event)
+    except (msgspec.MsgspecError, TypeError, KeyError):
+        return False
+    return True

@@ -91,7 +91,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class JobEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a job ended. `usage` has input_tokens, output_tokens and, if known, cost_usd; `error` has code and detail."""
+    """How a job ended. `usage` has input_tokens, cached_tokens, output_tokens and, if known, cost_usd; `error` has code and detail."""
 
     state: Literal["completed", "failed", "cancelled"]
     output: str = ""

@@ -103,7 +103,10 @@ class Job(JobSpec, frozen=True, kw_only=True):
         expires_at: When a queued job fails if no live runner could take it until then; None for never.
         last_seq: Number of the last event that the runner of this attempt sent.
         next_no: Number of the job's next event.
+        cached_tokens: Those of the input tokens that came from the model's cache.
         cost_usd: What the agent said it cost, None if it did not say.
+        attempts: An account of each attempt (`core.attempts`).
+        waiting_for: What keeps the job's runner from going on, `disk` or "".
         stream_tails: How each of the agent's streams of chunks ended so far, masked (`engine.text.chunks`).
     """
 
@@ -148,6 +151,10 @@ class Job(JobSpec, frozen=True, kw_only=True):
     thread_runner: str = ""
     folder: str = ""
     expires_at: datetime | None = None
+    waiting_for: str = ""
+    waiting_since: datetime | None = None
+    cached_tokens: int = 0
+    attempts: tuple[dict[str, Any], ...] = ()
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -105,6 +105,17 @@ async def blocked_by(connection: AsyncConnection, organisation: str, user: str, 
     return [row.id for row in await connection.execute(query) if job_id in row.depends_on]
 
 
+async def skipped_after(connection: AsyncConnection, organisation: str, user: str, job_id: str) -> list[str]:
+    """List the ids of a user's jobs that were skipped because a job that they depend on failed, and depend on this one."""
+    query = select(JOBS.c.id, JOBS.c.depends_on).where(
+        JOBS.c.organisation == organisation,
+        JOBS.c.user == storable(user),
+        JOBS.c.state == "skipped",
+        JOBS.c.error_code == "dependency_failed",
+    )
+    return [row.id for row in await connection.execute(query) if job_id in row.depends_on]
+
+
 class LeasedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """The agent of a leased job: what its token, of which `agent_digest` is kept, says of it."""
 
@@ -163,7 +174,7 @@ async def due(connection: AsyncConnection, organisation: str, now: datetime, can
             JOBS.c.organisation == organisation,
             JOBS.c.state.in_(LEASED_STATES),
             (JOBS.c.lease_until < now)
-            | ((JOBS.c.deadline < now) & JOBS.c.disconnected_since.is_(None))
+            | ((JOBS.c.deadline < now) & JOBS.c.disconnected_since.is_(None) & (JOBS.c.waiting_for == ""))
             | (JOBS.c.cancel_at < cancelled_before),
         )
         .order_by(JOBS.c.lease_until, JOBS.c.id)

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core import events_store, permissions_store, runners_store
+from baton.delegate.core import attempts, events_store, permissions_store, runners_store
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
 from baton.delegate.core.job_events import emit_state
@@ -29,6 +29,7 @@ SILENCE = timedelta(seconds=30)
 """A runner that was not heard of for longer was away: it polls every 20 s. That time counts against no deadline."""
 GRACE = timedelta(seconds=15)
 """How long a runner has to end a job whose time is over, before the server does."""
+_WAITS_FOR_NOTHING: dict[str, Any] = {"waiting_for": "", "waiting_since": None}
 EndHook = Callable[[AsyncConnection, Job], Awaitable[None]]
 AgentsHook = Callable[[AsyncConnection | None], Awaitable[None]]
 """Counts a change of agents' tokens in a transaction, and without one, after its commit, tells the processes."""
@@ -154,10 +155,12 @@ class JobStates:
     async def requeue(self, transaction: JobTransaction, job: Job, *, delivered: bool = True) -> Job:
         """Take a job from its runner and queue it again; a lease that was never delivered was no attempt."""
         values: dict[str, Any] = {"digest": "", "lease_until": None, "deadline": None, "last_seq": 0, "boot_id": ""}
+        values |= _WAITS_FOR_NOTHING
         if delivered:
             await self._close_permissions(transaction, job)
+            values |= attempts.ended(job, "failed", "runner_lost", transaction.now)
         else:
-            values["attempt"] = job.attempt - 1
+            values |= {"attempt": job.attempt - 1, **attempts.taken_back(job)}
         self._free_folder(transaction, job)
         job = await self.queue(transaction, transaction.change(job, **values, disconnected_since=None))
         transaction.leave_mode(job)
@@ -205,6 +208,15 @@ class JobStates:
             return await self._move(transaction, job, "leased" if job.started_at is None else "running")
         return await self._move(transaction, job, job.state) if was_disconnected else job
 
+    async def wait_for(self, transaction: JobTransaction, job: Job, what: str) -> Job:
+        """Note what keeps a job's runner from going on, "" for nothing; time spent so counts against no deadline."""
+        if what == job.waiting_for:
+            return job
+        values: dict[str, Any] = {"waiting_for": what, "waiting_since": transaction.now if what else None}
+        if not what and job.deadline is not None and job.waiting_since is not None:
+            values["deadline"] = job.deadline + (transaction.now - job.waiting_since)
+        return await self._move(transaction, transaction.change(job, **values), job.state)
+
     async def stop(self, transaction: JobTransaction, job: Job, state: State, code: str, detail: str) -> Job:
         """End a job by the server's decision; what its runner still sends comes too late."""
         job = transaction.change(job, digest="")
@@ -216,7 +228,8 @@ class JobStates:
         if job.state == "queued":
             job = transaction.change(job, digest="")  # an earlier holder may not take back what has ended
         await self._close_permissions(transaction, job)
-        values |= {"lease_until": None, "deadline": None, "disconnected_since": None}
+        values |= {"lease_until": None, "deadline": None, "disconnected_since": None, **_WAITS_FOR_NOTHING}
+        values |= attempts.ended(job, state, values.get("error_code", ""), transaction.now)
         job = transaction.change(job, state=state, ended_at=transaction.now, **values)
         if self._hooks:
             await transaction.save()
@@ -252,6 +265,27 @@ class JobStates:
                 if state != "blocked":
                     await self.release(transaction, job)
 
+    async def block_followers(self, retried: Job) -> None:
+        """Let the jobs wait again that were skipped because a job, or one after it, did not complete; it is retried."""
+        waiting, known = [retried.id], {retried.id}
+        while waiting:
+            async with self.database.transaction() as connection:
+                followers = await jobs.skipped_after(connection, self._organisation, retried.user, waiting.pop())
+            for job_id in followers:
+                if job_id not in known and await self._block_again(job_id):
+                    waiting.append(job_id)
+                known.add(job_id)
+
+    async def _block_again(self, job_id: str) -> bool:
+        async with self.transaction() as transaction:
+            job = await self.lock(transaction, job_id)
+            if job is None or (job.state, job.error_code) != ("skipped", "dependency_failed"):
+                return False
+            if (await self.first_state(transaction.connection, job))[0] == "skipped":
+                return False  # another job that it depends on did not complete, either
+            await self.release(transaction, transaction.change(job, ended_at=None, error_code="", error_detail=""))
+        return True
+
     async def _close_permissions(self, transaction: JobTransaction, job: Job) -> list[str]:
         if job.state != "awaiting_permission":
             return []
@@ -279,6 +313,8 @@ class JobStates:
             body["runner"] = job.runner_id
         if job.disconnected_since is not None:
             body["disconnected_since"] = job.disconnected_since.isoformat()
+        if job.waiting_for:
+            body["waiting_for"] = job.waiting_for
         if job.error_code:
             body["error"] = {"code": job.error_code, "detail": job.error_detail}
         transaction.add_event(job, "job.state", body)

@@ -20,11 +20,26 @@ class JobErrorModel(BaseModel):
 
 
 class UsageModel(BaseModel):
-    """Tokens that a job used, and what its agent says they cost; absent if it does not say."""
+    """Tokens that a job used, and what its agent says they cost; absent if it does not say.
+
+    `cached_tokens` are those of the `input_tokens` that came from the model's cache.
+    """
 
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+
+
+class AttemptModel(UsageModel):
+    """One attempt of a job. `state` is empty while it is under way, and `lost` if another attempt took the job over."""
+
+    attempt: int
+    runner: str
+    began_at: datetime | None = None
+    ended_at: datetime | None = None
+    state: str
+    error_code: str
 
 
 class JobRunnerModel(BaseModel):
@@ -70,6 +85,7 @@ class JobSummary(BaseModel):
     """A delegated task in a list. `progress` is what its agent did last; `events` counts its events.
 
     `disconnected_since` is when its runner was last heard of, absent while it is in touch; the runner may come back.
+    `waiting_for` is `disk` while the runner's disk takes nothing, since `waiting_since`.
     """
 
     id: str
@@ -98,6 +114,8 @@ class JobSummary(BaseModel):
     ended_at: datetime | None = None
     disconnected_since: datetime | None = None
     waiting: WaitingModel | None = None
+    waiting_for: str | None = None
+    waiting_since: datetime | None = None
 
     @classmethod
     def of(cls, job: Job, waiting: Waiting | None = None) -> "JobSummary":
@@ -106,7 +124,7 @@ class JobSummary(BaseModel):
 
 
 class JobModel(JobFields, JobSummary):
-    """A delegated task in full. `late_result` is the end that an attempt sent when it was over already, as another had taken over."""
+    """A delegated task in full, with its newest attempts. `late_result` is the end that an attempt sent when it was over already, as another had taken over."""
 
     description: str
     approval: str
@@ -116,6 +134,7 @@ class JobModel(JobFields, JobSummary):
     thinking_budget: int | None = None
     lease_until: datetime | None = None
     late_result: dict[str, object] | None = None
+    attempts: list[AttemptModel] = []
 
     @classmethod
     def of(cls, job: Job, waiting: Waiting | None = None) -> "JobModel":
@@ -195,7 +214,8 @@ def _fields(job: Job) -> dict[str, object]:
         "title": title[:LONGEST_TITLE],
         "events": job.next_no - 1,
         "depends_on": list(job.depends_on),
-        "usage": {name: fields[name] for name in ("input_tokens", "output_tokens", "cost_usd")},
+        "usage": {name: fields[name] for name in UsageModel.model_fields},
+        "waiting_for": job.waiting_for or None,
         "error": {"code": job.error_code, "detail": job.error_detail} if job.error_code else None,
         "runner": {"user": job.runner_user, "id": job.runner_id} if job.runner_id else None,
     }

@@ -1,8 +1,9 @@
 """What people do to existing jobs: cancel, approve, retry. The steps themselves are in `delegate.core.states`."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 
-from baton.delegate.core.job import LEASED_STATES, Job
+from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
@@ -36,9 +37,8 @@ class JobControl:
             if job.state in LEASED_STATES:
                 return await self._states.request_cancel(transaction, job)
             if job.state in {"completed", "failed", "skipped"}:
-                raise Conflict(
-                    f"job `{job.id}` is already `{job.state}`; only a job that has not ended can be cancelled"
-                )
+                was = "was " if job.state == "skipped" else ""
+                raise Conflict(f"job `{job.id}` {was}{job.state} before the cancel; nothing was changed")
             return await self._states.end(transaction, job, "cancelled", cancel_requested=True)
 
         return await self._step(principal, "jobs.write", job_id, cancel)
@@ -63,6 +63,8 @@ class JobControl:
 
     async def retry(self, principal: Principal, job_id: str) -> Job:
         """Retry a job that did not complete; one that was never approved waits for approval again.
+
+        Jobs that were skipped because it did not complete wait for it again.
 
         Raises:
             Conflict: If the job has not ended, or has completed.
@@ -94,7 +96,11 @@ class JobControl:
                 return await self._states.await_approval(transaction, job)
             return await self._states.release(transaction, job)
 
-        return await self._step(principal, "jobs.write", job_id, retry)
+        retried = await self._step(principal, "jobs.write", job_id, retry)
+        if retried.state not in ENDED_STATES:
+            with contextlib.suppress(DatabaseUnavailable):  # the job itself is retried by now
+                await self._states.block_followers(retried)
+        return retried
 
     async def _step(self, principal: Principal, action: str, job_id: str, step: Step) -> Job:
         require(principal, action)

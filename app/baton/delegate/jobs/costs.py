@@ -8,19 +8,23 @@ import msgspec
 
 CostGrouping = Literal["tier", "provider", "user", "team", "day", "agent_type"]
 TIERS = ("CHEAP", "MEDIUM", "EXPENSIVE")
-_PART = re.compile(r"(CHEAP|MEDIUM|EXPENSIVE)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
+_PART = re.compile(r"(CHEAP|MEDIUM|EXPENSIVE)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?")
+_CACHED = 0.1
+"""What a token from the cache costs where no price is given, as a part of an input token: vendors take about a tenth."""
 _MILLION = 1_000_000
 
 
 class Price(msgspec.Struct, frozen=True):
-    """USD for a million input tokens, and for a million output tokens."""
+    """USD for a million input tokens, output tokens, and input tokens from the model's cache."""
 
     input: float
     output: float
+    cached: float
 
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """Return what so many tokens cost, in USD."""
-        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+    def of(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> float:
+        """Return what so many tokens cost, in USD; `input_tokens` are all that was read, also from the cache."""
+        read = (input_tokens - cached_tokens) * self.input + cached_tokens * self.cached
+        return (read + output_tokens * self.output) / _MILLION
 
 
 class JobSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +32,7 @@ class JobSum(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         priced_input: Input tokens of jobs whose agent did not say what they cost, so that the tier's price counts.
+        priced_cached: Those of them that came from the cache.
         priced_output: Output tokens of the same jobs.
         cost_usd: What the agents of the other jobs said.
     """
@@ -39,8 +44,10 @@ class JobSum(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     cancelled: int
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     priced_input: int
+    priced_cached: int
     priced_output: int
     cost_usd: float
 
@@ -59,6 +66,7 @@ class JobCosts(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     cancelled: int
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     usd: float
     expensive_usd: float
@@ -66,17 +74,23 @@ class JobCosts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_prices(text: str) -> dict[str, Price]:
-    """Parse prices such as `CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25`.
+    """Parse prices such as `CHEAP=1/5 MEDIUM=3/15/0.3 EXPENSIVE=5/25`: input, output, and input from the cache.
+
+    Without the last, a token from the cache costs a tenth of an input token.
 
     Raises:
         ValueError: If a tier is missing or named twice, or a price is not a number.
     """
     parts = text.split()
     found = [_PART.fullmatch(part) for part in parts]
-    prices = {one[1]: Price(float(one[2]), float(one[3])) for one in found if one is not None}
+    prices = {
+        one[1]: Price(float(one[2]), float(one[3]), float(one[4]) if one[4] else float(one[2]) * _CACHED)
+        for one in found
+        if one is not None
+    }
     if set(prices) != set(TIERS) or len(parts) != len(TIERS):
         raise ValueError(
-            f"`{text}` is not a price for each tier; it must look like `CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25`"
+            f"`{text}` is not a price for each tier; it must look like `CHEAP=1/5/0.1 MEDIUM=3/15/0.3 EXPENSIVE=5/25/0.5`"
         )
     return prices
 
@@ -85,9 +99,13 @@ def costs_of(group: str, sums: Sequence[JobSum], prices: Mapping[str, Price]) ->
     """Price the sums of one group."""
     # A job without a tier is priced as an expensive one, so that no saving is made up.
     expensive = prices["EXPENSIVE"]
-    usd = sum(one.cost_usd + prices.get(one.tier, expensive).of(one.priced_input, one.priced_output) for one in sums)
+    usd = sum(
+        one.cost_usd + prices.get(one.tier, expensive).of(one.priced_input, one.priced_cached, one.priced_output)
+        for one in sums
+    )
     input_tokens, output_tokens = sum(one.input_tokens for one in sums), sum(one.output_tokens for one in sums)
-    expensive_usd = expensive.of(input_tokens, output_tokens)
+    cached_tokens = sum(one.cached_tokens for one in sums)
+    expensive_usd = expensive.of(input_tokens, cached_tokens, output_tokens)
     return JobCosts(
         group=group,
         jobs=sum(one.jobs for one in sums),
@@ -95,6 +113,7 @@ def costs_of(group: str, sums: Sequence[JobSum], prices: Mapping[str, Price]) ->
         failed=sum(one.failed for one in sums),
         cancelled=sum(one.cancelled for one in sums),
         input_tokens=input_tokens,
+        cached_tokens=cached_tokens,
         output_tokens=output_tokens,
         usd=round(usd, 6),
         expensive_usd=round(expensive_usd, 6),

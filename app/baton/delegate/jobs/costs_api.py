@@ -37,6 +37,7 @@ class JobCostsModel(BaseModel):
     failed: int
     cancelled: int
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     usd: float
     expensive_usd: float

@@ -29,8 +29,9 @@ async def sums(
         JOBS.c.tier,
         func.count().label("jobs"),
         *(_count(JOBS.c.state == state).label(state) for state in ("completed", "failed", "cancelled")),
-        *(_total(JOBS.c[name]).label(name) for name in ("input_tokens", "output_tokens")),
+        *(_total(JOBS.c[name]).label(name) for name in ("input_tokens", "cached_tokens", "output_tokens")),
         _total(case((unpriced, JOBS.c.input_tokens), else_=0)).label("priced_input"),
+        _total(case((unpriced, JOBS.c.cached_tokens), else_=0)).label("priced_cached"),
         _total(case((unpriced, JOBS.c.output_tokens), else_=0)).label("priced_output"),
         func.coalesce(func.sum(JOBS.c.cost_usd), 0.0).label("cost_usd"),
     ).where(JOBS.c.organisation == organisation, JOBS.c.created_at >= since)

@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from baton.delegate.core.attempts import Usage
 from baton.delegate.core.runner import Runner
 from baton.delegate.core.states import LEASE
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import JobErrorModel, LeaseModel, UsageModel
 from baton.delegate.runners.permissions import JobPermissions, PermissionRequest
-from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent, Usage
+from baton.delegate.runners.progress import Finish, JobProgress, RunnerEvent
 from baton.delegate.runners.service import LeaseClaim, Poll, Runners
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
@@ -174,6 +175,9 @@ class EventsBody(BaseModel):
     token: Name
     events: list[EventBody] = Field([], max_length=MOST)
     finish: FinishBody | None = None
+    waiting_for: Literal["", "disk"] | None = Field(
+        None, description="What keeps the runner from going on; events without it say that nothing does."
+    )
 
 
 class ProgressReceiptModel(BaseModel):
@@ -279,7 +283,7 @@ async def post_job_events(
     """Store what a job's agent did, and how it ended."""
     events = [RunnerEvent(seq=one.seq, type=one.type, body=dict(one.body)) for one in body.events]
     claim = LeaseClaim(job=job_id, attempt=body.attempt, token=body.token)
-    receipt = await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish))
+    receipt = await progress.record(caller.principal, runner_id, claim, events, _finish(body.finish), body.waiting_for)
     return ProgressReceiptModel(accepted=receipt.accepted, cancel=receipt.cancel)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from baton.delegate.core import attempts
+from baton.delegate.core.attempts import Usage
 from baton.delegate.core.job import ENDED_STATES, Job, State
 from baton.delegate.core.protocol import progress_of
 from baton.delegate.core.states import JobStates
@@ -23,6 +25,7 @@ END_STATES = ("completed", "failed", "cancelled")
 """States in which a runner may end a job."""
 LONGEST_SESSION = 1_024
 """Most characters of an agent's session id."""
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 _AWAY = "the database is away; nothing was stored, send it again"
 
 
@@ -32,14 +35,6 @@ class RunnerEvent(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     type: str
     body: dict[str, Any]
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of an attempt, and what the agent says they cost in USD."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +68,12 @@ class JobProgress:
         claim: LeaseClaim,
         events: list[RunnerEvent],
         finish: Finish | None = None,
+        waiting_for: str | None = None,
     ) -> ProgressReceipt:
         """Store new events, and the end of the attempt; sending the same again changes nothing.
 
-        Events after a missing one are not stored: `accepted` says after which number the runner goes on.
+        Events after a missing one are not stored: `accepted` says after which number the runner goes on. `waiting_for` is
+        what keeps the runner from going on; events without it say that nothing does.
 
         Raises:
             Invalid: If a field is not valid; nothing was stored.
@@ -94,7 +91,7 @@ class JobProgress:
                 elif job.state in ENDED_STATES:
                     return ProgressReceipt(accepted=job.last_seq, cancel=False)
                 else:
-                    receipt = await self._store(transaction, job, events, finish)
+                    receipt = await self._store(transaction, job, events, finish, waiting_for)
             if not lost:
                 await self._exempt_sessions(principal, job, events, transaction.now)
                 return receipt
@@ -122,10 +119,17 @@ class JobProgress:
             await self._delegated.exempt(principal, job, session, now)
 
     async def _store(
-        self, transaction: JobTransaction, job: Job, events: list[RunnerEvent], finish: Finish | None
+        self,
+        transaction: JobTransaction,
+        job: Job,
+        events: list[RunnerEvent],
+        finish: Finish | None,
+        waiting_for: str | None,
     ) -> ProgressReceipt:
         job = await self._states.hear(transaction, job)
-        if job.state == "leased":
+        if waiting_for is not None or events:
+            job = await self._states.wait_for(transaction, job, waiting_for or "")
+        if job.state == "leased" and (events or finish is not None):
             job = await self._states.start(transaction, job)
         values: dict[str, Any] = {}
         last = job.last_seq
@@ -140,17 +144,14 @@ class JobProgress:
         return ProgressReceipt(accepted=last, cancel=job.cancel_requested and job.state not in ENDED_STATES)
 
     async def _end(self, transaction: JobTransaction, job: Job, finish: Finish) -> Job:
-        """End a job; tokens and costs of its attempts add up."""
+        """End a job with what its attempt used."""
         values: dict[str, Any] = {
             "output": finish.output,
             "error_code": finish.error_code,
             "error_detail": finish.error_detail,
             "stream_tails": None,
-            "input_tokens": job.input_tokens + finish.usage.input_tokens,
-            "output_tokens": job.output_tokens + finish.usage.output_tokens,
         }
-        if finish.usage.cost_usd is not None:
-            values["cost_usd"] = (job.cost_usd or 0.0) + finish.usage.cost_usd
+        job = transaction.change(job, **attempts.used(job, job.attempt, finish.usage))
         return await self._states.end(transaction, job, finish.state, **values)
 
     @staticmethod
@@ -164,6 +165,10 @@ class JobProgress:
                 update = event.body["update"] if isinstance(event.body.get("update"), dict) else event.body
                 transaction.add_agent_update(job, update, event.seq)
                 progress = progress_of(update)
+                usage = usage_of(update)  # counts even if the attempt never says how it ended
+                if usage is not None:
+                    latest = transaction.latest(job)
+                    transaction.change(latest, **attempts.used(latest, job.attempt, usage))
                 return {"progress": progress} if progress else {}
             case _:
                 transaction.add_event(job, event.type, event.body, seq=event.seq)
@@ -174,7 +179,9 @@ class JobProgress:
         """Keep the first end that came too late; return the message for the runner."""
         if finish is not None and job.late_result is None and 0 < attempt <= job.attempt:
             result = {"attempt": attempt, "at": transaction.now.isoformat(), **msgspec.to_builtins(finish)}
-            transaction.change(job, late_result=storable_json(result))
+            job = transaction.change(job, late_result=storable_json(result))
+        if finish is not None and 0 < attempt <= job.attempt:
+            transaction.change(job, **attempts.used(job, attempt, finish.usage))
         return (
             f"attempt {attempt} of job `{job.id}` is over (it is `{job.state}`, attempt {job.attempt}); end its agent"
         )
@@ -184,6 +191,24 @@ def is_current_lease(job: Job, claim: LeaseClaim) -> bool:
     """Return whether a claim is that of a job's current lease."""
     digest = digest_of(claim.token)
     return job.attempt == claim.attempt and job.digest != "" and hmac.compare_digest(job.digest, digest)
+
+
+def usage_of(update: dict[str, Any]) -> Usage | None:
+    """Return what an agent's update says of its usage so far, None if it says nothing.
+
+    ACP has the cost; `_meta.baton.usage`, which our runner adds, has the tokens.
+    """
+    if update.get("sessionUpdate") != "usage_update":
+        return None
+    cost, meta = update.get("cost"), update.get("_meta")
+    known: dict[str, Any] = {}
+    own = meta.get("baton") if isinstance(meta, dict) else None
+    told = own.get("usage") if isinstance(own, dict) else None
+    if isinstance(told, dict):
+        known = {name: told[name] for name in _TOKENS if isinstance(told.get(name), int) and 0 <= told[name] < 2**53}
+    if isinstance(cost, dict) and cost.get("currency") == "USD" and isinstance(cost.get("amount"), int | float):
+        known["cost_usd"] = float(cost["amount"])
+    return Usage(**known) if known else None
 
 
 def _check(events: list[RunnerEvent], finish: Finish | None) -> None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
+from baton.delegate.core import attempts
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
 from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
@@ -264,7 +265,9 @@ class Runners:
                 return None
             transaction.agents_changed = True
             in_place = job.isolation == "in_place"
-            job = transaction.change(job, folder=folder_of(runner, job.workspace) if in_place else "")
+            folder = folder_of(runner, job.workspace) if in_place else ""
+            begun = attempts.begun(job, now)
+            job = transaction.change(job, folder=folder, waiting_for="", waiting_since=None, **begun)
             agent_session = job.agent_session
             if in_place and job.thread == CONTINUE and not agent_session:
                 agent_session = await store.agent_session(connection, job)

@@ -131,7 +131,7 @@ class JobSweeper:
             why = f"the runner `{job.runner_id}` did not confirm within {CANCEL.seconds} s that it has ended the agent"
             await self._states.stop(transaction, job, "cancelled", "cancel_unconfirmed", why)
         # A runner that was not heard of since may have ended the job in time, and its events are on their way.
-        elif job.deadline is not None and job.deadline < min(now, heard):
+        elif job.deadline is not None and job.deadline < min(now, heard) and not job.waiting_for:
             await self._states.command(transaction, job, "cancel", {})
             why = f"the agent did not finish within {job.timeout_s} s"
             await self._states.stop(transaction, job, "failed", "timeout", why)

@@ -68,7 +68,8 @@ class AcpDriver:
         usage = answer.usage
         if usage:
             read = usage.input_tokens + (usage.cached_read_tokens or 0) + (usage.cached_write_tokens or 0)
-            self.usage |= {"input_tokens": read, "output_tokens": usage.output_tokens}
+            cached = usage.cached_read_tokens or 0
+            self.usage |= {"input_tokens": read, "cached_tokens": cached, "output_tokens": usage.output_tokens}
         return str(answer.stop_reason)
 
     async def cancel(self) -> None:

@@ -67,6 +67,13 @@ class ProcessTree:
             await asyncio.sleep(0.02)
         return self.process.returncode
 
+    def listen(self, on: bool) -> None:  # noqa: FBT001 - on or off
+        """Read what the agent writes, or let its pipe fill up so that it waits."""
+        # asyncio offers no other way to the pipe: its reader waits only at twice the longest line.
+        pipe = self.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]  # noqa: SLF001
+        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+            (pipe.resume_reading if on else pipe.pause_reading)()
+
     def interrupt(self) -> None:
         """Send SIGINT to the agent's group, as Ctrl-C does; the supervisor ignores it."""
         self._signal(signal.SIGINT)
@@ -78,6 +85,7 @@ class ProcessTree:
             self._life = -1
         with contextlib.suppress(OSError):
             self.stdin.close()
+        self.listen(True)  # noqa: FBT003 - or the end of the pipe is never read
         try:
             await asyncio.wait_for(self.exited(), _END_S)
         except TimeoutError:

@@ -1,5 +1,6 @@
 """Cuts an agent's updates to a size that the server accepts."""
 
+from collections import deque
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ LARGEST = 128 * 1024
 """Longest event that is sent, in bytes of JSON."""
 LONGEST_OUTPUT = 600_000
 """Longest output that a job's end carries, in bytes of JSON."""
+_LONGEST_END = LONGEST_OUTPUT // 6
+"""Characters of the end that is kept of a longer one: at most six bytes each in JSON."""
 _PIECE = 24_000
 """Characters of one piece of a text that is split: at most six bytes each in JSON."""
 _CHUNKS = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
@@ -27,12 +30,33 @@ def fitting(update: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**kept, "_meta": {"baton": {"omitted": sorted(set(update) - set(kept) | {"_meta"} & set(update))}}}]
 
 
-def output_of(texts: list[str]) -> str:
-    """Join the pieces of the agent's answer; of a very long one return the end, since the events have all of it."""
-    output = "".join(texts)
-    if len(msgspec.json.encode(output)) <= LONGEST_OUTPUT:
-        return output
-    return f"[the beginning is in the job's events]\n{output[-LONGEST_OUTPUT // 6 :]}"
+class Answer:
+    """The pieces of the agent's answer; of a very long one only the end is kept, since the events have all of it."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
+        self._size = 0
+        self._is_cut = False
+
+    def add(self, piece: str) -> None:
+        """Add the next piece."""
+        if not piece:
+            return
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > 2 * LONGEST_OUTPUT:
+            self._keep_end()
+
+    def text(self) -> str:
+        """Return the answer, or its end."""
+        output = "".join(self._pieces)
+        if not self._is_cut and len(msgspec.json.encode(output)) <= LONGEST_OUTPUT:
+            return output
+        return f"[the beginning is in the job's events]\n{output[-_LONGEST_END:]}"
+
+    def _keep_end(self) -> None:
+        end = "".join(self._pieces)[-_LONGEST_END:]
+        self._pieces, self._size, self._is_cut = deque([end]), len(end), True
 
 
 def text_of(update: dict[str, Any]) -> str:
