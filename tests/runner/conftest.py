@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
@@ -18,6 +19,7 @@ from baton.runner.runner import Runner
 from baton.runner.wire import Link
 from tests.runner.stand_in import StandIn
 
+BATON = str(Path(sys.executable).with_name("baton"))
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).with_name("agent.py"))]
 
 
@@ -92,6 +94,29 @@ def running(server, settings, tmp_path):
             await asyncio.wait_for(task, 60)
 
     return run
+
+
+@pytest.fixture
+def laptop(server, settings, tmp_path):
+    """A home with a `runner.yaml`; gives what starts `baton runner run` in it, and ends what it started."""
+    file = tmp_path / "config" / "baton" / "runner.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(settings()))
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "BATON_URL": server.url}
+    env |= {"XDG_STATE_HOME": str(tmp_path / "state")}
+    started = []
+
+    def start():
+        log = (tmp_path / "runner.out").open("ab")
+        started.append(subprocess.Popen([BATON, "runner", "run"], env=env, stdout=log, stderr=log))
+        log.close()
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 async def happens(found, seconds=60, every_s=0.02):

@@ -27,10 +27,11 @@ class StandIn:
         self.polls = []
         self.asked = []
         self.policy = lambda _request: {"answer": "pending"}
-        self.away = False
+        self.away = self.post_away = False
         self.forgotten = 0
         self.short = 0
         self.strange = None
+        self.waiting_for = []
         self.numbers = count(1)
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         self.http.daemon_threads = True
@@ -91,6 +92,8 @@ class StandIn:
             if lease is None or (body["attempt"], body["token"]) != (lease["attempt"], lease["token"]):
                 self.late += [body["finish"]] if "finish" in body else []
                 return 409, {"code": "lease_lost", "detail": "it is another's"}
+            if "waiting_for" in body:
+                self.waiting_for.append((job, body["waiting_for"]))
             known = self.events.setdefault(job, {})
             kept = body["events"]
             if self.short and len(kept) > 1:
@@ -121,6 +124,8 @@ class StandIn:
         if parts[-2] == "actions":
             self.outcomes.setdefault(parts[-1], body)
             return 200, {}
+        if parts[-1] == "events" and self.post_away:
+            return 503, {"code": "store_unavailable", "detail": "away"}
         status, answer = (self.post if parts[-1] == "events" else self.ask)(parts[3], body)
         with self.lock:
             if parts[-1] == "events" and self.forgotten:

@@ -4,43 +4,14 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import psutil
 import pytest
-import yaml
 
 from baton.runner.home import Home, HomeInUse
 from baton.runner.wire import Refused
 from tests.runner.conftest import ended, happens
 from tests.support.processes import is_gone
-
-BATON = str(Path(sys.executable).with_name("baton"))
-
-
-@pytest.fixture
-def laptop(server, settings, tmp_path):
-    """A home with a `runner.yaml`; gives what starts `baton runner run` in it, and ends what it started."""
-    file = tmp_path / "config" / "baton" / "runner.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(yaml.safe_dump(settings()))
-    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
-    env |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "BATON_URL": server.url}
-    env |= {"XDG_STATE_HOME": str(tmp_path / "state")}
-    started = []
-
-    def start():
-        log = (tmp_path / "runner.out").open("ab")
-        started.append(subprocess.Popen([BATON, "runner", "run"], env=env, stdout=log, stderr=log))
-        log.close()
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.slow("waits for calls to be tried again")

@@ -17,7 +17,7 @@ async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
         finish = await ended(server, job)
     assert "".join(server.texts(job)) == finish["output"] == "".join(f"{n} " for n in range(300)) + "the end"
     assert finish["state"] == "completed"
-    assert finish["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
+    assert finish["usage"] == {"input_tokens": 6, "cached_tokens": 1, "output_tokens": 3, "cost_usd": 0.25}
     first = server.events[job][1]
     assert (first["type"], first["body"]) == ("agent.session", {"id": "session-of-shop"})
     assert server.polls[0]["wait_s"] == 0, "whoever starts a runner sees at once that the server answers"

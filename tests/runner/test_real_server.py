@@ -106,7 +106,7 @@ async def test_a_delegation_streams_whole_and_in_order(api, runner):
     whole = "".join(f"{n} " for n in range(200)) + "the end"
     assert (done["state"], agent_said(await asyncio.to_thread(told, api, job))) == ("completed", whole)
     assert api.get(f"/jobs/{job}/output").json()["output"] == whole
-    assert done["usage"] == {"input_tokens": 6, "output_tokens": 3, "cost_usd": 0.25}
+    assert done["usage"] == {"input_tokens": 6, "cached_tokens": 1, "output_tokens": 3, "cost_usd": 0.25}
 
 
 async def test_status_shows_the_runner_as_the_server_sees_it(real, api, runner, tmp_path):

@@ -23,6 +23,13 @@ ProgressSink = Callable[[str], Awaitable[None]]
 """Tells the client how far a job is."""
 
 
+def standing(job: dict[str, Any]) -> str:
+    """Return what keeps a job that is under way from going on, in words; "" for nothing."""
+    if since := job.get("disconnected_since"):
+        return f"disconnected since {since}"
+    return f"waiting for {job['waiting_for']}" if job.get("waiting_for") else ""
+
+
 class ServerClient:
     """Calls the server for one agent's session."""
 
@@ -56,8 +63,7 @@ class ServerClient:
             job = await self.job(job_id)
             if job["state"] in ENDED or (end is not None and time.monotonic() >= end):
                 return job
-            since = job.get("disconnected_since")
-            now = f"{job['state']} {f'disconnected since {since}' if since else job['progress']}".strip()
+            now = f"{job['state']} {standing(job) or job['progress']}".strip()
             if now != told:
                 await tell(now)
                 told = now

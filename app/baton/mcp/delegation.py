@@ -101,7 +101,11 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         found = {"task_id": task_id, "state": job["state"], "output": await baton.output(task_id)}
         if job["state"] in ENDED and job.get("error"):
             found["error"] = job["error"]
-        return found | {name: job[name] for name in ("disconnected_since", "late_result") if job.get(name)}
+        if job["state"] == "completed" and job["cancel_requested"]:
+            found["note"] = "completed before the cancel"
+        return found | {
+            name: job[name] for name in ("disconnected_since", "waiting_for", "late_result") if job.get(name)
+        }
 
     @server.tool(description="Cancel a task: its agent is ended.")
     async def agent_cancel(task_id: TaskId) -> dict[str, Any]:

@@ -11,8 +11,21 @@ from baton.mcp.delegation import progress_sink
 
 JobId = Annotated[str, Field(min_length=1, description="The job's id, as `jobs_list` or `delegate.run` gave it.")]
 Branch = Annotated[str, Field(min_length=1, max_length=200, description="The new branch.")]
-_LISTED = ("id", "state", "provider", "title", "workspace", "session_id", "progress", "created_at", "ended_at")
+_LISTED = (
+    "id",
+    "state",
+    "provider",
+    "title",
+    "workspace",
+    "session_id",
+    "progress",
+    "created_at",
+    "ended_at",
+    "disconnected_since",
+    "waiting_for",
+)
 _SHOWN = (*_LISTED, "isolation", "attempt", "model", "usage", "error", "depends_on", "late_result", "runner", "prompt")
+_TIMES = ("queued_at", "started_at", "cancel_requested", "attempts")
 
 
 def offer(server: MCPServer, baton: ServerClient) -> None:
@@ -32,7 +45,7 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
 
     @server.tool(description="Show one job: its state, what it cost, and why it failed. agent_output has its answer.")
     async def job_show(job_id: JobId) -> dict[str, Any]:
-        return _part(await baton.job(job_id), _SHOWN)
+        return _part(await baton.job(job_id), (*_SHOWN, *_TIMES))
 
     @server.tool(description="Cancel a job: its agent is ended.")
     async def job_cancel(job_id: JobId) -> dict[str, Any]:

@@ -102,7 +102,11 @@ def test_a_stream_goes_on_after_any_event_and_ends_with_the_job(http, session):
     for after in (1, 4, len(whole)):
         assert events(http, f"/jobs/{job}/events", str(after)) == whole[after:]
     assert http.get(f"/jobs/{job}/output").json()["output"] == "abc"
-    assert http.get(f"/jobs/{job}").json()["usage"] == {"input_tokens": 5, "output_tokens": 6}
+    assert http.get(f"/jobs/{job}").json()["usage"] == {
+        "input_tokens": 5,
+        "cached_tokens": 0,
+        "output_tokens": 6,
+    }
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "1.5", "99999999999999999"])

@@ -38,6 +38,30 @@ async def test_what_depends_on_a_failure_is_skipped_to_the_last(world, end):
     assert await world.mode() == "default_mode"
 
 
+@pytest.mark.parametrize("end", ["completed", "failed"])
+async def test_what_was_skipped_waits_again_when_the_failed_job_is_retried(world, end):
+    runner = Runner(world)
+    first = await world.delegate(prompt="one")
+    second = await world.delegate(prompt="two", depends_on=(first.id,))
+    third = await world.delegate(prompt="three", depends_on=(second.id,), session_id="t")
+    await runner.tell(await runner.lease(), finish="failed")
+    other = await world.delegate(prompt="four", depends_on=(first.id,))
+    await world.control.cancel(ADA, (cancelled := await world.delegate(prompt="five")).id)
+    both = await world.delegate(prompt="six", depends_on=(first.id, cancelled.id))
+    await world.control.retry(ADA, first.id)
+    assert [await world.state(job) for job in (first, second, third, other)] == ["queued", *["blocked"] * 3]
+    assert await world.state(both) == "skipped"
+    await runner.tell(await runner.lease(), finish=end)
+    expected = ["queued", "blocked", "queued"] if end == "completed" else ["skipped"] * 3
+    assert [await world.state(job) for job in (second, third, other)] == expected
+    if end == "completed":
+        leases = (await runner.poll(slots=2)).jobs
+        for lease in leases:
+            await runner.tell(lease, finish="completed")
+        assert {lease.job.id for lease in leases} == {second.id, other.id}
+        assert (await runner.lease()).job.id == third.id
+
+
 async def test_the_sweeper_lets_a_blocked_job_go_on_that_was_forgotten(world):
     first = await world.delegate()
     second = await world.delegate(depends_on=(first.id,))

@@ -52,6 +52,21 @@ async def test_one_s_own_alone_are_summed_up(world, spent):
 
 
 @pytest.mark.parametrize(
+    ("prices", "usd"),
+    [
+        ("CHEAP=1/5/0.5 MEDIUM=3/15 EXPENSIVE=5/25", 0.4 * 1 + 0.6 * 0.5 + 5),
+        ("CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25", 0.4 * 1 + 0.6 * 0.1 + 5),
+    ],
+)
+async def test_tokens_from_the_cache_have_their_own_price(world, prices, usd):
+    assert parse_prices(prices)["CHEAP"].of(1_000_000, 600_000, 1_000_000) == pytest.approx(usd)
+    await done(world, tier="CHEAP", usage=Usage(input_tokens=1_000_000, cached_tokens=600_000, output_tokens=1_000_000))
+    (one,) = await world.analytics.find(ADMIN, "tier", since=MAY, until=None)
+    assert (one.input_tokens, one.cached_tokens, one.usd) == (1_000_000, 600_000, pytest.approx(5.46))
+    assert one.expensive_usd == pytest.approx(0.4 * 5 + 0.6 * 0.5 + 25)
+
+
+@pytest.mark.parametrize(
     "text", ["", "CHEAP=1/5", "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=x/25", "CHEAP=1/5 CHEAP=1/5 MEDIUM=1/1"]
 )
 def test_prices_that_leave_a_tier_out_are_refused(text):

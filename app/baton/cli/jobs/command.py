@@ -6,6 +6,7 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
+from baton.cli.jobs import account
 from baton.cli.jobs.follow import follow as follow_job
 from baton.cli.jobs.result import apply, branch, diff, discard, pr
 from baton.cli.options import AsJson, Everybody, Limit
@@ -52,8 +53,7 @@ def show(
         return
     print(plain("  ".join(filter(None, _row(one)))))
     print(f"  session {one['session_id']}, workspace {one['workspace'] or '-'}, attempt {one['attempt']}")
-    usage = one["usage"]
-    print(f"  {usage['input_tokens']} tokens in, {usage['output_tokens']} out, {one['events']} events")
+    print(*(f"  {plain(line)}\n" for line in account.lines(one)), sep="", end="")
     if one.get("error"):
         print(f"  {plain(one['error']['detail'])} ({one['error']['code']})")
     if late := one.get("late_result"):
@@ -155,7 +155,5 @@ def _path(job_id: str) -> str:
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    progress = one["progress"] if one["state"] == "running" else ""
-    if since := one.get("disconnected_since"):
-        progress = f"disconnected since {since}"
-    return one["id"], one["state"], one["provider"], one["user"], one["title"], progress or ""
+    progress = account.standing(one) or (one["progress"] if one["state"] == "running" else "")
+    return one["id"], one["state"], one["provider"], one["user"], one["title"], progress

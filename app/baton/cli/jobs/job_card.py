@@ -33,6 +33,7 @@ class Card:
         self._open = ""
         self._at_start = True
         self._disconnected = False
+        self._waiting_for = ""
 
     def show(self, kind: str, data: dict[str, Any]) -> None:
         """Print one event."""
@@ -73,6 +74,13 @@ class Card:
         elif self._disconnected:
             print(f"(connected again, {state})", flush=True)
         self._disconnected = bool(since)
+        waiting_for = data.get("waiting_for", "")
+        if waiting_for and not self._waiting_for:
+            self._close()
+            print(f"(waiting for {waiting_for} on the runner's machine; nothing is lost)", flush=True)
+        elif self._waiting_for and not waiting_for and state not in _ENDS:
+            print("(goes on)", flush=True)
+        self._waiting_for = waiting_for
         if state in {"pending_approval", "blocked"}:
             print(f"({state.replace('_', ' ')})", flush=True)
         elif state == "queued":
@@ -80,7 +88,8 @@ class Card:
         elif state in _ENDS:
             self._close()
             error = data.get("error")
-            print(state + (f": {plain(error['detail'])} ({error['code']})" if error else ""), flush=True)
+            too_late = " before the cancel" if state == "completed" and data.get("cancel_requested") else ""
+            print(state + too_late + (f": {plain(error['detail'])} ({error['code']})" if error else ""), flush=True)
             self.status = _ENDS[state]
 
     def _change(self, data: dict[str, Any]) -> None:

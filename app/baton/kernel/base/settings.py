@@ -170,8 +170,8 @@ class Settings(BaseSettings):
         " as a span such as `2h`; then it fails. 0 for no limit.",
     )
     prices: str = Field(
-        "CHEAP=1/5 MEDIUM=3/15 EXPENSIVE=5/25",
-        description="USD for a million tokens in/out by tier, for tasks whose agent does not say what it cost. The"
+        "CHEAP=1/5/0.1 MEDIUM=3/15/0.3 EXPENSIVE=5/25/0.5",
+        description="USD for a million tokens in/out/read from the cache (without it a tenth of in) by tier, for tasks whose agent does not say what it cost. The"
         " default is Anthropic's list price of Claude Haiku 4.5, Sonnet 4.5 and Opus 4.5 in November 2025.",
     )
     events: Literal["on", "off"] = Field("on", description="`off` publishes no events at all.")
