@@ -18,10 +18,10 @@ from baton.runner.agents.tools import tool_server
 from baton.runner.agents.updates import Answer, text_of
 from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
+from baton.runner.job_updates import ended_setup, summary, words
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
 from baton.runner.preparation import copy_files, new_files, run_setup, said_of_copies
-from baton.runner.results import shown
 from baton.runner.spool import Spool
 from baton.runner.wire import (
     AgentTask,
@@ -34,12 +34,9 @@ from baton.runner.wire import (
     ServerAway,
     TokenRefused,
 )
-from baton.runner.worktrees import Change, NoWorktree, Worktree, Worktrees
+from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
-MOST_FILES = 100
-"""Most changed files that a job's summary names; it counts them all."""
-_LONGEST_NAME = 200
 LOOK_S = 15.0
 """Longest wait between two looks at an agent's time limits, in seconds."""
 SLEPT_S = 5.0
@@ -180,9 +177,9 @@ class Job:
             change = await self._worktrees.collect(tree, self.lease.job, self.lease.attempt)
         except NoWorktree as error:
             text = f"what the job changed could not be kept as a commit, and is in `{tree.top}` only: {error}"
-            outbox.put("session.update", {"update": _said(text)})
+            outbox.put("session.update", {"update": words(text)})
         else:
-            outbox.put("workspace.diff", _shown(change))
+            outbox.put("workspace.diff", summary(change))
 
     async def _prepared(self, provider: Provider, source: Path, tree: Worktree, outbox: Outbox) -> Worktree:
         """Copy files into a new worktree and run its setup; return the worktree, with what belongs to no result.
@@ -195,7 +192,7 @@ class Job:
         assert workspace is not None  # noqa: S101 - it was looked up before
         copied, notes = await copy_files(workspace, source, tree)
         for said in filter(None, (tree.note, said_of_copies(copied, notes))):
-            outbox.put("session.update", {"update": _said(said)})
+            outbox.put("session.update", {"update": words(said)})
         made: list[str] = []
         if workspace.setup and not self._stop:
             command = workspace.setup.strip()
@@ -207,7 +204,7 @@ class Job:
             output, timed_out = await run_setup(workspace, tree.folder, env, limit, self._stopping)
             self._setup_s = output.took_s
             failure = None if self._stop else output.failure(command, timed_out=timed_out)
-            outbox.put("session.update", {"update": _ended_setup(output.text, failed=output.status != 0)})
+            outbox.put("session.update", {"update": ended_setup(output.text, failed=output.status != 0)})
             if failure:
                 self._answer.add(output.text)
                 raise failure
@@ -369,44 +366,3 @@ class Job:
 def _completed(working: "asyncio.Task[str]") -> bool:
     """Return whether the agent has come to the end of its turn."""
     return not working.cancelled() and working.exception() is None and working.result() == "end_turn"
-
-
-def _said(note: str) -> dict[str, object]:
-    """Return an update by which the runner says something to who follows, apart from the agent's answer."""
-    return {
-        "sessionUpdate": "tool_call",
-        "toolCallId": "worktree",
-        "title": note,
-        "kind": "other",
-        "status": "completed",
-    }
-
-
-def _ended_setup(output: str, *, failed: bool) -> dict[str, object]:
-    return {
-        "sessionUpdate": "tool_call_update",
-        "toolCallId": "setup",
-        "status": "failed" if failed else "completed",
-        "content": [{"type": "content", "content": {"type": "text", "text": output}}],
-    }
-
-
-def _shown(change: Change) -> dict[str, object]:
-    """Return the summary of a change as the server stores it."""
-    files = [
-        {
-            "path": shown(file.path)[:_LONGEST_NAME],
-            "change": file.change,
-            "added": file.added,
-            "deleted": file.deleted,
-            "mode": file.mode,
-        }
-        for file in change.files[:MOST_FILES]
-    ]
-    return {
-        "diff": change.diff,
-        "truncated": change.truncated,
-        "changed": len(change.files),
-        "files": files,
-        "notes": change.notes,
-    }
