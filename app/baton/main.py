@@ -136,7 +136,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         inventories=clients.inventories,
         events=events.emitter,
     )
-    context = await build_context(kernel)
+    context = await build_context(kernel, events.emitter)
     route = await build_route(
         kernel,
         policies=policies.policies,
@@ -154,6 +154,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         modes=modes.modes,
         sessions=sessions,
         routing=route.pipeline,
+        context=context,
         is_worker=is_worker,
     )
     # Below `decide`, but built after it: what a delegated agent asks permission for is decided like any call.

@@ -26,6 +26,13 @@ class Starts:
         return Sessions.settle(call)
 
 
+class NoPatterns:
+    """A team that has learned nothing."""
+
+    async def at_start(self, principal, session_id, project, *, source, room):
+        return "", ()
+
+
 @pytest.mark.parametrize(
     ("who", "route_prompts", "prepared"),
     [
@@ -52,6 +59,8 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         outcomes=None,
         routing=routing,
         route_prompts=route_prompts,
+        injection=NoPatterns(),
+        advisories=None,
     )
     await hooks.handle(who, START)
     assert told == prepared

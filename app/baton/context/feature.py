@@ -1,17 +1,22 @@
-"""Builds what prompts are told beside their route: a team's patterns, and enrichments."""
+"""Builds what prompts are told beside their route: a team's patterns, advisories on edits, and enrichments."""
 
 import msgspec
 
+from baton.context.advisories.service import PromptAdvisories
+from baton.context.advisories.store import Advisories
 from baton.context.codemap.indexes import CodeIndexes
 from baton.context.codemap.service import CodeMaps
 from baton.context.enrichment.code_analysis import CodeAnalysis
 from baton.context.enrichment.handler import Handler
 from baton.context.enrichment.service import Enricher
 from baton.context.enrichment.summarization import Summarization
+from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
+from baton.context.patterns.injection import PatternInjection
 from baton.context.patterns.meanings import Meanings
 from baton.context.patterns.service import Patterns
 from baton.engine.call.principal import Principal
+from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
 
 
@@ -24,6 +29,8 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     patterns_in_force: PatternsInForce
     code_maps: CodeMaps
     code_indexes: CodeIndexes
+    injection: PatternInjection
+    advisories: PromptAdvisories
 
     def session_started(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for the prompts of a session that has started, resumed or been compacted; nobody waits for it."""
@@ -31,18 +38,33 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
         self.code_indexes.warm(principal, project)
 
 
-async def build(kernel: Kernel) -> ContextFeature:
+async def build(kernel: Kernel, emitter: Emitter) -> ContextFeature:
     """Build the services and read the patterns in force. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
     code_indexes = CodeIndexes(kernel.database)
     handlers: tuple[Handler, ...] = (summarization, CodeAnalysis(code_indexes))
     in_force = PatternsInForce(kernel.database, kernel.changes, kernel.organisation)
     await in_force.load()
+    meanings = Meanings()
+    counts = PatternCounts(kernel.database, kernel.organisation)
+    kernel.run(counts.run)
+    advisories = Advisories(kernel.redis)
+    injection = PatternInjection(
+        database=kernel.database,
+        redis=kernel.redis,
+        in_force=in_force,
+        meanings=meanings,
+        counts=counts,
+        emitter=emitter,
+        lifetime_s=kernel.settings.history_ttl_s,
+    )
     return ContextFeature(
         enricher=Enricher(lambda _: handlers),
         summarization=summarization,
         code_maps=CodeMaps(kernel.database),
         code_indexes=code_indexes,
-        patterns=Patterns(kernel.database, kernel.changes, in_force, Meanings()),
+        patterns=Patterns(kernel.database, kernel.changes, in_force, meanings),
         patterns_in_force=in_force,
+        injection=injection,
+        advisories=PromptAdvisories(advisories, in_force),
     )

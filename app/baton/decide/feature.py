@@ -4,6 +4,7 @@ import msgspec
 
 from baton.clients.client_processes import ClientProcesses
 from baton.clients.last_heard import ClientActivity
+from baton.context.feature import ContextFeature
 from baton.decide import api, hooks_api
 from baton.decide.dry_run_api import EvaluateEndpoint
 from baton.decide.hooks import Hooks
@@ -37,6 +38,7 @@ def build(
     modes: Modes,
     sessions: SessionsFeature,
     routing: Routing,
+    context: ContextFeature,
     is_worker: bool,
 ) -> DecideFeature:
     """Build the services. A worker's supervisor is a process of the server as well."""
@@ -63,6 +65,8 @@ def build(
         outcomes=sessions.outcomes,
         routing=routing,
         route_prompts=kernel.settings.route_prompts,
+        injection=context.injection,
+        advisories=context.advisories,
     )
     return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks)
 

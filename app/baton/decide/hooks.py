@@ -2,11 +2,15 @@
 
 import msgspec
 
-from baton.clients.event import HookAnswer, HookEvent
+from baton.clients.event import CONTEXT_LIMIT, HookAnswer, HookEvent
+from baton.context.advisories.advisory import HEADING as ADVISORIES
+from baton.context.advisories.service import PromptAdvisories
+from baton.context.patterns.injection import PatternInjection
 from baton.decide.service import PreToolUse
 from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
+from baton.kernel.redis.client import RedisUnavailable
 from baton.people.permissions import reach
 from baton.records.pipeline.decision import Decision
 from baton.route.pipeline.pipeline import Routing
@@ -15,6 +19,9 @@ from baton.sessions.late_advice import LateAdvice
 from baton.sessions.outcomes import Outcomes
 from baton.sessions.service import Sessions, as_call
 from baton.sessions.subagent_brackets import SubagentBrackets
+from baton.shared.client_abilities import takes_context
+
+_BETWEEN = len("\n\n")
 
 
 class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +47,11 @@ class Hooks:
         outcomes: Outcomes,
         routing: Routing,
         route_prompts: bool,
+        injection: PatternInjection,
+        advisories: PromptAdvisories,
     ) -> None:
+        self._injection = injection
+        self._advisories = advisories
         self._pre_tool_use = pre_tool_use
         self._brackets = brackets
         self._advice = advice
@@ -60,10 +71,7 @@ class Hooks:
             case "PermissionRequest":
                 return await self._permission(caller, event)
             case "SessionStart":
-                started = await self._sessions.start(caller, event)
-                await self._expect_prompts(caller, event)
-                answer = HookAnswer(context=started.context, system_message=started.notice)
-                return HookOutcome(answer=answer, degraded=started.degraded, wants_agents=started.wants_agents)
+                return await self._started(caller, event)
             case "SessionEnd":
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
             case "PostToolUse" | "PostToolUseFailure" | "PermissionDenied":
@@ -78,6 +86,21 @@ class Hooks:
                 return HookOutcome(degraded=await self._stopped(caller, event))
             case _:
                 return HookOutcome()
+
+    async def _started(self, caller: Caller, event: HookEvent) -> HookOutcome:
+        started = await self._sessions.start(caller, event)
+        await self._expect_prompts(caller, event)
+        patterns, missing = "", tuple[str, ...]()
+        if not caller.disabled and takes_context(event.client, "SessionStart"):
+            call = await self._sessions.placed(caller.principal, as_call(caller, event))
+            room = CONTEXT_LIMIT - len(started.context.encode("utf-8", "replace")) - _BETWEEN
+            patterns, missing = await self._injection.at_start(
+                caller.principal, event.session_id, call.project, source=event.source, room=room
+            )
+        answer = HookAnswer(
+            context="\n\n".join(filter(None, (started.context, patterns))), system_message=started.notice
+        )
+        return HookOutcome(answer=answer, degraded=started.degraded + missing, wants_agents=started.wants_agents)
 
     async def _tool_call(self, caller: Caller, event: HookEvent, unknown: tuple[str, ...]) -> HookOutcome:
         call = as_call(caller, event)
@@ -99,7 +122,20 @@ class Hooks:
         if event.name != "PostToolUse":
             return HookOutcome(degraded=missing)
         missing = await self._sessions.tool_used(caller, event) + missing
-        return HookOutcome(answer=await self._late_advice(caller, event), degraded=tuple(dict.fromkeys(missing)))
+        answer = await self._late_advice(caller, event)
+        if not caller.disabled and not event.agent_id and not takes_context(event.client, "UserPromptSubmit"):
+            waiting, without = await self._waiting_advisories(caller, event)
+            answer = HookAnswer(context="\n\n".join(filter(None, (answer.context, waiting))))
+            missing += without
+        return HookOutcome(answer=answer, degraded=tuple(dict.fromkeys(missing)))
+
+    async def _waiting_advisories(self, caller: Caller, event: HookEvent) -> tuple[str, tuple[str, ...]]:
+        """Return the advisories for a client that takes no context with a prompt; and what was unavailable."""
+        try:
+            text = await self._advisories.for_prompt(caller.principal, event.session_id)
+        except RedisUnavailable:
+            return "", ("advisories",)
+        return (f"## {ADVISORIES}\n\n{text}" if text else ""), ()
 
     async def _stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         self._outcomes.turn_ended(caller, event)
@@ -112,16 +148,11 @@ class Hooks:
 
     async def _prompted(self, caller: Caller, event: HookEvent) -> HookOutcome:
         """Return the context for a prompt, or a local model's answer in the agent's place where the operator wants that."""
-        if caller.disabled or not self._route_prompts or reach(caller.principal, "routes.make") is None:
+        if caller.disabled or reach(caller.principal, "routes.make") is None:
             self._sessions.prompted(caller, event)
             return HookOutcome()
         call = await self._sessions.placed(caller.principal, as_call(caller, event))
-        agents, agents_missing = await self._sessions.inventory_for_prompt(
-            caller.principal, event.session_id, event.client, call.project
-        )
         prompt = Prompt(
-            agents=agents,
-            agents_missing=agents_missing,
             text=event.prompt,
             principal=caller.principal,
             client=event.client,
@@ -130,6 +161,14 @@ class Hooks:
             or self._sessions.delegation_reason(caller.principal, call.project, event.session_id),
             project=call.project,
         )
+        if not self._route_prompts:
+            self._sessions.prompted(caller, event)
+            known = await self._routing.beside_routing(prompt)
+            return HookOutcome(answer=HookAnswer(context=known.additional_context), degraded=tuple(known.degraded))
+        agents, agents_missing = await self._sessions.inventory_for_prompt(
+            caller.principal, event.session_id, event.client, call.project
+        )
+        prompt = msgspec.structs.replace(prompt, agents=agents, agents_missing=agents_missing)
         route = await self._routing.route(caller, event, prompt)
         degraded = tuple(route.degraded)
         if route.local_answer is not None and route.local_answer.bypass:

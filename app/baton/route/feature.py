@@ -25,6 +25,7 @@ from baton.route.pipeline.models import Models
 from baton.route.pipeline.pipeline import Routing
 from baton.route.pipeline.select import Select
 from baton.route.pipeline.stage import Stage
+from baton.route.pipeline.team_context import LearnedPatterns, WaitingAdvisories
 from baton.route.rosters.catalogue import Catalogue
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
@@ -86,8 +87,13 @@ async def build(
     )
     at_once: tuple[Stage, ...] = (Enrich(context.enricher), select) if settings.enrichment_on else (select,)
     enriched = (context.session_started,) if settings.enrichment_on else ()
+    of_team: tuple[tuple[Stage, ...], ...] = (
+        (LearnedPatterns(context.injection),),
+        (WaitingAdvisories(context.advisories),),
+    )
     pipeline = Routing(
-        ((Detect(),), at_once, (models.local_answers,), (Assemble(),)),
+        ((Detect(),), at_once, (models.local_answers,), *of_team, (Assemble(),)),
+        unrouted=((Detect(),), *of_team, (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,

@@ -3,6 +3,7 @@
 `python -m baton.shared.client_abilities` writes docs/clients.md from it, and `baton hooks install` prints a client's part.
 """
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -254,6 +255,13 @@ def summary(client: ClientAbilities) -> list[str]:
         f"Sub-agents are known: {client.subagents}. Their model can be set: {client.model}.",
         *client.notes,
     ]
+
+
+@cache
+def takes_context(client: str, event: str) -> bool:
+    """Return whether a client hands the context in the answer to an event to its model; one that is not listed does."""
+    listed = [one for known in CLIENTS if known.name == client for one in known.events if one.event == event]
+    return not listed or "context" in listed[0].honoured
 
 
 def _sentence(client: ClientAbilities, one: Ability) -> str:

@@ -148,7 +148,7 @@ async def test_texts_are_masked_and_cannot_leave_their_place(store):
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"signature": "#"}, "signature"),
+        ({"signature": "\u200b"}, "signature"),
         ({"check": Check(forbidden="(")}, "check.forbidden"),
         ({"check": Check(forbidden="a*")}, "check.forbidden"),
         ({"check": Check(wanted="(?=x)")}, "check.wanted"),

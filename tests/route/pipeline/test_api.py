@@ -31,7 +31,7 @@ def test_a_payload_as_a_client_sends_it_gets_the_typed_answer(http):
     assert (found["selected_agent"], found["tier"], found["delegated"]) == ("k8s-operator", "scorer", False)
     assert found["confidence"] == found["candidates"][0]["score"]
     assert set(found["candidates"][0]) == {"name", "score", "why"}
-    assert set(found["timings_ms"]) == {"detect", "select", "delegate", "assemble"}
+    assert set(found["timings_ms"]) == {"detect", "select", "delegate", "patterns", "advisories", "assemble"}
     assert found["workflow"] == {"detected": False, "type": ""}
     assert route(http, SURE, sessionId="s1") | {"id": 0, "timings_ms": 0} == found | {"id": 0, "timings_ms": 0}
 

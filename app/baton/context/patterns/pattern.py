@@ -6,9 +6,10 @@ from typing import Literal
 import msgspec
 
 from baton.engine.text.masking import mask
-from baton.engine.text.quoting import harmless, one_line
+from baton.engine.text.quoting import harmless, visible
 
 Status = Literal["proposed", "validated", "retired"]
+Use = Literal["shown", "followed", "violated"]
 Source = Literal["person", "agent", "records"]
 """Who proposed a pattern: a person, an agent, or Baton itself from what the team's records repeat."""
 
@@ -103,15 +104,21 @@ class PatternFilter(msgspec.Struct, frozen=True, kw_only=True):
 def clean(new: NewPattern) -> NewPattern:
     """Return a proposal as it may be stored and shown: secrets masked, and no markup that leaves its place in a prompt.
 
-    The signature becomes one line. The expressions of a check stay as they are: they are compiled, never shown to agents.
+    The expressions of a check stay as they are: they are compiled, never shown to agents.
     """
-    check = new.check
     return msgspec.structs.replace(
         new,
-        signature=one_line(mask(new.signature), LONGEST_SIGNATURE),
-        text=harmless(mask(new.text), LONGEST_TEXT),
-        domain=one_line(mask(new.domain), LONGEST_NAME),
+        signature=one_line(new.signature, LONGEST_SIGNATURE),
+        text=harmless(mask(visible(new.text)), LONGEST_TEXT),
+        domain=one_line(new.domain, LONGEST_NAME),
         language=one_line(new.language, LONGEST_NAME).lower(),
         reason=mask(new.reason),
-        check=msgspec.structs.replace(check, message=one_line(mask(check.message), LONGEST_MESSAGE)),
+        check=msgspec.structs.replace(new.check, message=one_line(new.check.message, LONGEST_MESSAGE)),
     )
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text as one line for a list in a prompt: masked and harmless, its code in backticks kept."""
+    # What cannot be seen goes before secrets are looked for: it could stand within one.
+    shown = " ".join(harmless(" ".join(mask(visible(text)).split()), longest).replace("**", "").split())
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -1,6 +1,6 @@
 """The table of patterns, and its queries; `baton.context.patterns.service` decides who may see and change which."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from sqlalchemy import JSON, Column, ColumnElement, Index, LargeBinary, Table, f
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter
+from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter, Use
 from baton.kernel.base.sql import Database, UTCDateTime, storable
 from baton.kernel.changes.numbers import ChangeRow
 
@@ -169,16 +169,15 @@ async def newest_number(database: Database, organisation: str) -> int:
         return int((await connection.execute(query)).scalar() or 0)
 
 
-async def count_shown(database: Database, organisation: str, ids: Iterable[str]) -> None:
-    """Count that patterns were put into a prompt."""
-    await _count(database, organisation, {one: {"shown": 1} for one in ids})
-
-
-async def count_judged(database: Database, organisation: str, judged: Mapping[str, bool]) -> None:
-    """Count edits that followed (True) or violated (False) a pattern, by its id."""
-    await _count(
-        database, organisation, {one: {"followed" if followed else "violated": 1} for one, followed in judged.items()}
-    )
+async def count(database: Database, organisation: str, counted: Mapping[tuple[str, Use], int]) -> None:
+    """Add up counts by a pattern's id and the column: `shown`, `followed` or `violated`."""
+    async with database.transaction() as connection:
+        for (pattern_id, name), number in sorted(
+            counted.items()
+        ):  # in one order, or two servers could wait for each other
+            await connection.execute(
+                update(_patterns).where(*_of(organisation, pattern_id)).values({name: _patterns.c[name] + number})
+            )
 
 
 async def judged(connection: AsyncConnection, organisation: str) -> list[Pattern]:
@@ -189,16 +188,6 @@ async def judged(connection: AsyncConnection, organisation: str) -> list[Pattern
         _patterns.c.followed + _patterns.c.violated > 0,
     )
     return [_pattern(row) for row in (await connection.execute(query)).all()]
-
-
-async def _count(database: Database, organisation: str, counts: Mapping[str, Mapping[str, int]]) -> None:
-    async with database.transaction() as connection:
-        for pattern_id, one in sorted(counts.items()):  # in one order, or two servers could wait for each other
-            await connection.execute(
-                update(_patterns)
-                .where(*_of(organisation, pattern_id))
-                .values({name: _patterns.c[name] + number for name, number in one.items()})
-            )
 
 
 def _of(organisation: str, pattern_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -31,7 +31,10 @@ WHOLE_S = 12.0
 
 
 class Routing:
-    """The pipeline: groups of stages one after the other, the stages of a group at the same time."""
+    """The pipeline: groups of stages one after the other, the stages of a group at the same time.
+
+    `unrouted` are the groups for prompts that are not routed.
+    """
 
     def __init__(
         self,
@@ -40,10 +43,12 @@ class Routing:
         sessions: Sessions,
         traces: RouteTraces,
         counters: Counters,
+        unrouted: Sequence[Sequence[Stage]] = (),
         expected: Sequence[Callable[[Principal, str, str], None]] = (),
         events: Emitter = NO_EVENTS,
     ) -> None:
         self._groups = groups
+        self._unrouted = unrouted
         self._sessions = sessions
         self._traces = traces
         self._counters = counters
@@ -73,16 +78,13 @@ class Routing:
             emit_route(self._events, caller.principal, event.session_id, route, elapsed_us / 1000)
         return route
 
+    async def beside_routing(self, prompt: Prompt) -> Route:
+        """Return what a prompt is told where prompts are not routed: what its team knows, and no agent."""
+        return await _run_all(self._unrouted, prompt)
+
     async def answer(self, prompt: Prompt) -> Route:
         """Run the stages."""
-        route = Route(id=str(uuid7()))
-        until = time.monotonic() + WHOLE_S
-        for group in self._groups:
-            if len(group) == 1:
-                await _run(group[0], prompt, route, until)
-            else:
-                await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
-        return route
+        return await _run_all(self._groups, prompt)
 
     def _keep(self, prompt: Prompt, route: Route) -> None:
         if route.trace is None:
@@ -92,6 +94,17 @@ class Routing:
             principal.user, principal.team, route.selected_agent, route.trace.agents, route.trace.features
         )
         self._traces.keep(principal.organisation, route.id, trace)
+
+
+async def _run_all(groups: Sequence[Sequence[Stage]], prompt: Prompt) -> Route:
+    route = Route(id=str(uuid7()))
+    until = time.monotonic() + WHOLE_S
+    for group in groups:
+        if len(group) == 1:
+            await _run(group[0], prompt, route, until)
+        else:
+            await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
+    return route
 
 
 def _outcome(route: Route, elapsed_us: int) -> RouteOutcome:
