@@ -4,13 +4,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from uuid_utils import uuid7
 
 from baton.clients import last_heard_store
 from baton.clients.last_heard_store import LastContact
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.changes import leadership
@@ -18,6 +16,7 @@ from baton.kernel.changes.announce import Changes
 from baton.modes import store as modes
 from baton.operate.retention import Retention, RetentionDays
 from baton.records.pipeline import store as decisions
+from tests.support.records import record as made
 
 ADMIN = Principal(user="ada", role="admin")
 
@@ -27,7 +26,7 @@ def record(**fields):
         "at": datetime.now(UTC), "organisation": "default", "team": "red", "user": "dora", "client": "codex",
         "event": "PreToolUse", "session_id": "s", "tool": "Edit",
     }  # fmt: skip
-    return Record(id=str(uuid7()), **(given | fields))
+    return made(**(given | fields))
 
 
 @pytest.fixture

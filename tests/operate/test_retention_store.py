@@ -5,14 +5,15 @@ from datetime import UTC, datetime, timedelta
 from uuid_utils import uuid7
 
 from baton.engine.call.principal import Principal
-from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.kernel.changes import audit_store
 from baton.operate import retention_store
 from baton.policies import unlocks_store
 from baton.records.pipeline import store as decisions
+from baton.records.pipeline.tables import DecisionRuleRow
 from baton.records.review import wrong_blocks_store
 from baton.records.review.wrong_blocks_store import WrongBlock
+from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -28,7 +29,7 @@ def record(**fields):
         "at": NOON, "organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse",
         "tool": "Read", "session_id": "s",
     }  # fmt: skip
-    return Record(id=str(uuid7()), **(given | fields))
+    return made(**(given | fields))
 
 
 async def test_old_decisions_go_with_their_rules_and_others_stay(database):
@@ -43,7 +44,7 @@ async def test_old_decisions_go_with_their_rules_and_others_stay(database):
     assert [one.id for one in found] == [kept.id]
     assert await decisions.get(database, "another", foreign.id) == foreign
     async with database.transaction() as connection:
-        left = (await connection.execute(decisions.DecisionRuleRow.__table__.select())).all()
+        left = (await connection.execute(DecisionRuleRow.__table__.select())).all()
     assert {row.decision_id for row in left} == {kept.id, foreign.id}
 
 
@@ -53,7 +54,7 @@ async def test_a_purge_removes_no_more_than_a_batch_at_a_time(database, monkeypa
     purged = [await retention_store.purge_decisions(database, "default", NOON + DAY) for _ in range(3)]
     assert purged == [2, 1, 0]
     async with database.transaction() as connection:
-        assert (await connection.execute(decisions.DecisionRuleRow.__table__.select())).all() == []
+        assert (await connection.execute(DecisionRuleRow.__table__.select())).all() == []
 
 
 async def test_old_reports_overrides_and_audit_entries_go(database):

@@ -2,23 +2,36 @@
 
 import asyncio
 from datetime import UTC, datetime
+from itertools import count
 
-from uuid_utils import uuid7
+from sqlalchemy import func, select
 
 from baton.engine.call.record import Record
 from baton.kernel.base.driver import driver
 from baton.kernel.base.sql import driver_target
+from baton.kernel.base.uuid7 import least_id
 from baton.kernel.redis.client import Redis
-from baton.records.pipeline import store as decisions
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
-from baton.records.pipeline.store import Filters
+from baton.records.pipeline.search import Filters, restricted
 from baton.records.pipeline.stream import RecordStream
+from baton.records.pipeline.tables import DECISIONS
+
+_numbers = count()
+
+
+def id_at(moment):
+    """Return a UUIDv7 of a moment; of two of the same millisecond the second is the greater."""
+    return f"{least_id(moment)[:13]}-7000-8000-{next(_numbers):012x}"
 
 
 def record(**fields):
-    given = {"organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse"}
-    return Record(id=str(uuid7()), at=datetime.now(UTC), **(given | fields))
+    given = {
+        "at": datetime.now(UTC), "organisation": "default", "team": "t", "user": "ann", "client": "codex",
+        "event": "PreToolUse",
+    }  # fmt: skip
+    given |= fields
+    return Record(**({"id": id_at(given["at"])} | given))
 
 
 async def until(condition):
@@ -27,8 +40,15 @@ async def until(condition):
             await asyncio.sleep(0.01)
 
 
+async def counts(database, organisation, wanted):
+    """Return how many of the wanted decisions are stored of each effect, which the database counts."""
+    query = restricted(select(DECISIONS.c.effect, func.count()), organisation, wanted).group_by(DECISIONS.c.effect)
+    async with database.transaction() as connection:
+        return dict(sorted(tuple(row) for row in await connection.execute(query)))
+
+
 async def stored(database):
-    return sum((await decisions.counts(database, "default", Filters())).values())
+    return sum((await counts(database, "default", Filters())).values())
 
 
 class Both:

@@ -1,56 +1,56 @@
 """Queries that remove old rows, or a user's decisions, one batch at a time."""
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, Table, delete, select, tuple_
+from sqlalchemy import Select, Table, delete, select, tuple_, update
 
 from baton.clients.last_heard_store import ClientRow
 from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
+from baton.kernel.base.uuid7 import least_id
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.policies.unlocks_store import PolicyUnlockRow
-from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
+from baton.records.pipeline.tables import DECISIONS, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.sessions.overrides.store import OverrideRow
 
-_decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__
+_totals = DecisionTotalRow.__table__
+_COUNTED_BY = ("organisation", "user", "team", "effect")
 
 
 async def purge_decisions(database: Database, organisation: str, before: datetime) -> int:
     """Remove at most one batch of decisions from before a moment; return their number."""
-    oldest = (
-        select(_decisions.c.id, _decisions.c.rules)
-        .where(_decisions.c.organisation == organisation, _decisions.c.at < before)
-        .order_by(_decisions.c.at)
-        .limit(LARGEST_BATCH)
-    )
+    oldest = select(DECISIONS.c.id).where(DECISIONS.c.organisation == organisation, DECISIONS.c.id < least_id(before))
     return await _remove_decisions(database, oldest)
 
 
 async def remove_decisions_of(database: Database, organisation: str, user: str) -> int:
     """Remove at most one batch of a user's decisions; return their number."""
-    theirs = (
-        select(_decisions.c.id, _decisions.c.rules)
-        .where(_decisions.c.organisation == organisation, _decisions.c.user == storable(user))
-        .order_by(_decisions.c.id)
-        .limit(LARGEST_BATCH)
-    )
+    theirs = select(DECISIONS.c.id).where(DECISIONS.c.organisation == organisation, DECISIONS.c.user == storable(user))
     return await _remove_decisions(database, theirs)
 
 
 async def _remove_decisions(database: Database, found: Select[Any]) -> int:
+    gone = delete(DECISIONS).where(DECISIONS.c.id.in_(found.order_by(DECISIONS.c.id).limit(LARGEST_BATCH)))
+    # What was deleted, not what was found: another process may delete the same rows, which count only once.
+    counted_by = [DECISIONS.c[name] for name in ("id", "rules", "event", *_COUNTED_BY)]
     async with database.transaction() as connection:
-        rows = (await connection.execute(found)).all()
+        rows = (await connection.execute(gone.returning(*counted_by))).all()
         # By whole primary keys: the table of rules has no index that begins with the decision.
         hits = sorted({(hit["id"], row.id) for row in rows for hit in row.rules})
         for start in range(0, len(hits), LARGEST_BATCH):
             part = hits[start : start + LARGEST_BATCH]
             await connection.execute(delete(_rules).where(tuple_(_rules.c.rule, _rules.c.decision_id).in_(part)))
-        if rows:
-            await connection.execute(delete(_decisions).where(_decisions.c.id.in_([row.id for row in rows])))
+        counted = Counter(
+            tuple(getattr(row, name) for name in _COUNTED_BY) for row in rows if row.event == "PreToolUse"
+        )
+        for key, count in sorted(counted.items()):
+            these = [_totals.c[name] == value for name, value in zip(_COUNTED_BY, key, strict=True)]
+            await connection.execute(update(_totals).where(*these).values(decisions=_totals.c.decisions - count))
     return len(rows)
 
 

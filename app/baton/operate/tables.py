@@ -23,7 +23,7 @@ from baton.people.users_store import ProjectRow, TeamRow, UserRow
 from baton.policies.layers_store import PolicyLayerRow
 from baton.policies.revisions_store import PolicyRevisionRow
 from baton.policies.unlocks_store import PolicyUnlockRow
-from baton.records.pipeline.store import DecisionRow, DecisionRuleRow
+from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
@@ -43,6 +43,7 @@ ALL: tuple[Table, ...] = (
             CodeMapRow,
             DecisionRow,
             DecisionRuleRow,
+            DecisionTotalRow,
             GraphTaskRow,
             GraphViolationRow,
             JobEventRow,

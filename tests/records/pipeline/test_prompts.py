@@ -31,6 +31,7 @@ from baton.policies.in_force import Policies
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.store import Filters
+from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow
 from baton.route.feedback.traces import RouteTraces
 from baton.route.pipeline.context import Detect
 from baton.route.pipeline.pipeline import Routing
@@ -42,7 +43,7 @@ from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
-from tests.support.records import record, until
+from tests.support.records import id_at, record, until
 
 ADMIN = Principal(user="ada", role="admin")
 LEAD = Principal(user="lea", role="lead", team="red")
@@ -114,7 +115,7 @@ class World:
     async def stored(self, count):
         """Wait until so many records are stored, and give them whole, the oldest first."""
         await until(lambda: self.recorder.stats()["stored"] == count)
-        query = select(decisions.DecisionRow.__table__).order_by(decisions.DecisionRow.__table__.c.id)
+        query = select(DecisionRow.__table__).order_by(DecisionRow.__table__.c.id)
         async with self.database.transaction() as connection:
             return (await connection.execute(query)).all()
 
@@ -195,7 +196,7 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
     assert (await data.delete(DORA, "dora"))["decisions"] == 1
 
     long_ago = datetime.now(UTC) - timedelta(days=31)
-    await decisions.add(world.database, [msgspec.structs.replace(kept, at=long_ago)])
+    await decisions.add(world.database, [msgspec.structs.replace(kept, id=id_at(long_ago), at=long_ago)])
     keeping = Retention(world.database, world.changes, "default")
     await keeping.put(ADMIN, RetentionDays(decisions_days=30), version="0", reason="r")
     assert (await keeping.purge(asyncio.Event()))["decisions"] == 1
@@ -213,7 +214,7 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     (entry,) = await audit_store.find(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)
     async with world.database.transaction() as connection:
-        left = (await connection.execute(decisions.DecisionRuleRow.__table__.select())).all()
+        left = (await connection.execute(DecisionRuleRow.__table__.select())).all()
     assert [row.decision_id for row in left] == [other.id]
 
 

@@ -2,12 +2,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from uuid_utils import uuid7
 
-from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import BadCursorError, Filters
+from tests.support.records import counts
+from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ def record(**fields):
         "client": "codex",
         "event": "PreToolUse",
     }
-    return Record(id=str(uuid7()), **(given | fields))
+    return made(**(given | fields))
 
 
 FULL = record(
@@ -57,7 +57,7 @@ async def test_a_record_comes_back_as_it_was_stored(database):
 async def test_a_record_is_stored_once_however_often_it_comes(database):
     await decisions.add(database, [FULL, FULL])
     await decisions.add(database, [FULL, msgspec.structs.replace(FULL, effect="allow")])
-    assert await decisions.counts(database, "default", Filters()) == {"deny": 1}
+    assert await counts(database, "default", Filters()) == {"deny": 1}
 
 
 async def test_batches_are_bounded(database):
@@ -89,7 +89,7 @@ async def test_each_filter_finds_what_it_names_and_nothing_else(database, wanted
     )
     await decisions.add(database, [FULL, other])
     assert await decisions.find(database, "default", wanted) == ([FULL], "")
-    assert await decisions.counts(database, "default", wanted) == {"deny": 1}
+    assert await counts(database, "default", wanted) == {"deny": 1}
 
 
 async def test_the_end_of_a_period_is_not_in_it(database):

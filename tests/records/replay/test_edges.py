@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 from pydantic import ValidationError
 
@@ -50,7 +49,7 @@ async def test_a_replay_without_the_database_says_so(no_database):
 
 
 def at(moment, **fields):
-    return msgspec.structs.replace(record(**fields), at=moment)
+    return record(at=moment, **fields)
 
 
 async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
@@ -68,7 +67,8 @@ async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
         ("a/c", "ask", 1, NOON + DAY),
     ]
     assert await rule_hits_store.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
-    assert await rule_hits_store.count_calls(database, "default", everybody, period) == 2
+    assert await rule_hits_store.count_calls(database, "default", everybody, period, 10) == 2
+    assert await rule_hits_store.count_calls(database, "default", everybody, period, 1) == 1
     assert await rule_hits_store.count_calls(database, "default", RowScope(user="ann"), period) == 1
     first = await rule_hits_store.calls(database, "default", everybody, period, after="", limit=1)
     assert first == made[:1]

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from uuid_utils import uuid7
 
-from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.review import delegation_share_store
 from baton.records.review.delegation_groups import After, GroupFilter
+from tests.support.records import record as made
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -22,7 +21,7 @@ def record(**fields):
         "at": NOON, "organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse",
         "tool": "Read", "session_id": "s",
     }  # fmt: skip
-    return Record(id=str(uuid7()), **(given | fields))
+    return made(**(given | fields))
 
 
 SPAWN = {"tool": "Agent", "model_injected": "haiku", "effect": "rewrite"}

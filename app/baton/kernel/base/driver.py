@@ -2,9 +2,9 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -19,6 +19,22 @@ PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 
 Dialect = Literal["sqlite", "postgresql"]
 Rows = Sequence[tuple[Any, ...]]
+Statements = Sequence[tuple[str, Rows]]
+"""Statements, each with the rows that it is executed for."""
+
+
+class Writes(NamedTuple):
+    """What one transaction writes: rows, and what follows from those that were not stored before.
+
+    `insert` leaves a row alone that is stored already; the first column of `rows` is the key. SQLite executes it a row
+    at a time. Postgres takes an array a column and returns the keys of the new rows.
+    """
+
+    insert: str
+    rows: Rows
+    beside: Callable[[Collection[str]], Statements]
+    """Returns the statements of the same transaction, given the keys of the rows that are new."""
+
 
 _OF_THE_ROWS = frozenset({"22", "23"})
 """Postgres's error classes that the content of a row causes: 22 data exception, 23 constraint violation."""
@@ -43,8 +59,8 @@ class RowsRefused(Exception):
 class Driver(Protocol):
     """One connection that writes."""
 
-    async def write(self, statements: Sequence[tuple[str, Rows]]) -> None:
-        """Execute each statement for each of its rows, all in one transaction.
+    async def write(self, writes: Writes) -> None:
+        """Write rows and what follows from them, all in one transaction.
 
         Raises:
             DriverUnavailable: If the database is away, locked, too slow, or lacks a table.
@@ -70,22 +86,23 @@ class SqliteDriver:
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
 
-    async def write(self, statements: Sequence[tuple[str, Rows]]) -> None:
+    async def write(self, writes: Writes) -> None:
         """Write; see `Driver`."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, statements)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._write, writes)
 
     async def close(self) -> None:
         """Close the connection and end the thread."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 
-    def _write(self, statements: Sequence[tuple[str, Rows]]) -> None:
+    def _write(self, writes: Writes) -> None:
         try:
             connection = self._connection or self._connect()
             # A transaction that begins as a reader and then writes would fail at once where another one writes.
             connection.execute("BEGIN IMMEDIATE")
             try:
-                for statement, rows in statements:
+                new = [row[0] for row in writes.rows if connection.execute(writes.insert, row).rowcount == 1]
+                for statement, rows in writes.beside(new):
                     connection.executemany(statement, rows)
                 connection.execute("COMMIT")
             except BaseException:
@@ -124,7 +141,7 @@ class PostgresDriver:
             self._arguments["statement_cache_size"] = int(arguments["prepared_statement_cache_size"])
         self._connection: asyncpg.Connection[Any] | None = None
 
-    async def write(self, statements: Sequence[tuple[str, Rows]]) -> None:
+    async def write(self, writes: Writes) -> None:
         """Write; see `Driver`."""
         import asyncpg  # noqa: PLC0415 - a server with SQLite needs none of it
 
@@ -134,7 +151,9 @@ class PostgresDriver:
                 connection = await asyncpg.connect(**self._arguments, timeout=PATIENCE_S, command_timeout=PATIENCE_S)
                 self._connection = connection
             async with connection.transaction():
-                for statement, rows in statements:
+                columns = zip(*writes.rows, strict=True)
+                new = [row[0] for row in await connection.fetch(writes.insert, *columns)] if writes.rows else []
+                for statement, rows in writes.beside(new):
                     await connection.executemany(statement, rows)
         except asyncpg.PostgresError as error:
             state = error.sqlstate or ""

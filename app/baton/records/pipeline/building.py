@@ -1,6 +1,5 @@
 """Build the records of decisions and events. The recorder masks and stores them after the answer is sent."""
 
-from datetime import UTC, datetime
 from typing import Literal
 
 from uuid_utils import uuid7
@@ -12,6 +11,7 @@ from baton.engine.call.here_documents import without_content
 from baton.engine.call.modes import Mode
 from baton.engine.call.record import Record
 from baton.kernel.base.caller import Caller
+from baton.kernel.base.uuid7 import moment_of
 from baton.records.pipeline.decision import Decision, RouteOutcome
 from baton.shared.client_abilities import can_ask
 
@@ -24,7 +24,8 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
     command = call.tool_input.get("command")
     return Record(
         id=decision.id,
-        at=datetime.now(UTC),
+        # Decisions are found by time through their ids, so a retry that is decided again keeps the first moment.
+        at=moment_of(decision.id),
         organisation=principal.organisation,
         team=principal.team,
         user=principal.user,
@@ -65,9 +66,10 @@ def event_record(
 ) -> Record:
     """Return the record of an event without a tool call: a session that starts with Baton off, or a prompt."""
     principal = caller.principal
+    record_id = str(uuid7()) if route is None else route.id
     return Record(
-        id=str(uuid7()) if route is None else route.id,
-        at=datetime.now(UTC),
+        id=record_id,
+        at=moment_of(record_id),
         organisation=principal.organisation,
         team=principal.team,
         user=principal.user,

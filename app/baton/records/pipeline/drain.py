@@ -10,7 +10,7 @@ from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRefused
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import RedisUnavailable
-from baton.records.pipeline.rows import statements
+from baton.records.pipeline.rows import writes
 from baton.records.pipeline.stream import BATCH, Entry, RecordStream
 from baton.shared.backoff import Backoff
 
@@ -115,7 +115,7 @@ class Drain:
         reports = [one for one in batch if isinstance(one, OutcomeReport)]
         while True:
             try:
-                await self._driver.write(statements(self._dialect, records, reports))
+                await self._driver.write(writes(self._dialect, records, reports))
             except DriverUnavailable as error:
                 if self._stopping.is_set():
                     raise

@@ -1,6 +1,11 @@
-"""How records and outcome reports are written into SQL: the statements, and the values of a row for each database."""
+"""How records and outcome reports are written into SQL: the statements, and the values of a row for each database.
 
-from collections.abc import Sequence
+What is kept about decisions beside their rows (rule hits, totals) is written in the same transaction, and only for
+those that were not stored before: the stream hands an entry out at least once.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,20 +13,23 @@ import msgspec
 
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
-from baton.kernel.base.driver import Dialect, Rows
+from baton.kernel.base.driver import Dialect, Rows, Statements, Writes
+from baton.kernel.base.uuid7 import least_id
 
 LARGEST_BATCH = 200
 """Records per transaction; more would keep other writers waiting."""
 LONGEST_CALL = timedelta(days=1)
 """How old the decision may be that a report belongs to."""
 _COLUMNS = Record.__struct_fields__
-_RULE_COLUMNS = ("rule", "decision_id", "effect")
 _JSON = frozenset({"rules", "degraded", "paths"})
+_TYPES_OF_COLUMNS = {
+    "at": "timestamptz", "mode_enabled": "boolean", "overridden": "boolean", "confidence": "float8",
+    **dict.fromkeys(("elapsed_us", "duration_ms", "input_tokens", "cached_tokens", "output_tokens"), "integer"),
+}  # fmt: skip
+"""Postgres's types of the columns that are no texts."""
 
 
-def statements(
-    dialect: Dialect, records: Sequence[Record], reports: Sequence[OutcomeReport] = ()
-) -> list[tuple[str, Rows]]:
+def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[OutcomeReport] = ()) -> Writes:
     """Return what stores at most 200 records and reports; a record that is stored already stays as it is.
 
     The reports come last: their decisions may be in the same batch.
@@ -31,33 +39,70 @@ def statements(
     """
     if len(records) + len(reports) > LARGEST_BATCH:
         raise ValueError(f"{len(records) + len(reports)} records in one batch; at most {LARGEST_BATCH}")
-    found: list[tuple[str, Rows]] = []
-    if records:
-        rows = [tuple([_value(dialect, name, getattr(record, name)) for name in _COLUMNS]) for record in records]
-        found.append((_INSERTS[dialect, "decisions"], rows))
-    if rules := [(hit.id, record.id, hit.effect) for record in records for hit in record.rules]:
-        found.append((_INSERTS[dialect, "decision_rules"], rules))
-    # In the order in which they came: the end of a turn concerns only what was reported before it.
-    for report in reports:
-        if report.tool:
-            found.append((_CALL_ENDED[dialect], [_call_ended(dialect, report)]))
-        else:
-            found.append((_TURN_ENDED[dialect], [_turn_ended(dialect, report)]))
-    return found
+    rows = [tuple([_value(dialect, name, getattr(record, name)) for name in _COLUMNS]) for record in records]
+    ends = [_ended(dialect, report) for report in reports]
+
+    def beside(new: Collection[str]) -> Statements:
+        # By id: a batch may hold the same record twice.
+        stored = list({record.id: record for record in records if record.id in new}.values())
+        return [*_hits(dialect, stored), *_totals(dialect, stored), *ends]
+
+    return Writes(_INSERT_DECISIONS[dialect], rows, beside)
 
 
-def _insert(dialect: Dialect, table: str, columns: Sequence[str]) -> str:
-    names = ", ".join(f'"{column}"' for column in columns)
-    marks = ", ".join("?" if dialect == "sqlite" else f"${number}" for number in range(1, len(columns) + 1))
-    # The stream hands an entry out at least once, so the same record may come again.
-    return f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608 - names of ours
+def _hits(dialect: Dialect, records: Sequence[Record]) -> Statements:
+    rows = sorted({(hit.id, record.id): hit.effect for record in records for hit in record.rules}.items())
+    return [(_INSERT_HIT[dialect], [(*key, effect) for key, effect in rows])] if rows else []
+
+
+def _totals(dialect: Dialect, records: Sequence[Record]) -> Statements:
+    counted = Counter(
+        (one.organisation, one.user, one.team, one.effect) for one in records if one.event == "PreToolUse"
+    )
+    # In one order everywhere: two servers that count the same keys would otherwise wait for each other.
+    rows = [(*key, count) for key, count in sorted(counted.items())]
+    return [(_COUNT[dialect], rows)] if rows else []
+
+
+def _ended(dialect: Dialect, report: OutcomeReport) -> tuple[str, Rows]:
+    if report.tool:
+        return _CALL_ENDED[dialect], [_call_ended(dialect, report)]
+    return _TURN_ENDED[dialect], [_turn_ended(dialect, report)]
+
+
+def _marks(dialect: Dialect, count: int) -> str:
+    return ", ".join("?" if dialect == "sqlite" else f"${number}" for number in range(1, count + 1))
+
+
+def _insert_decisions(dialect: Dialect) -> str:
+    """Return the statement that stores decisions: in SQLite for one row, in Postgres for columns of many rows.
+
+    Postgres takes a batch as one statement, which is quicker than a statement a row and says which rows were new.
+    """
+    names = ", ".join(f'"{column}"' for column in _COLUMNS)
+    if dialect == "sqlite":
+        return f"INSERT INTO decisions ({names}) VALUES ({_marks(dialect, len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608 - names of ours
+    arrays = ", ".join(
+        f"${number}::{_TYPES_OF_COLUMNS.get(column, 'text')}[]" for number, column in enumerate(_COLUMNS, 1)
+    )
+    values = ", ".join(f'"{column}"' + ("::json" if column in _JSON else "") for column in _COLUMNS)
+    return (
+        f"INSERT INTO decisions ({names}) SELECT {values} FROM unnest({arrays}) AS new({names})"  # noqa: S608
+        " ON CONFLICT DO NOTHING RETURNING id"
+    )
 
 
 _DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgresql")
-_INSERTS = {
-    (dialect, table): _insert(dialect, table, columns)
+_INSERT_DECISIONS = {dialect: _insert_decisions(dialect) for dialect in _DIALECTS}
+_INSERT_HIT = {
+    dialect: f"INSERT INTO decision_rules (rule, decision_id, effect) VALUES ({_marks(dialect, 3)}) ON CONFLICT DO NOTHING"  # noqa: S608
     for dialect in _DIALECTS
-    for table, columns in (("decisions", _COLUMNS), ("decision_rules", _RULE_COLUMNS))
+}
+_COUNT = {
+    dialect: f'INSERT INTO decision_totals (organisation, "user", team, effect, decisions) VALUES ({_marks(dialect, 5)})'  # noqa: S608
+    ' ON CONFLICT (organisation, "user", team, effect)'
+    " DO UPDATE SET decisions = decision_totals.decisions + excluded.decisions"
+    for dialect in _DIALECTS
 }
 
 # A decision's id begins with its moment, so `id >= ...` keeps the search within the last day of the session's calls.
@@ -131,9 +176,8 @@ def _turn_ended(dialect: Dialect, report: OutcomeReport) -> tuple[Any, ...]:
 
 
 def _oldest(report: OutcomeReport) -> str:
-    """Return the least UUIDv7 of the moment before which no decision can belong to the report."""
-    moment = f"{int((report.at - LONGEST_CALL).timestamp() * 1000):012x}"
-    return f"{moment[:8]}-{moment[8:]}-7000-8000-000000000000"
+    """Return the least id of a decision that can belong to the report."""
+    return least_id(report.at - LONGEST_CALL)
 
 
 def _value(dialect: Dialect, name: str, value: Any) -> Any:

@@ -4,16 +4,16 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, Table, distinct, func, select
+from sqlalchemy import Select, distinct, func, literal_column, select
 
 from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
+from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
-from baton.records.pipeline.store import LISTED, DecisionRow, DecisionRuleRow
+from baton.records.pipeline.tables import DECISIONS, LISTED, DecisionRuleRow
 from baton.records.replay.period import Period
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 
-_decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__
 _reports = WrongBlockRow.__table__
 
@@ -30,49 +30,54 @@ class EffectHits(msgspec.Struct, frozen=True, kw_only=True):
 async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> list[EffectHits]:
     """Return the hits by rule and effect."""
     query = (
-        select(_rules.c.rule, _rules.c.effect, func.count(), func.max(_decisions.c.at))
-        .join(_decisions, _decisions.c.id == _rules.c.decision_id)
+        select(_rules.c.rule, _rules.c.effect, func.count(), func.max(DECISIONS.c.at))
+        .join(DECISIONS, DECISIONS.c.id == _rules.c.decision_id)
         .group_by(_rules.c.rule, _rules.c.effect)
         .order_by(_rules.c.rule, _rules.c.effect)
     )
-    rows = await _all(database, _limited(query, _decisions, organisation, scope, period))
+    rows = await _all(database, _limited(query, organisation, scope, period))
     return [EffectHits(rule=row[0], effect=row[1], count=row[2], last=row[3]) for row in rows]
 
 
 async def users(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Return how many users had a hit of each rule."""
     query = (
-        select(_rules.c.rule, func.count(distinct(_decisions.c.user)))
-        .join(_decisions, _decisions.c.id == _rules.c.decision_id)
+        select(_rules.c.rule, func.count(distinct(DECISIONS.c.user)))
+        .join(DECISIONS, DECISIONS.c.id == _rules.c.decision_id)
         .group_by(_rules.c.rule)
     )
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _decisions, organisation, scope, period))}
+    return {row[0]: row[1] for row in await _all(database, _limited(query, organisation, scope, period))}
 
 
 async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Return how many wrong blocks were reported of each rule."""
     query = select(_reports.c.rule, func.count()).group_by(_reports.c.rule)
-    return {row[0]: row[1] for row in await _all(database, _limited(query, _reports, organisation, scope, period))}
+    in_period = _reports.c.at >= period.since, _reports.c.at < period.until
+    query = scope.limit(query.where(_reports.c.organisation == organisation, *in_period), _reports)
+    return {row[0]: row[1] for row in await _all(database, query)}
 
 
 async def calls(
     database: Database, organisation: str, scope: RowScope, period: Period, *, after: str, limit: int
 ) -> list[Record]:
     """Return recorded tool calls, oldest first; `after` is the id of the last one of the page before."""
-    query = select(*LISTED).where(_decisions.c.event == "PreToolUse", _decisions.c.id > after)
-    query = _limited(query, _decisions, organisation, scope, period).order_by(_decisions.c.id).limit(limit)
+    query = select(*LISTED).where(DECISIONS.c.event == "PreToolUse", DECISIONS.c.id > after)
+    query = _limited(query, organisation, scope, period).order_by(DECISIONS.c.id).limit(limit)
     return [msgspec.convert(row._asdict(), Record) for row in await _all(database, query)]
 
 
-async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period) -> int:
-    """Return how many tool calls of the period are recorded."""
-    query = select(func.count()).select_from(_decisions).where(_decisions.c.event == "PreToolUse")
-    return int((await _all(database, _limited(query, _decisions, organisation, scope, period)))[0][0])
+async def count_calls(database: Database, organisation: str, scope: RowScope, period: Period, most: int) -> int:
+    """Return how many tool calls of the period are recorded, as far as `most`."""
+    query: Select[Any] = select(literal_column("1")).where(DECISIONS.c.event == "PreToolUse")
+    some = _limited(query, organisation, scope, period).limit(most).subquery()
+    return int((await _all(database, select(func.count()).select_from(some)))[0][0])
 
 
-def _limited(query: Select[Any], table: Table, organisation: str, scope: RowScope, period: Period) -> Select[Any]:
-    query = query.where(table.c.organisation == organisation, table.c.at >= period.since, table.c.at < period.until)
-    return scope.limit(query, table)
+def _limited(query: Select[Any], organisation: str, scope: RowScope, period: Period) -> Select[Any]:
+    """Restrict a query of decisions to a scope and a period, which their ids tell."""
+    key = DECISIONS.c.id
+    bounds = key >= least_id(period.since), key < least_id(period.until)
+    return scope.limit(query.where(DECISIONS.c.organisation == organisation, *bounds), DECISIONS)
 
 
 async def _all(database: Database, query: Select[Any]) -> Any:

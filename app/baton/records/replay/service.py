@@ -131,7 +131,7 @@ class Replay:
         run = _Run(self._policies.combinations(), candidate)
         after = ""
         try:
-            total = await rule_hits_store.count_calls(self._database, organisation, theirs, period)
+            total = await rule_hits_store.count_calls(self._database, organisation, theirs, period, limit + 1)
             run.summary.truncated = total > limit
             total = min(total, limit)
             yield Progress(0, total)

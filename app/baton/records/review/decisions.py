@@ -80,8 +80,8 @@ class Decisions:
         Raises:
             StoreUnavailable: If the database is away.
         """
-        wanted = DecisionFilter(scope=row_scope(principal, "decisions.read"), event="PreToolUse")
+        scope = row_scope(principal, "decisions.read")
         try:
-            return await store.counts(self._database, principal.organisation, wanted)
+            return await store.totals(self._database, principal.organisation, scope)
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None

@@ -9,11 +9,12 @@ from sqlalchemy.sql.functions import Function
 
 from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
-from baton.records.pipeline.store import DecisionRow
+from baton.records.pipeline.tables import DECISIONS
 from baton.records.review.delegation_groups import FIRST, After, By, Group, GroupFilter
 
-_d = DecisionRow.__table__
+_d = DECISIONS
 _GUIDANCE_HIT = '%"effect":"guidance"%'
 
 
@@ -84,10 +85,10 @@ def _count(condition: ColumnElement[bool]) -> Function[int]:
 
 def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: GroupFilter) -> Select[Any]:
     query = scope.limit(query, _d).where(
-        _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.at >= wanted.since
+        _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.id >= least_id(wanted.since)
     )
     if wanted.until is not None:
-        query = query.where(_d.c.at < wanted.until)
+        query = query.where(_d.c.id < least_id(wanted.until))
     for name in ("user", "team", "project", "session_id", "client"):
         if value := getattr(wanted, name):
             query = query.where(_d.c[name] == storable(value))

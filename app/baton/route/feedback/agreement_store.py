@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import case, func, select
 
 from baton.kernel.base.sql import Database
-from baton.records.pipeline.store import DecisionRow
+from baton.records.pipeline.tables import DecisionRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.llm.agreement import Agreement
 

@@ -1,0 +1,186 @@
+"""Measures a store with a million decisions: `python -m bench.scale [--rows 1000000] [--days 90] [--on sqlite,postgres]`.
+
+Prints the time of every list and filter, of the counts of `/status`, of analytics, of replay and of retention, and
+each as a ratio to the first page without a filter. Databases lie in a temporary folder and are deleted.
+"""
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from baton.engine.call.principal import Principal
+from baton.kernel.base.settings import Settings
+from baton.kernel.base.sql import Database, database_url, driver_target
+from baton.operate import migrate, retention_store
+from baton.people.row_scope import RowScope
+from baton.policies.combinations import Combinations
+from baton.policies.in_force import Policies
+from baton.records.pipeline import store
+from baton.records.pipeline.store import Filters
+from baton.records.replay import rule_hits_store
+from baton.records.replay.period import Period
+from baton.records.replay.service import Replay, Summary
+from baton.records.review import delegation_share_store
+from baton.records.review.delegation_groups import GroupFilter
+from baton.shared import packaged
+from bench.scale.fill import END, fill
+from tests.support.postgres import Postgres
+
+ROUNDS = 5
+REPLAYED = 3_000
+ALL, OWN, TEAM = RowScope(), RowScope(user="person-7"), RowScope(user="person-7", team="team-7")
+Work = Callable[[], Awaitable[object]]
+
+
+@contextmanager
+def databases(names: list[str]) -> Iterator[dict[str, Settings]]:
+    """Make empty databases of these kinds."""
+    with tempfile.TemporaryDirectory(prefix="baton-scale-", dir="/tmp") as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        found = {}
+        server = None
+        if "sqlite" in names:
+            found["sqlite"] = Settings(home=place, database_url=f"sqlite:///{place}/scale.db")
+        if "postgres" in names:
+            server = Postgres(place).make()
+            server.sql("CREATE DATABASE scale")
+            found["postgres"] = Settings(home=place, database_url=server.url("scale"))
+        try:
+            yield found
+        finally:
+            if server is not None:
+                server.stop()
+
+
+def lists() -> dict[str, Filters]:
+    """Return every filter of decisions, alone and with each scope, and pairs that leave little."""
+    when = END - timedelta(days=30)
+    alone = {
+        "user": "person-3", "session_id": "nobody", "agent_id": "agent-17", "client": "gemini", "event": "UserPromptSubmit",
+        "tool": "NotebookEdit", "effect": "deny", "decision": "block", "outcome": "ran_anyway", "rule": "team/rule-7",
+        "project": "/home/dev/project-3", "overridden": True,
+    }  # fmt: skip
+    never = {
+        "client": "none",
+        "event": "None",
+        "tool": "None",
+        "rule": "none/none",
+        "agent_id": "none",
+        "project": "none",
+    }
+    found = {"no filter": Filters()}
+    found |= {f"{name} = {value}": Filters(**{name: value}) for name, value in alone.items()}
+    found |= {f"{name} that never was": Filters(**{name: value}) for name, value in never.items()}
+    found |= {
+        "usual: tool = Bash": Filters(tool="Bash"), "usual: effect = abstain": Filters(effect="abstain"),
+        "usual: outcome = ran": Filters(outcome="ran"), "not overridden": Filters(overridden=False),
+        "one old day": Filters(since=when, until=when + timedelta(days=1)),
+        "one old hour, effect = deny": Filters(since=when, until=when + timedelta(hours=1), effect="deny"),
+        "own": Filters(scope=OWN), "own, rule": Filters(scope=OWN, rule="team/rule-7"),
+        "own, effect = deny": Filters(scope=OWN, effect="deny"), "team": Filters(scope=TEAM),
+        "team, rule": Filters(scope=TEAM, rule="team/rule-7"), "team, overridden": Filters(scope=TEAM, overridden=True),
+        "team, user of another": Filters(scope=TEAM, user="person-6"),
+        "tool and rare outcome": Filters(tool="Bash", outcome="ran_anyway"),
+        "user, rule and overridden": Filters(user="person-3", rule="team/rule-0", overridden=True),
+        "two usual that never meet": Filters(effect="deny", outcome="ran"),
+        "client and user that never meet": Filters(client="codex", user="person-3"),
+    }  # fmt: skip
+    return found
+
+
+async def timed(work: Work) -> float:
+    """Return the median of some runs, in ms; the first one warms up."""
+    took = []
+    for _ in range(ROUNDS + 1):
+        started = time.perf_counter()
+        await work()
+        took.append((time.perf_counter() - started) * 1000)
+    return statistics.median(took[1:])
+
+
+async def measure(settings: Settings) -> None:
+    """Measure one filled database."""
+    database = Database(settings)
+    unit = 0.0
+    print(f"{'':42}{'ms':>10}{'× plain':>10}")
+
+    async def row(name: str, work: Work) -> None:
+        nonlocal unit
+        took = await timed(work)
+        unit = unit or took
+        print(f"{name:42}{took:10.1f}{took / unit:10.1f}", flush=True)
+
+    for name, wanted in lists().items():
+        await row(name, lambda wanted=wanted: store.find(database, "default", wanted))
+    await row("counts of /status: all", lambda: store.totals(database, "default", ALL))
+    await row("counts of /status: team", lambda: store.totals(database, "default", TEAM))
+    week, whole = END - timedelta(days=7), END - timedelta(days=366)
+    for since, span in ((week, "7 days"), (whole, "all days")):
+        for by in ("session", "user", "team", "day"):
+            wanted = GroupFilter(since=since)
+            await row(
+                f"delegation by {by}, {span}",
+                lambda by=by, wanted=wanted: delegation_share_store.find(
+                    database, "default", ALL, wanted, by, agent_tools=["Task", "Agent"]
+                ),
+            )
+        period = Period(since=since, until=END)
+        await row(f"rule hits, {span}", lambda period=period: rule_hits_store.hits(database, "default", ALL, period))
+        await row(
+            f"users of rules, {span}", lambda period=period: rule_hits_store.users(database, "default", ALL, period)
+        )
+    await _replay(settings, database)
+    await _retention(database)
+    await database.close()
+
+
+async def _replay(settings: Settings, database: Database) -> None:
+    policies = Policies(packaged.folder("policies"), settings.home / "policies", database, "default")
+    replay, admin = Replay(database, policies), Principal(organisation="default", user="root", role="admin")
+    candidate: Combinations = policies.combinations()
+    started, before = time.perf_counter(), time.process_time()
+    async for one in replay.run(admin, candidate, Period(since=END - timedelta(days=30), until=END), REPLAYED):
+        if isinstance(one, Summary):
+            took, cpu = time.perf_counter() - started, time.process_time() - before
+            print(f"{'replay, calls/s':42}{one.read / took:10.0f}   ({cpu / one.read * 1e6:.0f} µs of CPU a call)")
+
+
+async def _retention(database: Database) -> None:
+    before = END - timedelta(days=89)
+    batches = []
+    gone = 1
+    while gone and len(batches) < 20:
+        started = time.perf_counter()
+        gone = await retention_store.purge_decisions(database, "default", before)
+        batches.append((time.perf_counter() - started, gone))
+    took, removed = max(took for took, _ in batches), sum(gone for _, gone in batches)
+    print(f"{'retention: slowest batch':42}{took * 1000:10.1f}   ({removed} rows in {len(batches)} batches)")
+
+
+def main() -> None:
+    """Fill and measure each database in turn."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--days", type=int, default=90)
+    parser.add_argument("--on", default="sqlite,postgres")
+    asked = parser.parse_args()
+    with databases(asked.on.split(",")) as found:
+        for name, settings in found.items():
+            started = time.perf_counter()
+            asyncio.run(migrate.upgrade(settings))
+            fill(driver_target(database_url(settings)), asked.rows, asked.days)
+            print(
+                f"\n{name}: {asked.rows} decisions of {asked.days} days, filled in {time.perf_counter() - started:.0f} s"
+            )
+            asyncio.run(measure(settings))
+
+
+if __name__ == "__main__":
+    main()

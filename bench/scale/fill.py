@@ -1,0 +1,136 @@
+"""Fills a migrated database with decisions as a team makes them: people, sessions, tools, rules, outcomes, days.
+
+The numbers are fixed by a seed, so two runs compare the same rows. Rows go in by COPY or executemany; what is kept
+beside them is summed up by the database afterwards, as the migration does it.
+"""
+
+import asyncio
+import json
+import random
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from baton.engine.call.record import Record
+from baton.kernel.base.driver import DriverTarget
+
+COLUMNS = Record.__struct_fields__
+END = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+PEOPLE, TEAMS, PROJECTS, RULES = 60, 8, 40, 30
+_TOOLS = ("Bash", "Read", "Edit", "Grep", "Write", "Glob", "Task", "WebFetch", "mcp__tracker__get", "NotebookEdit")
+_TOOL_WEIGHTS = (38, 25, 12, 9, 5, 4, 3, 2, 1.9, 0.1)
+_EFFECTS = ("abstain", "allow", "deny", "ask", "rewrite")
+_EFFECT_WEIGHTS = (90, 3, 3, 2, 2)
+_COMMANDS = (
+    "uv run pytest -q tests/test_cart.py 2>&1 | tail -20", "git status && git diff --stat | head -20", "ls -la src",
+    "grep -rn 'total' --include='*.py' . | sort | head", "npm run build", "make test", "rm -rf build", "git push",
+)  # fmt: skip
+_CALLS_PER_SESSION = 45
+
+
+def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of decisions, the oldest first, spread over so many days before `END`."""
+    chance = random.Random(1)
+    step_ms = days * 86_400_000 / count
+    first_ms = int((END - timedelta(days=days)).timestamp() * 1000)
+    live = [_session(chance, number) for number in range(PEOPLE)]
+    defaults = {"degraded": [], "revision": "5f2c1d", "mode_level": "strict", "mode_scope": "organisation"}
+    for number in range(count):
+        ms = first_ms + int(number * step_ms)
+        slot = chance.randrange(PEOPLE)
+        session = live[slot]
+        if chance.random() < 1 / _CALLS_PER_SESSION:
+            session = live[slot] = _session(chance, slot)
+        tool = chance.choices(_TOOLS, _TOOL_WEIGHTS)[0]
+        effect = chance.choices(_EFFECTS, _EFFECT_WEIGHTS)[0]
+        event = "PreToolUse" if chance.random() < 0.96 else "UserPromptSubmit"
+        hits = (
+            []
+            if effect == "abstain"
+            else [{"id": f"team/rule-{min(int(chance.expovariate(0.3)), RULES)}", "effect": effect}]
+        )
+        digits = f"{ms:012x}"
+        record = defaults | session | {
+            "id": f"{digits[:8]}-{digits[8:]}-7{chance.randrange(4096):03x}-8000-{number:012x}",
+            "at": datetime.fromtimestamp(ms / 1000, UTC), "organisation": "default", "event": event,
+            "agent_id": f"agent-{number % 9999}" if chance.random() < 0.1 else "", "agent_type": "", "tool": tool,
+            "tool_use_id": f"toolu_{number:024d}", "effect": effect, "rules": hits,
+            "decision": {"deny": "block", "ask": "ask"}.get(effect, "allow"), "mode_enabled": True, "elapsed_us": 180,
+            "command": chance.choice(_COMMANDS) if tool == "Bash" else "",
+            "paths": [f"src/app/part{number % 97}.py"] if tool in {"Read", "Edit", "Write"} else [],
+            "model_injected": "haiku" if tool == "Task" else "", "role": "developer", "prompt": "",
+            "overridden": chance.random() < 0.0005, "routed_to": "", "routed_by": "", "confidence": 0.0,
+            "outcome": _outcome(chance, effect), "duration_ms": chance.randrange(9_000), "model_used": "",
+            "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0,
+        }  # fmt: skip
+        yield tuple(record[name] for name in COLUMNS)
+
+
+def _session(chance: random.Random, slot: int) -> dict[str, Any]:
+    return {
+        "user": f"person-{slot}", "team": f"team-{slot % TEAMS}", "project": f"/home/dev/project-{chance.randrange(PROJECTS)}",
+        "session_id": f"{chance.getrandbits(128):032x}",
+        "client": "codex" if slot % 5 == 0 else "gemini" if slot % 29 == 0 else "claude-code",
+    }  # fmt: skip
+
+
+def _outcome(chance: random.Random, effect: str) -> str:
+    if effect == "deny":
+        return "ran_anyway" if chance.random() < 0.002 else "refused"
+    return chance.choices(("ran", "failed", "unknown"), (88, 4, 8))[0]
+
+
+def fill(target: DriverTarget, count: int, days: int) -> None:
+    """Fill an empty, migrated database."""
+    if target.dialect == "sqlite":
+        _fill_sqlite(target.arguments["database"], count, days)
+    else:
+        asyncio.run(_fill_postgres(target.arguments, count, days))
+
+
+_TOTALS = """INSERT INTO decision_totals (organisation, "user", team, effect, decisions)
+SELECT organisation, "user", team, effect, count(*) FROM decisions WHERE event = 'PreToolUse' GROUP BY 1, 2, 3, 4"""
+
+
+def _fill_sqlite(path: str, count: int, days: int) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA cache_size=-600000")
+        marks, names = ",".join("?" * len(COLUMNS)), ",".join(f'"{name}"' for name in COLUMNS)
+        jsons = [COLUMNS.index(name) for name in ("rules", "degraded", "paths")]
+        at = COLUMNS.index("at")
+
+        def values() -> Iterator[tuple[Any, ...]]:
+            for row in rows(count, days):
+                plain = list(row)
+                plain[at] = row[at].replace(tzinfo=None).isoformat(" ", timespec="microseconds")
+                for number in jsons:
+                    plain[number] = json.dumps(row[number], separators=(",", ":"))
+                yield tuple(plain)
+
+        connection.executemany(f"INSERT INTO decisions ({names}) VALUES ({marks})", values())  # noqa: S608
+        connection.execute(
+            "INSERT INTO decision_rules (rule, decision_id, effect) SELECT json_extract(value, '$.id'), decisions.id,"
+            " json_extract(value, '$.effect') FROM decisions, json_each(decisions.rules)"
+        )
+        connection.execute(_TOTALS)
+        connection.execute("ANALYZE")
+    connection.close()
+
+
+async def _fill_postgres(arguments: dict[str, Any], count: int, days: int) -> None:
+    names = {"prepared_statement_cache_size", "prepared_statement_name_func", "async_fallback"}
+    connection = await asyncpg.connect(**{name: value for name, value in arguments.items() if name not in names})
+    encode = lambda value: json.dumps(value).encode()  # noqa: E731
+    await connection.set_type_codec("json", encoder=encode, decoder=json.loads, schema="pg_catalog", format="binary")
+    await connection.copy_records_to_table("decisions", records=rows(count, days), columns=list(COLUMNS))
+    await connection.execute(
+        "INSERT INTO decision_rules (rule, decision_id, effect)"
+        " SELECT value->>'id', id, value->>'effect' FROM decisions, json_array_elements(rules)"
+    )
+    await connection.execute(_TOTALS)
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()
