@@ -69,7 +69,7 @@ async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
     assert await rule_hits_store.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
     assert await rule_hits_store.count_calls(database, "default", everybody, period, 10) == 2
     assert await rule_hits_store.count_calls(database, "default", everybody, period, 1) == 1
-    assert await rule_hits_store.count_calls(database, "default", RowScope(user="ann"), period) == 1
+    assert await rule_hits_store.count_calls(database, "default", RowScope(user="ann"), period, 10) == 1
     first = await rule_hits_store.calls(database, "default", everybody, period, after="", limit=1)
     assert first == made[:1]
     assert await rule_hits_store.calls(database, "default", everybody, period, after=first[0].id, limit=5) == made[1:2]
