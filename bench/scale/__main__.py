@@ -12,7 +12,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
@@ -27,13 +29,14 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
 from baton.records.review import delegation_share_store
-from baton.records.review.delegation_groups import GroupFilter
+from baton.records.review.delegation_groups import By, GroupFilter
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres
 
 ROUNDS = 5
 REPLAYED = 3_000
+BY: tuple[By, ...] = ("session", "user", "team", "day")
 ALL, OWN, TEAM = RowScope(), RowScope(user="person-7"), RowScope(user="person-7", team="team-7")
 Work = Callable[[], Awaitable[object]]
 
@@ -62,12 +65,12 @@ def databases(names: list[str]) -> Iterator[dict[str, Settings]]:
 def lists() -> dict[str, Filters]:
     """Return every filter of decisions, alone and with each scope, and pairs that leave little."""
     when = END - timedelta(days=30)
-    alone = {
+    alone: dict[str, Any] = {
         "user": "person-3", "session_id": "nobody", "agent_id": "agent-17", "client": "gemini", "event": "UserPromptSubmit",
         "tool": "NotebookEdit", "effect": "deny", "decision": "block", "outcome": "ran_anyway", "rule": "team/rule-7",
         "project": "/home/dev/project-3", "overridden": True,
     }  # fmt: skip
-    never = {
+    never: dict[str, Any] = {
         "client": "none",
         "event": "None",
         "tool": "None",
@@ -118,24 +121,20 @@ async def measure(settings: Settings) -> None:
         print(f"{name:42}{took:10.1f}{took / unit:10.1f}", flush=True)
 
     for name, wanted in lists().items():
-        await row(name, lambda wanted=wanted: store.find(database, "default", wanted))
-    await row("counts of /status: all", lambda: store.totals(database, "default", ALL))
-    await row("counts of /status: team", lambda: store.totals(database, "default", TEAM))
+        await row(name, partial(store.find, database, "default", wanted))
+    await row("counts of /status: all", partial(store.totals, database, "default", ALL))
+    await row("counts of /status: team", partial(store.totals, database, "default", TEAM))
     week, whole = END - timedelta(days=7), END - timedelta(days=366)
     for since, span in ((week, "7 days"), (whole, "all days")):
-        for by in ("session", "user", "team", "day"):
-            wanted = GroupFilter(since=since)
-            await row(
-                f"delegation by {by}, {span}",
-                lambda by=by, wanted=wanted: delegation_share_store.find(
-                    database, "default", ALL, wanted, by, agent_tools=["Task", "Agent"]
-                ),
+        for by in BY:
+            asked = GroupFilter(since=since)
+            work = partial(
+                delegation_share_store.find, database, "default", ALL, asked, by, agent_tools=["Task", "Agent"]
             )
+            await row(f"delegation by {by}, {span}", work)
         period = Period(since=since, until=END)
-        await row(f"rule hits, {span}", lambda period=period: rule_hits_store.hits(database, "default", ALL, period))
-        await row(
-            f"users of rules, {span}", lambda period=period: rule_hits_store.users(database, "default", ALL, period)
-        )
+        await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
+        await row(f"users of rules, {span}", partial(rule_hits_store.users, database, "default", ALL, period))
     await _replay(settings, database)
     await _retention(database)
     await database.close()
@@ -154,7 +153,7 @@ async def _replay(settings: Settings, database: Database) -> None:
 
 async def _retention(database: Database) -> None:
     before = END - timedelta(days=89)
-    batches = []
+    batches: list[tuple[float, int]] = []
     gone = 1
     while gone and len(batches) < 20:
         started = time.perf_counter()

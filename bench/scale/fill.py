@@ -33,7 +33,7 @@ _CALLS_PER_SESSION = 45
 
 def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
     """Yield rows of decisions, the oldest first, spread over so many days before `END`."""
-    chance = random.Random(1)
+    chance = random.Random(1)  # noqa: S311 - a fixed sequence
     step_ms = days * 86_400_000 / count
     first_ms = int((END - timedelta(days=days)).timestamp() * 1000)
     live = [_session(chance, number) for number in range(PEOPLE)]

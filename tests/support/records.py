@@ -22,7 +22,8 @@ _numbers = count()
 
 def id_at(moment):
     """Return a UUIDv7 of a moment; of two of the same millisecond the second is the greater."""
-    return f"{least_id(moment)[:13]}-7000-8000-{next(_numbers):012x}"
+    whole_ms = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    return f"{least_id(whole_ms)[:13]}-7000-8000-{next(_numbers):012x}"
 
 
 def record(**fields):

@@ -29,6 +29,8 @@ CASES = {
     "decision": (Filters(decision="block"), "effect"),
     "usual decision": (Filters(decision="allow"), "id"),
     "outcome": (Filters(outcome="ran_anyway"), "outcome"),
+    "agent type": (Filters(agent_type="Explore"), "agent_type"),
+    "revision": (Filters(revision="r2"), "revision"),
     "project": (Filters(project="p3"), "project"),
     "overridden": (Filters(overridden=True), "overridden"),
     "not overridden": (Filters(overridden=False), "id"),
@@ -55,12 +57,12 @@ async def filled(database):
         "id": f"'019dd0' || substr({hexed}, 1, 2) || '-' || substr({hexed}, 3, 4) || '-7000-8000-000000000000'",
         "at": "'2026-05-01 00:00:00'", "organisation": "'default'", "team": "'t' || (n % 8)", "user": "'u' || (n % 60)",
         "project": "'p' || (n % 40)", "session_id": "'s' || (n / 20)", "agent_id": "CASE WHEN n % 10 = 0 THEN 'a' || (n / 100) ELSE '' END",
-        "agent_type": "''", "client": "CASE WHEN n % 300 = 0 THEN 'gemini' ELSE 'codex' END",
+        "agent_type": "CASE WHEN n % 10 = 0 THEN 'Explore' ELSE '' END", "client": "CASE WHEN n % 300 = 0 THEN 'gemini' ELSE 'codex' END",
         "event": "CASE WHEN n % 400 = 0 THEN 'SessionStart' ELSE 'PreToolUse' END", "tool_use_id": "''",
         "tool": "CASE WHEN n % 500 = 0 THEN 'Rare' ELSE 'Bash' END",
         "effect": "CASE WHEN n % 50 = 0 THEN 'deny' ELSE 'abstain' END",
         "decision": "CASE WHEN n % 50 = 0 THEN 'block' ELSE 'allow' END", "rules": "'[]'", "mode_enabled": "n > 0",
-        "mode_level": "''", "mode_scope": "''", "revision": "''", "elapsed_us": "1", "degraded": "'[]'", "command": "''",
+        "mode_level": "''", "mode_scope": "''", "revision": "'r' || (n / 300)", "elapsed_us": "1", "degraded": "'[]'", "command": "''",
         "paths": "'[]'", "model_injected": "''", "overridden": "n % 1000 = 0",
         "outcome": "CASE WHEN n % 700 = 0 THEN 'ran_anyway' ELSE 'ran' END",
     }  # fmt: skip
@@ -69,9 +71,8 @@ async def filled(database):
         columns["at"] += "::timestamptz"
     names = ", ".join(f'"{name}"' for name in columns)
     async with database.transaction() as connection:
-        await connection.execute(
-            text(f"INSERT INTO decisions ({names}) SELECT {', '.join(columns.values())} FROM {series}")
-        )
+        insert = f"INSERT INTO decisions ({names}) SELECT {', '.join(columns.values())} FROM {series}"  # noqa: S608
+        await connection.execute(text(insert))
         await connection.execute(
             text("INSERT INTO decision_rules SELECT 'r' || length(id), id, 'deny' FROM decisions WHERE effect = 'deny'")
         )
@@ -95,7 +96,7 @@ async def test_each_list_takes_an_index_in_the_order_of_its_page(filled):
         made = [
             lines
             for statement, lines in await plans(filled, decisions.find(filled, "default", wanted))
-            if "count(*)" not in statement
+            if "decisions.command" in statement
         ]
         for index, lines in zip((indexes,) if isinstance(indexes, str) else indexes, made, strict=True):
             told = "\n".join(lines)

@@ -4,8 +4,10 @@ import msgspec
 import pytest
 
 from baton.engine.call.verdict import RuleHit
+from baton.operate import retention_store
+from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.store import BadCursorError, Filters
+from baton.records.pipeline.store import BadCursorError, Filters, matches
 from tests.support.records import counts
 from tests.support.records import record as made
 
@@ -124,3 +126,45 @@ async def test_long_names_are_found_by_their_long_names(database):
     long = "é" * 400
     await decisions.add(database, [record(user=long[:200], session_id=long[:200])])
     assert len((await decisions.find(database, "default", Filters(user=long, session_id=long)))[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filters(client="codex", tool="Read"),
+        Filters(q="needle"),
+        Filters(rule="x/y", tool="Read"),
+        Filters(scope=RowScope(user="bob", team="t"), q="needle"),
+        Filters(scope=RowScope(user="ann"), q="needle", since=NOON),
+    ],
+)
+async def test_a_page_looks_through_a_part_and_says_where_to_go_on(database, monkeypatch, wanted):
+    monkeypatch.setattr("baton.records.pipeline.search.WINDOW", 7)
+    made = [
+        record(
+            tool="Read" if number % 23 == 0 else "Bash", command="a needle" if number % 19 == 0 else "", rules=FULL.rules,
+            user="bob" if number % 5 == 0 else "ann", team="u" if number % 3 == 0 else "t",
+        )
+        for number in range(100)
+    ]  # fmt: skip
+    await decisions.add(database, made)
+    found, cursor = await decisions.find(database, "default", wanted, limit=2)
+    pages = 1
+    while cursor:
+        page, cursor = await decisions.find(database, "default", wanted, cursor, 2)
+        assert len(page) <= 2
+        found, pages = found + page, pages + 1
+    assert found == [one for one in reversed(made) if matches(one, "default", wanted)]
+    assert found
+    assert not wanted.q or pages > len(found) / 2 + 3  # no index tells which decisions hold a text
+
+
+async def test_totals_are_kept_with_what_is_stored(database):
+    one = record(effect="deny", decision="block")
+    await decisions.add(database, [one, one, record(user="bob", team="u"), record(event="UserPromptSubmit")])
+    await decisions.add(database, [one, record(organisation="other")])
+    assert await decisions.totals(database, "default", RowScope()) == {"abstain": 1, "deny": 1}
+    assert await decisions.totals(database, "default", RowScope(user="ann")) == {"deny": 1}
+    assert await decisions.totals(database, "default", RowScope(user="ann", team="u")) == {"abstain": 1, "deny": 1}
+    assert await retention_store.remove_decisions_of(database, "default", "ann") == 2
+    assert await decisions.totals(database, "default", RowScope()) == {"abstain": 1}

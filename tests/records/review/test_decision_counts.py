@@ -22,7 +22,7 @@ PERIOD = {"since": NIGHT - timedelta(hours=1), "until": MORNING + timedelta(hour
 
 
 def at(moment, **fields):
-    return msgspec.structs.replace(record(**fields), at=moment)
+    return record(at=moment, **fields)
 
 
 RECORDS = [

@@ -6,7 +6,7 @@ import pytest
 
 from baton.engine.call.verdict import RuleHit
 from baton.people.row_scope import RowScope
-from baton.records.pipeline import store
+from baton.records.pipeline import search, store
 from baton.records.pipeline.store import Filters
 from tests.support.cases import listed
 from tests.support.records import record
@@ -78,4 +78,4 @@ async def test_sql_finds_the_same(database):
 
 @pytest.mark.parametrize("text", ["ABC", "Ä", "İ"])
 def test_lowering_keeps_what_is_not_ascii(text):
-    assert len(store._lowered(text)) == len(text)
+    assert len(search._lowered(text)) == len(text)

@@ -12,6 +12,8 @@ from baton.local.server import Api, ApiError, TokenRefused
 
 LONGEST = 60
 """Characters of a command or of paths that are shown."""
+MOST_PAGES = 100
+"""Pages that are asked for at most; each looks through ten thousand decisions or more."""
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pauses between attempts to continue a stream that broke."""
 
@@ -40,12 +42,25 @@ def decisions(
         _follow(query, as_json)
         return
     more = {"limit": str(limit)} | ({"outcome": outcome} if outcome else {})
-    found = Api().request("GET", "/decisions", query=query | more)["items"]
+    found = _newest(query | more, limit)
     if as_json:
         show_json(found)
         return
     none = "No decision is recorded that fits; one that was just made may take a second to appear."
     show_table(("id", "at", "user", "decision", "outcome", "call", "rules"), map(_row, found), none=none)
+
+
+def _newest(query: dict[str, str], limit: int) -> list[dict[str, Any]]:
+    """Return the newest decisions that fit; a page of what is rare looks through a part, and may hold none."""
+    api = Api()
+    page = api.request("GET", "/decisions", query=query)
+    found = page["items"]
+    for _ in range(MOST_PAGES):
+        if len(found) >= limit or not page.get("next_cursor"):
+            break
+        page = api.request("GET", "/decisions", query=query | {"cursor": page["next_cursor"]})
+        found += page["items"]
+    return list(found[:limit])
 
 
 def _follow(query: dict[str, str], as_json: bool) -> None:

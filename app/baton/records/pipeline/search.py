@@ -175,7 +175,7 @@ def _decided(decision: str) -> _Condition:
     return _Condition(lambda column: and_(column("decision") == decision, rare.of(column)))
 
 
-def scopes(scope: RowScope) -> list[list[_Condition]]:
+def _scopes(scope: RowScope) -> list[list[_Condition]]:
     """Return the conditions of a scope. The union of a team's and the user's rows is read as two ordered lists."""
     own = [_equal("user", storable(scope.user))] if scope.user else []
     return [[_equal("team", storable(scope.team))], own] if scope.team else [own]

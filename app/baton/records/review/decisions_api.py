@@ -61,7 +61,11 @@ class ExportQuery(DecisionFilters):
 async def list_decisions(
     caller: CallerOf, decisions: DecisionsOf, query: Annotated[DecisionQuery, Query()]
 ) -> DecisionPage:
-    """List recorded decisions; all filters given must hold. `cursor` is the `next_cursor` of the page before."""
+    """List recorded decisions; all filters given must hold. `cursor` is the `next_cursor` of the page before.
+
+    A page looks through a bounded number of decisions. Where what is wanted is rare among them, it holds fewer than
+    `limit`, or none, and still has a `next_cursor`: the search goes on there.
+    """
     wanted = DecisionFilter(**query.filters())
     records, next_cursor = await decisions.find(caller.principal, wanted, query.cursor, query.limit)
     return DecisionPage(items=[DecisionModel.of(record) for record in records], next_cursor=next_cursor or None)
