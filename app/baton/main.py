@@ -178,6 +178,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         history=sessions.history,
         inventories=clients.inventories,
         jobs=delegate.counts,
+        events=events.stats,
     )
     kernel.run(kernel.changes.run)
     features: Features = app.state.features

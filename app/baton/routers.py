@@ -10,6 +10,7 @@ from baton.delegate.jobs import costs_api, stream_api, submit_api
 from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
+from baton.events import api as events
 from baton.modes import api as modes
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.operate.openapi import docs_api
@@ -48,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         catalogue_api,
         inventory_api,
         codemap,
+        events,
         route_feedback,
         patterns,
         tokens_api,

@@ -7,6 +7,7 @@ import pytest
 
 from baton.delegate.runners.counts import JobTotals
 from baton.engine.call.verdict import RuleHit, Verdict
+from baton.events.stats import EventCounts
 from baton.operate.health import HealthState
 from baton.operate.metrics import Metrics
 from baton.policies.in_force import PoliciesStatus
@@ -44,8 +45,18 @@ class Stub:
         return JobTotals(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
 
 
+class StubEvents:
+    """What the metrics ask of events."""
+
+    def own(self):
+        return {"queued": 1, "emitted": 9, "dropped": 4}
+
+    async def read(self):
+        return EventCounts(waiting=6, refused=2, published={"jobs": 8}, removed={"jobs": 3})
+
+
 def metrics_of(counters):
-    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub())
+    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub(), events=StubEvents())
 
 
 async def lines(metrics):
@@ -74,6 +85,11 @@ async def lines(metrics):
         "baton_records_dropped_total 2.0",
         "baton_records_appended_total 5.0",
         "baton_records_queued 3.0",
+        "baton_events_dropped_total 4.0",
+        "baton_events_waiting 6.0",
+        "baton_events_refused_total 2.0",
+        'baton_events_published_total{topic="jobs"} 8.0',
+        'baton_events_removed_total{topic="jobs"} 3.0',
         "baton_records_waiting 7.0",
         "baton_records_set_aside 1.0",
         'baton_policy{revision="r1"} 1.0',

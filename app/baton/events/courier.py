@@ -11,6 +11,7 @@ from baton.events.bus import Bounds, Bus, Publication
 from baton.events.cloud_event import enveloped
 from baton.events.from_records import of_record, of_report
 from baton.events.outbox import BATCH, Emission, Outbox
+from baton.events.session_tally import SessionTally
 from baton.events.topics import BY_NAME, full_names
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -48,6 +49,7 @@ class Courier:
     def __init__(self, redis: Redis, order: CourierOrder) -> None:
         self._outbox = Outbox(redis)
         self._bus = Bus(redis, order.bounds)
+        self._tally = SessionTally(redis)
         self._names = full_names(order.prefix, order.names)
         self._without = frozenset(order.without)
         self._stopping = asyncio.Event()
@@ -89,26 +91,35 @@ class Courier:
 
     async def _publish(self, entries: list[Entry]) -> None:
         """Publish a batch and then take it out of the outbox; a crash between the two publishes nothing twice."""
-        publications = [made for entry in entries if (made := self._made(entry)) is not None]
+        publications: list[Publication] = []
+        for entry in entries:
+            publications += await self._made(entry)
         if publications:
             await self._bus.publish(publications)
         await self._outbox.done(entries)
 
-    def _made(self, entry: Entry) -> Publication | None:
+    async def _made(self, entry: Entry) -> list[Publication]:
+        """Return what an entry publishes; an end of a session brings its outcome with it."""
         try:
             emission = decoded(entry.fields.get(b"e", b""))
-            if emission is None or emission.topic in self._without or emission.topic not in BY_NAME:
-                return None
-            return Publication(
-                topic=emission.topic,
-                id=emission.id,
-                user=emission.user,
-                team=emission.team,
-                event=enveloped(emission, self._names[emission.topic]),
-            )
+            if emission is None or emission.topic not in BY_NAME:
+                return []
+            return [self._publication(one) for one in await self._tally.followed(emission) if self._is_wanted(one)]
         except (msgspec.MsgspecError, ValueError):
             log.exception("an entry of the outbox cannot be read")
-            return None
+            return []
+
+    def _is_wanted(self, emission: Emission) -> bool:
+        return emission.topic not in self._without
+
+    def _publication(self, emission: Emission) -> Publication:
+        return Publication(
+            topic=emission.topic,
+            id=emission.id,
+            user=emission.user,
+            team=emission.team,
+            event=enveloped(emission, self._names[emission.topic]),
+        )
 
 
 def decoded(content: bytes) -> Emission | None:

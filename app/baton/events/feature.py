@@ -1,22 +1,41 @@
-"""Builds the emission of events."""
+"""Builds the emission of events and their reading."""
 
 import msgspec
 
+from baton.events.catalogue import TopicCatalogue
 from baton.events.emission import NO_EVENTS, Emitter, Events
+from baton.events.reading import EventReader
+from baton.events.stats import EventStats
 from baton.kernel.kernel import Kernel
 
 
 class EventsFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """What other rooms emit with."""
+    """What other rooms emit with, and what consumers read with."""
 
     emitter: Emitter
+    catalogue: TopicCatalogue
+    reader: EventReader
+    stats: EventStats
 
 
 async def build(kernel: Kernel) -> EventsFeature:
-    """Build the emitter and start to send."""
+    """Build the services and start to send.
+
+    Raises:
+        ValueError: If a setting names a topic that is none.
+    """
+    catalogue = TopicCatalogue(kernel.settings)
+    reader = EventReader(kernel.redis.url)
+    await reader.start()
+    kernel.on_stop(reader.stop)
+    emitter = await _emitter(kernel)
+    return EventsFeature(emitter=emitter, catalogue=catalogue, reader=reader, stats=EventStats(emitter, kernel.redis))
+
+
+async def _emitter(kernel: Kernel) -> Emitter:
     if kernel.settings.events == "off":
-        return EventsFeature(emitter=NO_EVENTS)
+        return NO_EVENTS
     events = Events(kernel.redis.url, without=kernel.settings.events_without)
     await events.start()
     kernel.on_stop(events.stop)
-    return EventsFeature(emitter=events)
+    return events

@@ -4,6 +4,7 @@ import msgspec
 
 from baton.clients.inventories import Inventories
 from baton.delegate.runners.counts import JobCounts
+from baton.events.stats import EventStats
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
 from baton.operate.health import Health
@@ -36,10 +37,13 @@ def build(
     history: History,
     inventories: Inventories,
     jobs: JobCounts,
+    events: EventStats,
 ) -> OperateFeature:
     """Build the services."""
     health = Health(kernel.redis, kernel.database, lifecycle)
-    metrics = Metrics(counters=records.counters, recorder=records.recorder, policies=policies, health=health, jobs=jobs)
+    metrics = Metrics(
+        counters=records.counters, recorder=records.recorder, policies=policies, health=health, jobs=jobs, events=events
+    )
     retention = Retention(kernel.database, kernel.changes, kernel.organisation)
     kernel.run(metrics.run)
     kernel.run(retention.run)

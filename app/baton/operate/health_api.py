@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from baton.clients.last_heard import ClientActivity, silent
 from baton.delegate.runners.api import RunnerModel
 from baton.delegate.runners.service import Runners
+from baton.events.stats import EventCounts, EventStats
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.http.features import of
@@ -32,6 +33,7 @@ router = APIRouter(tags=["health"])
 BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
 ClientActivityOf = Annotated[ClientActivity, Depends(of(ClientActivity))]
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
+EventStatsOf = Annotated[EventStats, Depends(of(EventStats))]
 HealthOf = Annotated[Health, Depends(of(Health))]
 IndexesOf = Annotated[Indexes, Depends(of(Indexes))]
 MetricsOf = Annotated[Metrics, Depends(of(Metrics))]
@@ -112,6 +114,8 @@ class StatusModel(BaseModel):
     disobeyed: dict[str, int]
     """Calls that ran otherwise than they were decided, by `client version outcome`; since the start of the server."""
     records: dict[str, int]
+    events: dict[str, int]
+    """Events that wait (`queued` in memory, `waiting` in the outbox), and that found no room (`dropped`, `refused`)."""
     refused: dict[str, int]
     """Hook calls with a refused token, by the token's id or the address they came from; for admins and auditors."""
     breakers: list[BreakerModel]
@@ -162,6 +166,7 @@ async def status(
     breakers: BreakersOf,
     tokens: TokensOf,
     runners: RunnersOf,
+    events: EventStatsOf,
 ) -> StatusModel:
     """Show counts, dependencies, and when each client last sent something."""
     found = await health.check()
@@ -192,6 +197,7 @@ async def status(
         hook_failures=totals.failures,
         disobeyed=totals.disobeyed,
         records=await recorder.stats() | totals.records,
+        events=_waiting(await events.read()),
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
         breakers=[BreakerModel.of(one) for one in breakers.statuses()],
         model=ModelModel.model_validate(model, from_attributes=True) if (model := models.status) else None,
@@ -212,6 +218,10 @@ async def status(
         ],
         runners=await _runners(runners, caller),
     )
+
+
+def _waiting(counts: EventCounts) -> dict[str, int]:
+    return {name: getattr(counts, name) for name in ("queued", "waiting", "dropped", "refused")}
 
 
 async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | None:

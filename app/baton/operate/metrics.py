@@ -13,11 +13,12 @@ from itertools import accumulate
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, values
-from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from baton.delegate.runners.counts import JobCounts, families
+from baton.events.stats import EventCounts, EventStats
 from baton.kernel.base.pause import pause
 from baton.operate.health import Health
 from baton.policies.in_force import Policies
@@ -53,13 +54,21 @@ class Metrics:
     """The metrics of one application, of all workers that share its folder."""
 
     def __init__(
-        self, *, counters: Counters, recorder: Recorder, policies: Policies, health: Health, jobs: JobCounts
+        self,
+        *,
+        counters: Counters,
+        recorder: Recorder,
+        policies: Policies,
+        health: Health,
+        jobs: JobCounts,
+        events: EventStats,
     ) -> None:
         self._counters = counters
         self._recorder = recorder
         self._policies = policies
         self._health = health
         self._jobs = jobs
+        self._events = events
         self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
         self._own = CollectorRegistry()
         counter = self._counter
@@ -77,6 +86,7 @@ class Metrics:
         self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
         self._appended = counter("records_appended", "Records that were brought to the stream.")
         self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
+        self._events_dropped = counter("events_dropped", "Events that found no room in memory while Redis was away.")
         self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
         self._breaker_changes = counter(
             "breaker_changes", "Changes of breakers, by the phase they came to.", "breaker", "phase"
@@ -118,6 +128,7 @@ class Metrics:
         self._add(self._appended, {(): counts["appended"]})
         self._add(self._dropped, {(): counts["dropped"]})
         self._queued.set(counts["queued"])
+        self._add(self._events_dropped, {(): self._events.own().get("dropped", 0)})
 
     def _add(self, counter: Counter, counted: Mapping[tuple[str, ...], float]) -> None:
         for labels, count in counted.items():
@@ -136,7 +147,9 @@ class Metrics:
         jobs = await self._jobs.count()
         of_jobs = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
-        shown.register(_Collected([*self._counted(), *self._state(records, up), *of_jobs]))
+        shown.register(
+            _Collected([*self._counted(), *self._state(records, up), *of_jobs, *_of_events(await self._events.read())])
+        )
         return generate_latest(shown)
 
     def totals(self) -> Totals:
@@ -211,6 +224,21 @@ class Metrics:
         for name, answers in up.items():
             available.add_metric([name], int(answers))
         yield available
+
+
+def _of_events(counts: EventCounts) -> Iterator[Metric]:
+    yield GaugeMetricFamily("baton_events_waiting", "Events in the outbox, not on the bus yet.", counts.waiting)
+    refused = CounterMetricFamily("baton_events_refused", "Events that found no room in the outbox.")
+    refused.add_metric([], counts.refused)
+    yield refused
+    for name, text, by_topic in (
+        ("published", "Events that were put on the bus.", counts.published),
+        ("removed", "Events that left the bus by its bounds, read or not.", counts.removed),
+    ):
+        family = CounterMetricFamily(f"baton_events_{name}", text, labels=["topic"])
+        for topic, count in by_topic.items():
+            family.add_metric([topic], count)
+        yield family
 
 
 class _Collected(Collector):

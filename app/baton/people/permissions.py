@@ -7,9 +7,10 @@ from baton.kernel.base.errors import Forbidden, PersonRequired
 
 Reach = Literal["job", "own", "team", "organisation"]
 """What a permission covers: a delegated agent's one job, the caller's own things, those of their team, of everybody."""
-Role = Literal["developer", "lead", "admin", "runner", "auditor", "hook"]
-ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor", "hook")
-"""A token of role `hook` is for hooks: its user counts as a developer, and only `FOR_AGENTS` is allowed."""
+Role = Literal["developer", "lead", "admin", "runner", "auditor", "observer", "hook"]
+ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor", "observer", "hook")
+"""A token of role `hook` is for hooks: its user counts as a developer, and only `FOR_AGENTS` is allowed. One of role
+`observer` is for a system that reads events, and does nothing else."""
 
 _OWN: dict[str, Reach] = {"developer": "own", "runner": "own"}
 _EVERY_OWN: dict[str, Reach] = {**_OWN, "lead": "own", "admin": "own"}
@@ -46,6 +47,9 @@ TABLE: dict[str, dict[str, Reach]] = {
     "codemap.write": _EVERY_OWN,
     "decisions.read": _READ,
     "delegation.try": _READ_BY_ALL,
+    "events.read": {**_READ, "observer": "organisation"},
+    "events.restricted": {"observer": "organisation"},  # content of prompts and files: nobody has it by another office
+    "events.webhooks": _ADMIN,
     "graphs.read": _READ,
     "graphs.write": _EVERY_OWN,
     "inventory.read": {**_EVERY_OWN, "auditor": "own"},

@@ -17,7 +17,8 @@ app = group("Create, list and revoke access tokens.")
 def create(
     user: Annotated[str, typer.Option(help="The user that it stands for.")],
     role: Annotated[
-        Literal["developer", "lead", "admin", "runner", "auditor", "hook"], typer.Option(help="What its holder may do.")
+        Literal["developer", "lead", "admin", "runner", "auditor", "observer", "hook"],
+        typer.Option(help="What its holder may do."),
     ] = "developer",
     team: Annotated[str, typer.Option(help="The team of a user who is not known yet. Default: yours.")] = "",
     expires: Expires = "",

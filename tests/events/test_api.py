@@ -1,0 +1,218 @@
+"""Over HTTP: what a session's events are, who reads which, by a cursor and in a group."""
+
+import json
+
+import jsonschema
+import pytest
+
+from tests.support.http_calls import ok
+from tests.support.server import until
+
+SECRET = "ghp_" + "a1B2" * 9
+PROMPT = "fix the failing parser tests please, and mind the token " + SECRET + " in the file " + "x" * 80
+
+
+@pytest.fixture(scope="module")
+def people(guarded):
+    """Clients of people of two teams, by name."""
+    admin = guarded.client(Authorization=f"Bearer {(guarded.home / 'admin-token').read_text().strip()}")
+
+    def person(user, role, team):
+        admin.put(f"/teams/{team}", json={})
+        text = ok(admin.post("/tokens", json={"user": user, "role": role, "team": team}), 201)["text"]
+        return guarded.client(Authorization=f"Bearer {text}")
+
+    found = {
+        "admin": admin,
+        "ann": person("events-ann", "developer", "events-web"),
+        "amy": person("events-amy", "developer", "events-web"),
+        "lead": person("events-lead", "lead", "events-web"),
+        "bob": person("events-bob", "developer", "events-data"),
+        "auditor": person("events-auditor", "auditor", "events-data"),
+        "observer": person("events-observer", "observer", "events-data"),
+    }
+    yield found
+    for client in found.values():
+        client.close()
+
+
+def of_session(client, topic, session_id):
+    """Read all events of a session that a client may see."""
+    found, cursor = [], ""
+    while True:
+        page = ok(client.get(f"/events/topics/{topic}", params={"cursor": cursor, "limit": 200}))
+        found += [event for event in page["events"] if event["subject"] == session_id]
+        if not page["events"]:
+            return found
+        cursor = page["cursor"]
+
+
+@pytest.fixture(scope="module")
+def told(people):
+    """Ann's session from its start to its end."""
+    ann, session = people["ann"], "events-s1"
+    hook = {"session_id": session, "cwd": "/home/ann/shop"}
+
+    def post(event, **more):
+        assert ann.post("/hooks/claude-code", json=hook | {"hook_event_name": event} | more).status_code == 200
+
+    post("SessionStart", source="startup")
+    post("UserPromptSubmit", prompt=PROMPT)
+    call = {"tool_name": "Write", "tool_input": {"file_path": "/home/ann/shop/CLAUDE.md", "content": f"key {SECRET}"}}
+    post("PreToolUse", tool_use_id="t1", **call)
+    for _ in range(2):  # a client may post it again
+        post("PostToolUse", tool_use_id="t1", tool_response={"ok": True}, **call)
+    post("PostToolUseFailure", tool_use_id="t2", tool_name="Bash", tool_input={"command": "false"}, error="1")
+    post("PermissionRequest", tool_name="Bash", tool_input={"command": "make"})
+    post("Stop")
+    post("SessionEnd", reason="logout")
+    until(lambda: of_session(people["auditor"], "session-outcome", session))
+    return session
+
+
+ENVELOPE = {"event_type", "schema_version", "source", "session_id", "correlation_id"}
+
+
+def test_a_session_s_events_are_published_and_fit_their_schemas(people, told):
+    expected = {
+        "session-started": [{"hook_source": "startup", "working_directory": "/home/ann/shop", "client": "claude-code"}],
+        "prompt-submitted": [{"prompt_length": len(PROMPT), "detected_intent": "debug"}],
+        "decisions": [{"tool_name": "Write", "tool_execution_id": "t1"}],
+        "tool-executed": [
+            {"tool_execution_id": "t1", "success": True, "summary": "Write ran"},
+            {"tool_execution_id": "t2", "success": False, "summary": "Bash failed"},
+        ],
+        "outcomes": [{"outcome": "ran"}, {"outcome": "failed"}],
+        "static-context-edit-detected": [{"changed_files": ["CLAUDE.md"]}],
+        "notification-blocked": [{"tool_name": "Bash"}],
+        "notification-completed": [{"agent_name": "claude-code"}],
+        "session-ended": [{"reason": "logout", "tools_used_count": 2}],
+        "session-outcome": [{"outcome": "failed", "tools_used_count": 2, "tools_failed_count": 1}],
+        "session-outcome-command": [{"outcome": "failed"}],
+        "latency-breakdown": [{}],
+        "routing-decision": [{"method": "none"}],
+    }
+    schemas = ok(people["ann"].get("/events/schemas"))["schemas"]
+    for topic, wanted in expected.items():
+        found = of_session(people["ann"], topic, told)
+        assert len(found) == len(wanted), (topic, found)
+        for event, fields in zip(found, wanted, strict=True):
+            jsonschema.validate(event, schemas[topic])
+            assert event["data"].keys() >= ENVELOPE
+            assert fields.items() <= event["data"].items(), topic
+            assert (event["user"], event["team"]) == ("events-ann", "events-web")
+    assert of_session(people["ann"], "session-ended", told)[0]["data"]["duration_seconds"] >= 0
+
+
+def test_events_of_one_thing_are_correlated(people, told):
+    def correlations(*topics):
+        return {
+            event["data"]["correlation_id"]
+            for topic in topics
+            for event in of_session(people["ann"], topic, told)
+            if event["data"].get("tool_execution_id") != "t2"
+        }
+
+    assert len(correlations("prompt-submitted", "routing-decision", "latency-breakdown")) == 1
+    of_call = {event["data"]["correlation_id"] for event in of_session(people["ann"], "decisions", told)}
+    assert of_call < correlations("tool-executed", "outcomes", "static-context-edit-detected")
+    assert len(correlations("tool-executed", "static-context-edit-detected")) == 1
+
+
+def test_the_preview_is_for_everybody_and_the_prompt_for_observers_alone(people, told):
+    (shown,) = of_session(people["ann"], "prompt-submitted", told)
+    assert shown["data"]["prompt_preview"].startswith("fix the failing parser tests please")
+    assert shown["data"]["prompt_preview"].endswith("...")
+    assert len(shown["data"]["prompt_preview"]) <= 100
+    (whole,) = of_session(people["observer"], "claude-hook-event", told)
+    assert whole["data"]["prompt"] == PROMPT.replace(SECRET, "[masked:github-token]")
+    assert shown["data"]["causation_id"] == whole["id"]
+    (content, _) = of_session(people["observer"], "tool-content", told)
+    assert json.loads(content["data"]["content"])["input"]["content"] == "key [masked:github-token]"
+
+
+def test_no_secret_is_on_any_topic(people, told):
+    for topic in ok(people["observer"].get("/events/topics"))["items"]:
+        found = of_session(people["observer"], topic["name"], told)
+        assert SECRET not in json.dumps(found), topic["name"]
+
+
+@pytest.mark.parametrize("topic", ["claude-hook-event", "tool-content", "compliance-evaluate"])
+@pytest.mark.parametrize("who", ["ann", "lead", "auditor", "admin"])
+def test_a_restricted_topic_is_its_readers_alone(people, who, topic):
+    assert people[who].get(f"/events/topics/{topic}").status_code == 403
+    assert people[who].post(f"/events/topics/{topic}/groups/g/take", json={}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("who", "sees"),
+    [
+        ("ann", True),
+        ("lead", True),
+        ("auditor", True),
+        ("observer", True),
+        ("admin", True),
+        ("amy", False),
+        ("bob", False),
+    ],
+)
+def test_open_topics_follow_the_reach_of_the_role(people, told, who, sees):
+    assert bool(of_session(people[who], "decisions", told)) == sees
+    taken = ok(people[who].post("/events/topics/prompt-submitted/groups/reach/take", json={"limit": 200}))
+    again = ok(people[who].post("/events/topics/prompt-submitted/groups/reach/take", json={"limit": 200}))
+    events = taken["events"] + again["events"]
+    assert any(event["subject"] == told for event in events) == sees
+
+
+def test_a_group_shares_the_work_and_gets_nothing_twice_that_it_acknowledged(people, told):
+    auditor = people["auditor"]
+    path = "/events/topics/tool-executed/groups/work"
+
+    def take(member):
+        return ok(auditor.post(f"{path}/take", json={"member": member, "limit": 1}))
+
+    take("one")  # makes the group
+    deliveries = [take("one"), take("two")]
+    assert [len(one["events"]) for one in deliveries] == [1, 1]
+    receipts = [receipt for one in deliveries for receipt in one["receipts"]]
+    assert len(set(receipts)) == 2
+    assert ok(auditor.post(f"{path}/acknowledge", json={"receipts": receipts}))["acknowledged"] == 2
+    assert ok(auditor.post(f"{path}/acknowledge", json={"receipts": receipts}))["acknowledged"] == 0
+    assert auditor.delete(path).status_code == 204
+    assert auditor.delete(path).status_code == 404
+
+
+def test_a_reader_waits_for_what_is_to_come(people):
+    ann = people["ann"]
+    start = ok(ann.get("/events/topics/session-started", params={"cursor": "newest"}))
+    assert start["events"] == []
+    ann.post("/session-start", json={"session_id": "events-s2"})
+    page = ok(ann.get("/events/topics/session-started", params={"cursor": start["cursor"], "wait_s": 20}))
+    assert [event["subject"] for event in page["events"]] == ["events-s2"]
+    assert page["missed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/events/topics/decision", ("topic", "`decisions`")),
+        ("/events/schemas/none", ("topic", "no topic")),
+        ("/events/topics/jobs?cursor=x", ("cursor", "not a cursor")),
+        ("/events/topics/jobs?limit=0", ("limit",)),
+    ],
+)
+def test_a_wrong_request_is_told_what_is_wrong(people, path, names):
+    answer = people["ann"].get(path)
+    assert answer.status_code == 422
+    assert all(name in answer.text for name in names)
+
+
+def test_nothing_is_emitted_of_a_session_that_baton_is_off_for(people):
+    ann = people["ann"]
+    for event in ("SessionStart", "UserPromptSubmit", "SessionEnd"):
+        body = {"session_id": "events-off", "hook_event_name": event, "prompt": "hush"}
+        ann.post("/hooks/claude-code", json=body, headers={"Baton-Disabled": "1"})
+    ann.post("/session-start", json={"session_id": "events-on"})
+    until(lambda: of_session(ann, "session-started", "events-on"))
+    assert not of_session(ann, "session-started", "events-off")
+    assert not of_session(ann, "prompt-submitted", "events-off")
