@@ -103,6 +103,7 @@ class Objects:
 RUNNER = {"runner_id": "ada-laptop"}
 HOUR = timedelta(hours=1)
 PREPARED = {
+    "acknowledge_events": lambda _: ({"topic": "jobs", "group": "examples"}, {}),
     "activate_route_fit": lambda _: ({"version": 0}, {}),  # the weights that are shipped
     "answer_job_permission": lambda make: (make.permission(), {}),
     "answer_report": lambda make: ({"report_id": make.report()}, {}),
@@ -114,6 +115,7 @@ PREPARED = {
     "give_route_feedback": lambda make: ({"route_id": make.route()}, {}),
     "make_report": lambda make: ({}, {"decision_id": make.decision()}),
     "merge_pattern": lambda make: ({"pattern_id": make.pattern()}, {"into": make.pattern()}),
+    "take_events": lambda _: ({"topic": "jobs", "group": "examples"}, {}),
     "open_breaker": lambda _: ({"name": "model"}, {}),
     "poll_runner": lambda _: (RUNNER, {}),
     "post_job_events": Objects.lease,
