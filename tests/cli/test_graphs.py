@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.delegate.jobs.test_api import POLL
+
 TASKS = {
     "find": {"description": "Find callers", "agent_type": "explore", "depends_on": []},
     "read": {"description": "Read up", "agent_type": "dewey", "depends_on": []},
@@ -39,7 +41,8 @@ def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
     assert "note: `me` stands in no roster" in baton("spawn", "explore", "x", "--by", "me", *CREW)
 
 
-def test_what_runs_names_its_job(baton):
+def test_what_runs_names_its_job(baton, alice):
+    alice.post("/runners/g/poll", json=POLL | {"boot_id": "g", "slots": 0, "providers": ["claude_code"]})
     assert "is queued; follow it with: baton jobs show job_" in baton("spawn", "planner", "Plan", *CREW, "--run")
 
 

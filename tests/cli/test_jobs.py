@@ -10,11 +10,13 @@ import threading
 import pytest
 import typer
 
+from baton.cli.jobs import follow as following
 from baton.cli.jobs import result
 from baton.cli.jobs.follow import follow
 from baton.cli.jobs.job_card import Card
 from baton.cli.jobs.result import state_folder
-from baton.local.server import ApiError
+from baton.delegate.jobs.arguments import ARGUMENTS
+from baton.local.server import ApiError, Refused
 from baton.runner.worktrees import Worktrees
 from tests.delegate.jobs.test_api import POLL, tell
 from tests.runner.conftest import git
@@ -51,11 +53,44 @@ def test_a_task_is_delegated_listed_shown_and_read(baton, alice):
     )
 
 
-def test_who_delegates_is_told_that_no_runner_would_take_it(baton, alice):
-    hint = "No runner of yours serves `opencode` now; start one with: baton runner run"
-    assert hint in baton("delegate", "x", "--provider", "opencode")
-    alice.post("/runners/o/poll", json=POLL | {"boot_id": "o", "slots": 0, "providers": ["opencode"]})
-    assert hint not in baton("delegate", "x", "--provider", "opencode")
+def test_who_delegates_is_told_why_the_job_waits(typed, server):
+    def baton(*words, **more):
+        return typed(*words, BATON_USER="walter", **more)
+
+    said = baton("delegate", "x", "--provider", "opencode", "--queue-expiry", "2h")
+    job = job_of(said)
+    hint = "no runner is known that takes it; start one with `baton runner run`"
+    assert hint in said
+    assert f"waiting since {json.loads(baton('jobs', 'show', job, '--json'))['queued_at']}: {hint}" in baton(
+        "jobs", "show", job
+    )
+    assert "; it fails at " in baton("jobs", "show", job)
+    assert hint in baton("jobs", "list")
+    with server.client(**{"Baton-User": "walter"}) as http:
+        http.post("/runners/o/poll", json=POLL | {"boot_id": "o", "slots": 0, "providers": ["opencode"]})
+    assert "`o` was last heard of at" in baton("delegate", "x", "--provider", "opencode")
+    refused = baton("delegate", "x", "--provider", "gemini", refused=True)
+    assert (
+        "`provider` is `gemini`, which no runner of yours serves (`o`: opencode in shop); allowed: `opencode`"
+        in refused
+    )
+
+
+def test_the_arguments_of_a_job_are_options_of_the_same_names(baton):
+    given = ("--workspace", "shop", "--isolation", "worktree", "--model", "gpt-5", "--timeout", "90s")
+    more = ("--inactivity-timeout", "0", "--thread", "fresh", "--concurrent", "--queue-expiry", "2d")
+    job = json.loads(baton("delegate", "x", *given, *more, "--ask", "--json"))["job"]
+    assert {name: job[name] for name in ARGUMENTS} == {
+        "workspace": "shop", "isolation": "worktree", "model": "gpt-5", "timeout_s": 90, "inactivity_timeout_s": 0,
+        "thread": "fresh", "concurrent": True, "queue_expiry_s": 172_800,
+    }  # fmt: skip
+    for words, said in (
+        (("--timeout", "1500ms"), "`--timeout` is whole seconds"),
+        (("--worktree", "--isolation", "in_place"), "contradict each other"),
+        (("--isolation", "docker"), "`isolation`"),
+        (("--thread", "job_0"), "`thread` is `job_0`, which is not a job of yours"),
+    ):
+        assert said in baton("delegate", "x", *words, refused=True)
 
 
 def test_what_is_wrong_is_said_in_the_server_s_words(baton):
@@ -240,6 +275,78 @@ def test_ctrl_c_cancels_where_a_shell_had_it_ignored():
     finally:
         signal.signal(signal.SIGINT, before)
     assert cancelled == [("POST", "/jobs/job_1/cancel")]
+
+
+class Away:
+    """A server that fails so often before each answer, by a clock of its own."""
+
+    def __init__(self, monkeypatch, *answers):
+        self.answers, self.now = list(answers), 0.0
+        monkeypatch.setattr(following.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(following.time, "sleep", self.pass_)
+
+    def pass_(self, seconds):
+        self.now += seconds
+
+    def next_(self):
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def events(self, _path, after):
+        self.after = after
+        yield from self.next_()
+
+    def request(self, *_):
+        return self.next_()
+
+
+def test_a_follower_outlasts_ten_minutes_without_a_server(monkeypatch, capsys):
+    gone = ApiError("no server answers")
+    away = Away(
+        monkeypatch,
+        [("1", "job.state", {"state": "running"})],
+        *[gone] * 42,
+        [("2", "job.state", {"state": "completed"})],
+    )
+    assert (follow(away, "job_1"), away.after) == (0, "1")
+    assert 550 < away.now < 600
+    said = capsys.readouterr().err
+    assert said.count("no server answers") == 1
+    assert "Trying again for 10 minutes." in said
+    assert "The server answers again." in said
+
+
+def test_a_follower_gives_up_a_server_that_stays_away_with_a_status_of_its_own(monkeypatch, capsys):
+    away = Away(monkeypatch, ApiError("no server answers"))
+    assert follow(away, "job_1") == 75
+    assert 600 < away.now < 620
+    assert "The job goes on; follow it again with: baton jobs show job_1 --follow" in capsys.readouterr().err
+
+
+def test_a_refusal_ends_the_following_at_once(monkeypatch):
+    away = Away(monkeypatch, Refused("there is no job `job_1`"))
+    with pytest.raises(Refused):
+        follow(away, "job_1")
+    assert away.now == 0
+
+
+def test_a_follower_of_a_queued_job_is_told_why_it_waits_once(monkeypatch, capsys):
+    queued = {
+        "state": "queued",
+        "waiting": {"reason": "no_runner", "detail": "none", "since": "12:00", "expires_at": "13:00"},
+    }
+    behind = {"state": "queued", "waiting": {"reason": "slots_busy", "detail": "busy", "since": "12:00"}}
+    ended = [("3", "job.state", {"state": "failed", "error": {"code": "queue_expired", "detail": "no runner"}})]
+    events = [("2", "job.state", {"state": "queued"})]
+    away = Away(monkeypatch, events, queued, queued, ApiError("gone"), queued, behind, {"state": "running"}, ended)
+    assert (follow(away, "job_1"), away.after) == (1, "2")
+    assert capsys.readouterr().out.splitlines() == [
+        "(waiting since 12:00: none; it fails at 13:00)",
+        "(waiting since 12:00: busy)",
+        "failed: no runner (queue_expired)",
+    ]
 
 
 def chunk(text, source="delegated_agent", **update):

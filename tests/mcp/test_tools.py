@@ -12,6 +12,7 @@ import yaml
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
+from baton.delegate.jobs.arguments import ARGUMENTS
 from tests.runner.conftest import git
 from tests.support.server import BATON, serving, until
 
@@ -126,11 +127,19 @@ def test_the_tools_their_arguments_and_when_to_use_them(mcp):
     )
     assert delegate.input_schema["required"] == ["user_prompt"]
     described = {name: field["description"] for name, field in delegate.input_schema["properties"].items()}
-    assert described == {
+    seed = {
         "user_prompt": "The specific coding task to perform",
         "provider": "Which agent to use: 'codex' or 'claude_code' (default: codex)",
         "description": "Optional brief description of the delegation",
     }
+    assert described.items() >= seed.items()
+    assert set(described) == {*seed, *ARGUMENTS}
+    for name in ("agent_spawn", "graph_spawn", "invoke_gemini", "invoke_gemini_agentic", "invoke_openai"):
+        properties = tools[name].input_schema["properties"]
+        assert {argument: properties[argument]["description"] for argument in ARGUMENTS} == {
+            argument: described[argument] for argument in ARGUMENTS
+        }
+        assert not {*ARGUMENTS, "arguments"} & set(tools[name].input_schema.get("required", []))
     assert tools["invoke_gemini_agentic"].input_schema["properties"]["max_turns"]["default"] == 10
     assert tools["invoke_openai"].input_schema["properties"]["reasoning_effort"]["default"] == "high"
     assert "context" not in json.dumps(
@@ -220,8 +229,38 @@ def test_an_agent_of_the_roster_is_spawned_and_runs(world, mcp):
     assert http.get(f"/jobs/{spawned['task_id']}").json()["agent_type"] == "explore"
 
 
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("delegate.run", {"user_prompt": "model"}),
+        ("agent_spawn", {"agent_type": "explore", "prompt": "model", "roster": "stravinsky"}),
+        ("invoke_gemini", {"prompt": "model"}),
+        ("invoke_gemini_agentic", {"prompt": "model"}),
+        ("invoke_openai", {"prompt": "model"}),
+    ],
+)
+def test_the_arguments_of_each_tool_reach_the_job(world, connect, tool, more):
+    http, *_ = world
+    session = f"arguments-{tool}"
+    arguments = {
+        "workspace": "shop", "isolation": "in_place", "model": "cheap", "timeout_s": 77, "inactivity_timeout_s": 66,
+        "thread": "fresh", "concurrent": True, "queue_expiry_s": 55,
+    }  # fmt: skip
+    connect(BATON_SESSION=session).called(tool, **more, **arguments)
+    (found,) = http.get("/jobs", params={"session_id": session}).json()["items"]
+    job = http.get(f"/jobs/{found['id']}").json()
+    assert {name: job[name] for name in arguments} == arguments
+
+
 def test_what_the_server_refuses_is_told_in_its_words(mcp):
     assert "allowed" in mcp.refused("delegate.run", user_prompt="x", provider="gpt")
+    refused = mcp.refused("delegate.run", user_prompt="x", provider="opencode")
+    assert "which no runner of yours serves" in refused
+    assert "claude_code, codex, gemini in shop" in refused
+    assert "timeout_s" in mcp.refused("invoke_openai", prompt="x", timeout_s=0)
+    assert "`thread`" in mcp.refused(
+        "agent_spawn", agent_type="explore", prompt="x", roster="stravinsky", thread="job_0"
+    )
     assert "unknown_agent" in mcp.refused("agent_spawn", agent_type="nobody", prompt="x")
     assert "not_found" in mcp.refused("agent_output", task_id="job_" + "0" * 32)
     assert "not_found" in mcp.refused("graph_status", graph_id="../jobs")

@@ -23,6 +23,8 @@ from baton.shared.person_socket import LOOPBACK, is_person_socket, socket_path
 TIMEOUT_S = 10.0
 STREAM_S = 60.0
 """Longest silence within an answer that comes line by line, in seconds."""
+_LATER = {http.client.REQUEST_TIMEOUT, http.client.TOO_EARLY, http.client.TOO_MANY_REQUESTS}
+"""Statuses below 500 after which the same may be asked again."""
 _UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
 """What `http.client` raises; ValueError for a header or a path that it cannot send."""
 
@@ -33,6 +35,10 @@ class ApiError(Exception):
 
 class TokenRefused(ApiError):
     """The server wants a token, and none was given, or one that it does not accept."""
+
+
+class Refused(ApiError):
+    """The server refuses this, however often it is asked."""
 
 
 class PersonNeeded(ApiError):
@@ -214,7 +220,9 @@ class Api:
         if answer.status == http.client.UNAUTHORIZED:
             source = "BATON_TOKEN is set, but refused" if self.config.token else "BATON_TOKEN is not set"
             return TokenRefused(f"the server does not know you: {source}. {text}")
-        return ApiError(text)
+        # A proxy that answers for a server that is away answers 5xx, or not as Baton does.
+        is_final = code and answer.status < http.client.INTERNAL_SERVER_ERROR and answer.status not in _LATER
+        return Refused(text) if is_final else ApiError(text)
 
     def _prove_person(self) -> bool:
         """Let the person type the code that a server of this machine without a socket shows; return whether that worked.

@@ -24,9 +24,11 @@ ProgressSink = Callable[[str], Awaitable[None]]
 
 
 def standing(job: dict[str, Any]) -> str:
-    """Return what keeps a job that is under way from going on, in words; "" for nothing."""
+    """Return what keeps a job from going on, in words; "" for nothing."""
     if since := job.get("disconnected_since"):
         return f"disconnected since {since}"
+    if waiting := job.get("waiting"):
+        return f"since {waiting['since']}: {waiting['detail']}"
     return f"waiting for {job['waiting_for']}" if job.get("waiting_for") else ""
 
 

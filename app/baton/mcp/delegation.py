@@ -6,6 +6,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import TextContent
 from pydantic import Field
 
+from baton.mcp.arguments import with_job_arguments
 from baton.mcp.client import ENDED, ProgressSink, ServerClient
 
 MAX_TURNS = 10
@@ -18,7 +19,6 @@ Roster = Annotated[str, Field(description="One roster by its name; the team's li
 Prompt = Annotated[
     str, Field(min_length=1, description="The task for the model; it knows nothing else of your session.")
 ]
-Model = Annotated[str, Field(description="The model; the agent's own default if empty.")]
 Workspace = Annotated[
     str, Field(description="The alias of a workspace of the person's runner; its first one if empty.")
 ]
@@ -38,21 +38,27 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
 
 def _offer_delegate(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(name="delegate.run", description=_DELEGATE, structured_output=False)
+    @with_job_arguments
     async def delegate_run(
         user_prompt: Annotated[str, Field(min_length=1, description="The specific coding task to perform")],
         provider: Annotated[
             str | None, Field(description="Which agent to use: 'codex' or 'claude_code' (default: codex)")
-        ] = "codex",
+        ] = None,
         description: Annotated[str | None, Field(description="Optional brief description of the delegation")] = None,
+        *,
+        arguments: dict[str, Any],
     ) -> list[TextContent]:
         body = {"user_prompt": user_prompt, "provider": provider, "description": description}
-        found = await baton.request("POST", "/delegate", body | {"session_id": baton.session_id})
+        found = await baton.request("POST", "/delegate", body | arguments | {"session_id": baton.session_id})
         note = f"Its answer comes later: agent_output(task_id={found['job']['id']!r}) waits for it."
+        if waiting := found["job"].get("waiting"):
+            note = f"It waits: {waiting['detail']}. {note}"
         return [TextContent(type="text", text=found["acknowledgement"]), TextContent(type="text", text=note)]
 
 
 def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
     @server.tool(description="Start a sub-agent of the team's roster; returns its task's id at once.")
+    @with_job_arguments
     async def agent_spawn(
         agent_type: Annotated[str, Field(min_length=1, description="The agent, as the roster calls it.")],
         prompt: Prompt,
@@ -63,12 +69,12 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         required_tools: Annotated[
             list[str], Field(description="The tools it needs; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
-        model: Model = "",
         thinking_budget: Annotated[int, Field(ge=0, description="In tokens; 0 for the agent's own.")] = 0,
         task_graph_id: Annotated[str, Field(description="The task graph that this is a task of.")] = "",
         task: Annotated[str, Field(description="With `task_graph_id`: the task's name in the graph.")] = "",
-        workspace: Workspace = "",
         roster: Roster = "",
+        *,
+        arguments: dict[str, Any],
     ) -> dict[str, Any]:
         body = {
             "agent_type": agent_type,
@@ -78,16 +84,14 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
             "delegation_reason": delegation_reason,
             "expected_outcome": expected_outcome,
             "required_tools": required_tools,
-            "model": model,
             "thinking_budget": thinking_budget,
             "task_graph_id": task_graph_id,
             "task": task,
-            "workspace": workspace,
             "roster": roster,
             "session_id": baton.session_id,
             "execute": "run",
         }
-        return spawn_summary(await baton.request("POST", "/spawn", body))
+        return spawn_summary(await baton.request("POST", "/spawn", body | arguments))
 
     @server.tool(description="Wait until a task has ended, and return what its agent has answered.")
     async def agent_output(
@@ -103,9 +107,8 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
             found["error"] = job["error"]
         if job["state"] == "completed" and job["cancel_requested"]:
             found["note"] = "completed before the cancel"
-        return found | {
-            name: job[name] for name in ("disconnected_since", "waiting_for", "late_result") if job.get(name)
-        }
+        said = ("disconnected_since", "waiting", "waiting_for", "late_result")
+        return found | {name: job[name] for name in said if job.get(name)}
 
     @server.tool(description="Cancel a task: its agent is ended.")
     async def agent_cancel(task_id: TaskId) -> dict[str, Any]:
@@ -117,22 +120,24 @@ def _offer_models(server: MCPServer, baton: ServerClient) -> None:
         description="Ask Gemini for one completion. It has no tools, so say everything that it must know.",
         structured_output=False,
     )
-    async def invoke_gemini(prompt: Prompt, context: Context, model: Model = "") -> str:
+    @with_job_arguments
+    async def invoke_gemini(prompt: Prompt, context: Context, *, arguments: dict[str, Any]) -> str:
         only_words = "Answer in words at once. Use no tool, read no file, run no command."
         return await _invoked(
-            baton, context, "gemini", f"{only_words}\n\n{prompt}", title=f"invoke_gemini: {prompt}", model=model
+            baton, context, "gemini", f"{only_words}\n\n{prompt}", f"invoke_gemini: {prompt}", arguments
         )
 
     @server.tool(
         description="Let Gemini work on a task in a loop of its own, with full access to its tools.",
         structured_output=False,
     )
+    @with_job_arguments
     async def invoke_gemini_agentic(
         prompt: Prompt,
         context: Context,
-        model: Model = "",
         max_turns: Annotated[int, Field(ge=1, le=100, description="Turns that it may take.")] = MAX_TURNS,
-        workspace: Workspace = "",
+        *,
+        arguments: dict[str, Any],
     ) -> str:
         bounded = f"Take at most {max_turns} turns, then answer with what you have."
         return await _invoked(
@@ -140,22 +145,22 @@ def _offer_models(server: MCPServer, baton: ServerClient) -> None:
             context,
             "gemini",
             f"{bounded}\n\n{prompt}",
-            title=f"invoke_gemini_agentic: {prompt}",
-            model=model,
-            workspace=workspace,
+            f"invoke_gemini_agentic: {prompt}",
+            arguments,
         )
 
     @server.tool(
         description="Ask an OpenAI model (GPT), which thinks before it answers, through Codex.", structured_output=False
     )
+    @with_job_arguments
     async def invoke_openai(
         prompt: Prompt,
         context: Context,
-        model: Model = "",
         reasoning_effort: Annotated[
             Literal["low", "medium", "high"], Field(description="How much it thinks.")
         ] = "high",
-        workspace: Workspace = "",
+        *,
+        arguments: dict[str, Any],
     ) -> str:
         thinking = f"Reasoning effort: {reasoning_effort}."
         return await _invoked(
@@ -163,22 +168,20 @@ def _offer_models(server: MCPServer, baton: ServerClient) -> None:
             context,
             "codex",
             f"{thinking}\n\n{prompt}",
-            title=f"invoke_openai: {prompt}",
-            model=model,
-            workspace=workspace,
+            f"invoke_openai: {prompt}",
+            arguments,
         )
 
 
 async def _invoked(
-    baton: ServerClient, context: Context, provider: str, prompt: str, *, title: str, model: str, workspace: str = ""
+    baton: ServerClient, context: Context, provider: str, prompt: str, title: str, arguments: dict[str, Any]
 ) -> str:
     body = {
         "user_prompt": prompt,
         "provider": provider,
         "description": title[:LONGEST_TITLE],
-        "model": model,
-        "workspace": workspace,
         "session_id": baton.session_id,
+        **arguments,
     }
     found = await baton.request("POST", "/delegate", body)
     return await baton.answer(found["job"]["id"], progress_sink(context))

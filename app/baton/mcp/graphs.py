@@ -6,6 +6,7 @@ from urllib.parse import quote
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ConfigDict, Field
 
+from baton.mcp.arguments import with_job_arguments
 from baton.mcp.client import ServerClient
 from baton.mcp.delegation import Roster, Workspace, spawn_summary
 
@@ -46,6 +47,7 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         return _shown(await baton.request("POST", "/graphs", body))
 
     @server.tool(description="Start tasks of a graph at one moment: those named, or all that may start now.")
+    @with_job_arguments
     async def graph_spawn(
         graph_id: GraphId,
         tasks: Annotated[list[str], Field(description="Names of tasks of the wave that is next.")] = [],  # noqa: B006
@@ -55,8 +57,10 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         required_tools: Annotated[
             list[str], Field(description="The tools they need; required of an orchestrator.")
         ] = [],  # noqa: B006 - the schema's default; nobody changes it
+        *,
+        arguments: dict[str, Any],
     ) -> dict[str, Any]:
-        body: dict[str, Any] = {
+        body: dict[str, Any] = arguments | {
             "spawning_agent": spawning_agent,
             "delegation_reason": delegation_reason,
             "expected_outcome": expected_outcome,

@@ -23,6 +23,7 @@ _LISTED = (
     "ended_at",
     "disconnected_since",
     "waiting_for",
+    "waiting",
 )
 _SHOWN = (*_LISTED, "isolation", "attempt", "model", "usage", "error", "depends_on", "late_result", "runner", "prompt")
 _TIMES = ("queued_at", "started_at", "cancel_requested", "attempts")

@@ -8,6 +8,8 @@ def standing(job: dict[str, Any]) -> str:
     """Return what is to be said of how a job stands, beyond its state; "" for nothing."""
     if since := job.get("disconnected_since"):
         return f"disconnected since {since}"
+    if waiting := job.get("waiting"):
+        return str(waiting["detail"])
     if waiting_for := job.get("waiting_for"):
         return f"waiting for {waiting_for} since {job['waiting_since']}"
     return "completed before the cancel" if job["state"] == "completed" and job["cancel_requested"] else ""

@@ -8,6 +8,7 @@ import typer
 from baton.cli.groups import group
 from baton.cli.jobs import account
 from baton.cli.jobs.follow import follow as follow_job
+from baton.cli.jobs.job_card import waiting_line
 from baton.cli.jobs.result import apply, branch, diff, discard, pr
 from baton.cli.options import AsJson, Everybody, Limit
 from baton.cli.output import plain, show_json, show_table
@@ -43,7 +44,11 @@ def show(
     follow: Annotated[bool, typer.Option("--follow", help="Show what the agent does; Ctrl-C cancels it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one job."""
+    """Show one job.
+
+    With --follow the exit status is 0 if the job completed, 1 if it failed or was skipped, 130 if it was cancelled, and 75 if
+    no server answered for ten minutes; the job goes on then.
+    """
     api = Api()
     one = api.request("GET", _path(job_id))
     if follow:
@@ -54,6 +59,8 @@ def show(
     print(plain("  ".join(filter(None, _row(one)))))
     print(f"  session {one['session_id']}, workspace {one['workspace'] or '-'}, attempt {one['attempt']}")
     print(*(f"  {plain(line)}\n" for line in account.lines(one)), sep="", end="")
+    if one.get("waiting"):
+        print(f"  {waiting_line(one['waiting'])}")
     if one.get("error"):
         print(f"  {plain(one['error']['detail'])} ({one['error']['code']})")
     if late := one.get("late_result"):

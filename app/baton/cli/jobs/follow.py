@@ -5,45 +5,102 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from baton.cli.jobs.job_card import Card
-from baton.local.server import Api, ApiError
+from baton.local.server import Api, ApiError, PersonNeeded, Refused, TokenRefused
 
-PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""Pauses between attempts to continue a stream that broke."""
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 15.0
+"""The pause between two attempts to reach the server grows from the first to the longest, in seconds."""
+LOOK_S = 1.0
+"""Pause between two looks at a job that is queued, in seconds."""
+AWAY_S = 600.0
+"""How long the server may stay away, in seconds."""
+CONNECTION_LOST = 75
+"""Exit status for a server that stayed away: EX_TEMPFAIL of sysexits.h."""
 
 
 def follow(api: Api, job_id: str) -> int:
     """Print a job's events until it has ended; return the exit status. The first Ctrl-C cancels the job.
 
     Raises:
-        ApiError: If the server stays away.
+        ApiError: If the server refuses to show the job.
         KeyboardInterrupt: At the Ctrl-C after the one that cancelled the job.
     """
-    card, last, cancelled, broken = Card(), "", False, 0
+    card, connection, last, cancelled = Card(), _Connection(), "", False
     with _ctrl_c():
         while card.status is None:
             try:
-                for name, kind, data in api.events(f"/jobs/{job_id}/events", last):
-                    last, broken = name, 0
+                connection.pause()
+                if card.queued:  # no event comes before a runner takes it, but the job itself says why it waits
+                    _wait_for_runner(api, job_id, card, connection)
+                for name, kind, data in api.events(f"/jobs/{quote(job_id, safe='')}/events", last):
+                    last = name
+                    connection.is_there()
                     card.show(kind, data)
-                if card.status is None:
-                    time.sleep(PAUSES_S[0])  # the server is stopping; the next one goes on
+                    if card.queued:
+                        break
+                connection.is_there()
             except KeyboardInterrupt:
                 if cancelled:
                     raise
-                print("\nCancelling the job; press Ctrl-C again to stop watching.", file=sys.stderr)
-                try:
-                    api.request("POST", f"/jobs/{job_id}/cancel")
-                    cancelled = True
-                except ApiError as error:  # it has ended meanwhile, or the server is away
-                    print(f"baton: the job was not cancelled: {error}", file=sys.stderr)
-            except ApiError:
-                if broken == len(PAUSES_S):
-                    raise
-                time.sleep(PAUSES_S[broken])
-                broken += 1
+                cancelled = _cancel(api, job_id)
+            except (Refused, TokenRefused, PersonNeeded):
+                raise
+            except ApiError as error:
+                if connection.is_lost(error):
+                    again = f"The job goes on; follow it again with: baton jobs show {job_id} --follow"
+                    print(f"baton: the connection was lost: {error}\n{again}", file=sys.stderr)
+                    return CONNECTION_LOST
     return card.status
+
+
+def _cancel(api: Api, job_id: str) -> bool:
+    """Cancel the job; return whether that was done."""
+    print("\nCancelling the job; press Ctrl-C again to stop watching.", file=sys.stderr)
+    try:
+        api.request("POST", f"/jobs/{quote(job_id, safe='')}/cancel")
+    except ApiError as error:  # it has ended meanwhile, or the server is away
+        print(f"baton: the job was not cancelled: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+class _Connection:
+    """How long the server has been away, and how long to wait before the next attempt to reach it."""
+
+    def __init__(self) -> None:
+        self._heard = time.monotonic()
+        self._next_s = 0.0
+        self._told = False
+
+    def pause(self) -> None:
+        """Wait before the next attempt."""
+        time.sleep(self._next_s)
+
+    def is_there(self) -> None:
+        """Note that the server answered; a stream that ended is read on after a moment."""
+        if self._told:
+            print("The server answers again.", file=sys.stderr)
+        self._heard, self._next_s, self._told = time.monotonic(), FIRST_PAUSE_S, False
+
+    def is_lost(self, error: ApiError) -> bool:
+        """Note an attempt that failed; return whether it was the last one."""
+        self._next_s = min(max(self._next_s * 2, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+        if self._next_s > 1 and not self._told:  # a restart of the server is no news
+            print(f"baton: {error}\nTrying again for {AWAY_S / 60:g} minutes.", file=sys.stderr)
+            self._told = True
+        return time.monotonic() - self._heard > AWAY_S
+
+
+def _wait_for_runner(api: Api, job_id: str, card: Card, connection: _Connection) -> None:
+    """Print why a job waits, each time that changes, until it is no longer queued."""
+    while (job := api.request("GET", f"/jobs/{quote(job_id, safe='')}"))["state"] == "queued":
+        connection.is_there()
+        card.wait(job.get("waiting"))
+        time.sleep(LOOK_S)
+    card.queued = False
 
 
 @contextlib.contextmanager

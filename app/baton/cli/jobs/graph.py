@@ -10,7 +10,17 @@ from urllib.parse import quote
 import typer
 
 from baton.cli.groups import group
-from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, Workspace, fields, show_plan
+from baton.cli.jobs.arguments import (
+    Concurrent,
+    Inactivity,
+    Isolation,
+    QueueExpiry,
+    Thread,
+    Timeout,
+    Workspace,
+    arguments,
+)
+from baton.cli.jobs.spawn import By, Model, Outcome, Roster, Thinking, Tools, Why, fields, show_plan
 from baton.cli.options import AsJson, Everybody, Limit, UsageError, span_of
 from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api, ApiError
@@ -95,11 +105,26 @@ def spawn(
     tools: Tools = "",
     model: Model = "",
     thinking: Thinking = 0,
+    workspace: Workspace = "",
+    isolation: Isolation = "",
+    timeout: Timeout = None,
+    inactivity_timeout: Inactivity = None,
+    thread: Thread = "",
+    concurrent: Concurrent = False,
+    queue_expiry: QueueExpiry = None,
     as_json: AsJson = False,
 ) -> None:
     """Start tasks at the same moment, all or none."""
     body = fields(prompt=prompt, by=by, reason=reason, outcome=outcome, tools=tools, model=model, thinking=thinking)
-    body = {name: value for name, value in body.items() if value}
+    body = {name: value for name, value in body.items() if value} | arguments(
+        workspace=workspace,
+        isolation=isolation,
+        timeout=timeout,
+        inactivity_timeout=inactivity_timeout,
+        thread=thread,
+        concurrent=concurrent,
+        queue_expiry=queue_expiry,
+    )
     if task:
         body["tasks"] = {name: {} for name in task}
     done = Api().request("POST", f"{_path(graph_id)}/spawn:batch", body=body)

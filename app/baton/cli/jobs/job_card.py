@@ -25,11 +25,19 @@ def summary(change: dict[str, Any]) -> list[str]:
     return [*lines, *(f"  left out: {plain(note)}" for note in change["notes"])]
 
 
+def waiting_line(waiting: dict[str, Any]) -> str:
+    """Return the line that says why a job waits, since when, and when it fails."""
+    until = f"; it fails at {waiting['expires_at']}" if waiting.get("expires_at") else ""
+    return f"waiting since {waiting['since']}: {plain(waiting['detail'])}{until}"
+
+
 class Card:
-    """Prints events as they come; `status` is the exit status once the job has ended."""
+    """Prints events as they come; `status` is the exit status once the job has ended, `queued` says that it waits."""
 
     def __init__(self) -> None:
         self.status: int | None = None
+        self.queued = False
+        self._reason = ""
         self._open = ""
         self._at_start = True
         self._disconnected = False
@@ -52,6 +60,13 @@ class Card:
             case "job.state":
                 self._state(data)
 
+    def wait(self, waiting: dict[str, Any] | None) -> None:
+        """Print why the job waits, unless that was the last thing printed; None if a runner is about to take it."""
+        reason = waiting["reason"] if waiting else ""
+        if waiting and reason != self._reason:
+            print(f"({waiting_line(waiting)})", flush=True)
+        self._reason = reason
+
     def _update(self, data: dict[str, Any]) -> None:
         update = data["update"]
         text = (update.get("content") or {}).get("text", "") if isinstance(update.get("content"), dict) else ""
@@ -68,6 +83,7 @@ class Card:
 
     def _state(self, data: dict[str, Any]) -> None:
         state, since = data["state"], data.get("disconnected_since")
+        self.queued = state == "queued"
         if since:
             self._close()
             print(f"(disconnected since {since}; the runner may come back)", flush=True)

@@ -4,6 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
+from baton.cli.jobs.arguments import (
+    Concurrent,
+    Inactivity,
+    Isolation,
+    QueueExpiry,
+    Thread,
+    Timeout,
+    Workspace,
+    arguments,
+)
 from baton.cli.options import AsJson
 from baton.cli.output import plain, show_json
 from baton.local.server import Api
@@ -14,7 +24,6 @@ Outcome = Annotated[str, typer.Option(help="The outcome that an orchestrator exp
 Tools = Annotated[str, typer.Option(help="The tools that it needs: Read,Grep.")]
 Model = Annotated[str, typer.Option(help="Use this model instead of the roster's.")]
 Thinking = Annotated[int, typer.Option(min=0, help="Its thinking budget, in tokens.")]
-Workspace = Annotated[str, typer.Option(help="The alias of a workspace that your runners know.")]
 Roster = Annotated[str, typer.Option(help="The roster to look in. Default: all rosters of the team.")]
 _TERMINAL = {"green": "green", "blue": "blue", "purple": "magenta"}
 """The tiers' colours, as terminals name them."""
@@ -32,6 +41,12 @@ def spawn(
     thinking: Thinking = 0,
     session: Annotated[str, typer.Option(help="The session that it belongs to.")] = "",
     workspace: Workspace = "",
+    isolation: Isolation = "",
+    timeout: Timeout = None,
+    inactivity_timeout: Inactivity = None,
+    thread: Thread = "",
+    concurrent: Concurrent = False,
+    queue_expiry: QueueExpiry = None,
     roster: Roster = "",
     run: Annotated[bool, typer.Option("--run", help="Run it on one of your runners.")] = False,
     as_json: AsJson = False,
@@ -41,7 +56,15 @@ def spawn(
         "agent_type": agent_type,
         "description": description,
         "session_id": session,
-        "workspace": workspace,
+        **arguments(
+            workspace=workspace,
+            isolation=isolation,
+            timeout=timeout,
+            inactivity_timeout=inactivity_timeout,
+            thread=thread,
+            concurrent=concurrent,
+            queue_expiry=queue_expiry,
+        ),
     }
     body |= {"roster": roster, "execute": "run" if run else "plan"}
     found = Api().request("POST", "/spawn", body=body)

@@ -1,12 +1,12 @@
 """Runners in SQL: their rows, their commands, and the lease of a job to one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
@@ -68,7 +68,7 @@ async def usable(connection: AsyncConnection, organisation: str, users: set[str]
 
 async def folder_uses(connection: AsyncConnection, organisation: str) -> list[FolderUse]:
     """List the jobs that work in place in folders that their runners named."""
-    columns = (JOBS.c.id.label("job_id"), JOBS.c.user, JOBS.c.folder, JOBS.c.started_at)
+    columns = (JOBS.c.id.label("job_id"), JOBS.c.user, JOBS.c.graph_id, JOBS.c.folder, JOBS.c.started_at)
     query = select(*columns).where(
         JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES), JOBS.c.folder != ""
     )
@@ -85,16 +85,20 @@ async def waiting(connection: AsyncConnection, queued: Sequence[Job]) -> dict[st
     return {job_id: reason for job_id, reason in reasons.items() if reason is not None}
 
 
-async def busy_workspaces(connection: AsyncConnection, runner: Runner) -> list[str]:
-    """List the workspaces of a runner in whose folders a job works in place; "" if its first one is among them."""
+async def busy_workspaces(connection: AsyncConnection, runner: Runner) -> dict[str, str]:
+    """Return the workspaces of a runner in whose folders jobs work in place; "" if its first one is among them.
+
+    Each with the graph of which all these jobs are, "" for none: other jobs of that graph may join them.
+    """
     if not runner.folders:
-        return []
+        return {}
     uses = await folder_uses(connection, runner.organisation)
-    return [
-        alias
-        for alias in ("", *runner.workspaces)
-        if any(overlaps(use.folder, folder_of(runner, alias)) for use in uses)
-    ]
+    busy: dict[str, str] = {}
+    for alias in ("", *runner.workspaces):
+        graphs = {use.graph_id for use in uses if overlaps(use.folder, folder_of(runner, alias))}
+        if graphs:
+            busy[alias] = graphs.pop() if len(graphs) == 1 else ""
+    return busy
 
 
 async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
@@ -109,8 +113,15 @@ async def lock_folders(connection: AsyncConnection, runner: Runner) -> None:
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
-def _suitable_jobs(runner: Runner, busy: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Return the conditions for queued jobs that a runner may take and is able to run; `busy` are workspaces in use."""
+def _suitable_jobs(runner: Runner, busy: Mapping[str, str]) -> list[ColumnElement[bool]]:
+    """Return the conditions for queued jobs that a runner may take and is able to run.
+
+    `busy` are workspaces in use, as `busy_workspaces` returns them.
+    """
+    is_free = [
+        (JOBS.c.workspace != alias) | (JOBS.c.graph_id == graph) if graph else JOBS.c.workspace != alias
+        for alias, graph in busy.items()
+    ]
     theirs: ColumnElement[bool] = JOBS.c.user == storable(runner.user)
     if runner.shared and runner.team:
         theirs = or_(theirs, JOBS.c.team == storable(runner.team))
@@ -122,19 +133,19 @@ def _suitable_jobs(runner: Runner, busy: Sequence[str]) -> list[ColumnElement[bo
         JOBS.c.workspace.in_(["", *map(storable, runner.workspaces)]),
         JOBS.c.thread_runner.in_(["", runner.id]),
         JOBS.c.thread_user.in_(["", storable(runner.user)]),
-        *([or_(JOBS.c.isolation != "in_place", JOBS.c.concurrent, JOBS.c.workspace.not_in(busy))] if busy else []),
+        *([or_(JOBS.c.isolation != "in_place", JOBS.c.concurrent, and_(*is_free))] if busy else []),
     ]
 
 
 async def has_job_for(connection: AsyncConnection, runner: Runner) -> bool:
     """Return whether a queued job waits for a runner."""
 
-    async def is_there(busy: Sequence[str]) -> bool:
+    async def is_there(busy: Mapping[str, str]) -> bool:
         query = select(JOBS.c.id).where(*_suitable_jobs(runner, busy)).limit(1)
         return (await connection.execute(query)).first() is not None
 
     # Most polls find no job at all, and need not know which folders are in use.
-    if not await is_there(()):
+    if not await is_there({}):
         return False
     busy = await busy_workspaces(connection, runner)
     return not busy or await is_there(busy)

@@ -24,10 +24,11 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FolderUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that works in place in a folder, and since when."""
+    """A job that works in place in a folder, of which graph ("" for none), and since when."""
 
     job_id: str
     user: str
+    graph_id: str
     folder: str
     started_at: datetime | None
 
@@ -115,7 +116,8 @@ def _behind(job: Job, live: Sequence[Runner], busy: Iterable[FolderUse], queued:
         return Waiting(reason="slots_busy", detail=detail, since=queued)
     if job.isolation != "in_place" or job.concurrent:
         return None
-    uses = list(busy)
+    # Tasks of one graph that may start at one time are meant to run at one time.
+    uses = [use for use in busy if not job.graph_id or use.graph_id != job.graph_id]
     holder: FolderUse | None = None
     for runner in free:
         folder = folder_of(runner, job.workspace)
