@@ -12,6 +12,7 @@ from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.events import api as events
 from baton.modes import api as modes
+from baton.operate import costs_api as agent_costs_api
 from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.operate.openapi import docs_api
 from baton.people import teams_api, terminal_codes_api, tokens_api, users_api
@@ -72,6 +73,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         permissions_api,
         runners,
         costs_api,
+        agent_costs_api,
         spawn,
         graphs,
     )

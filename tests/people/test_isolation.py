@@ -80,6 +80,7 @@ MATRIX = {
     "get_agent_mode": row(FOREIGN, "/sessions/b1/agent-mode?user=bob"),
     "get_decision": row(FOREIGN, "/decisions/{decision}"),
     "fit_routes": row(LEADS, "/routing/fits?team=data"),
+    "get_cost": row(ALL, "/analytics/cost"),
     "get_delegation": row(ALL, "/analytics/delegation"),
     "fail_task": row(FOREIGN, "/graphs/{graph}/tasks/a/fail"),
     "get_graph": row(FOREIGN, "/graphs/{graph}"),

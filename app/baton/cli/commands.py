@@ -61,6 +61,9 @@ COMMANDS: dict[str, Command] = {
         "baton.cli.jobs.model_agent:model_agent", _JOBS, "Serve an OpenAI-compatible model as an agent.", "runner"
     ),
     "delegation": Command("baton.cli.jobs.delegation_share:delegation", _JOBS, "Show how much work agents delegate."),
+    "cost": Command(
+        "baton.cli.jobs.cost:cost", _JOBS, "Show what agents cost, by person, team, project, agent, model or day."
+    ),
     "policy": Command("baton.cli.policies.command:app", _RULES, "Test, compare, upload and replay policies."),
     "override": Command("baton.cli.policies.override:app", _RULES, "Lift a rule for one session, for a while."),
     "reports": Command("baton.cli.policies.report:reports", _RULES, "List and answer reports of wrong decisions."),

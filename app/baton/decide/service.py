@@ -234,7 +234,8 @@ class PreToolUse:
 
     def _record(self, case: Case, decision: Decision) -> None:
         """Step 5: count the decision and queue its record; the answer is kept for retries."""
-        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case))
+        started = _started_agent(case, decision.verdict)
+        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case), started=started)
         answer = None
         # A call that came too fast gets no kept answer: it is decided when it comes again.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
@@ -242,17 +243,11 @@ class PreToolUse:
             if packed is not None and case.prior is not None and may_leave(decision, packed, record.command):
                 answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
         self._counters.decided(decision)
-        self._announce(case, decision.verdict)
+        if started and decision.verdict.effect != "deny" and case.call.session_id:
+            # An agent that starts without this was started behind Baton's back.
+            self._sessions.announced(case.caller.principal, case.call.session_id, started)
         self._outcomes.watch(case.caller.principal, case.call, decision.verdict)
         self._recorder.put(record, answer)
-
-    def _announce(self, case: Case, verdict: Verdict) -> None:
-        """Note an agent that the call starts: one that starts without this was started behind Baton's back."""
-        call = case.call
-        if call.tool_name in case.in_force.policies.agent_tools and verdict.effect != "deny" and call.session_id:
-            agent = (verdict.updated_input or call.tool_input).get("subagent_type")
-            if isinstance(agent, str) and agent:
-                self._sessions.announced(case.caller.principal, call.session_id, agent)
 
     async def _policies_for(self, caller: Caller, project: str) -> InForce:
         # `find` answers from memory; only the first call of a combination of layers waits for `prepare`.
@@ -265,6 +260,13 @@ class PreToolUse:
         call = case.call
         prompt = call.tool_input.get("prompt") if call.tool_name in case.in_force.policies.config.agent_tools else ""
         return prompt if isinstance(prompt, str) else ""
+
+
+def _started_agent(case: Case, verdict: Verdict) -> str:
+    """Return the agent that a call starts, "" for none."""
+    if case.call.tool_name not in case.in_force.policies.agent_tools:
+        return ""
+    return agent_name(verdict.updated_input or case.call.tool_input) or ""
 
 
 def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> Facts:

@@ -3,10 +3,12 @@
 import msgspec
 
 from baton.clients.inventories import Inventories
+from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.runners.counts import JobCounts
 from baton.events.stats import EventStats
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
+from baton.operate.costs import AgentCosts
 from baton.operate.health import Health
 from baton.operate.metrics import Metrics
 from baton.operate.retention import Retention
@@ -25,6 +27,7 @@ class OperateFeature(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Metrics
     retention: Retention
     user_data: UserData
+    costs: AgentCosts
 
 
 def build(
@@ -52,5 +55,6 @@ def build(
         health=health,
         metrics=metrics,
         retention=retention,
+        costs=AgentCosts(kernel.database, parse_prices(kernel.settings.prices)),
         user_data=UserData(kernel.database, kernel.changes, users, history, inventories),
     )

@@ -122,3 +122,24 @@ def test_an_export_names_what_it_does_not_understand(http, query):
     answer = http.get("/decisions/export", params=query)
     assert answer.status_code == 422
     assert next(iter(query)) in answer.text
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize(
+    ("header", "kept"),
+    [(TRACE, TRACE), (TRACE.upper(), None), ("00-" + "0" * 32 + "-b7ad6b7169203331-01", None), ("x" * 5_000, None),
+     (f"{TRACE}-more", None), (TRACE[:-2] + "\u06601", None)],
+)  # fmt: skip
+def test_a_decision_knows_its_trace_and_the_agent_that_the_call_starts(server, session, header, kept):
+    agent = {"tool_name": "Agent", "tool_input": {"subagent_type": "Explore", "prompt": "p", "description": "d"}}
+    with server.client(**{"Baton-User": "dora"}) as dora:
+        sent = {"traceparent": header.encode()}
+        made = dora.post("/pre-tool-use", json=session | agent, headers=sent).json()["decision_id"]
+        other = dora.post("/pre-tool-use", json=session | {"tool_name": "Read", "tool_input": {}}).json()["decision_id"]
+        found = until(lambda: (answer := dora.get(f"/decisions/{made}")).status_code == 200 and answer.json())
+        assert (found["started_agent"], found.get("traceparent")) == ("Explore", kept)
+        found = until(lambda: (answer := dora.get(f"/decisions/{other}")).status_code == 200 and answer.json())
+        assert "started_agent" not in found
+        assert "traceparent" not in found

@@ -107,6 +107,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
         cost_usd: What the agent said it cost, None if it did not say.
         attempts: An account of each attempt (`core.attempts`).
         waiting_for: What keeps the job's runner from going on, `disk` or "".
+        traceparent: The trace and the span that the request for it came with, "" for none.
         stream_tails: How each of the agent's streams of chunks ended so far, masked (`engine.text.chunks`).
     """
 
@@ -147,6 +148,7 @@ class Job(JobSpec, frozen=True, kw_only=True):
     agent_digest: str = ""
     stream_tails: dict[str, Any] | None = None
     disconnected_since: datetime | None = None
+    traceparent: str = ""
     thread_user: str = ""
     thread_runner: str = ""
     folder: str = ""

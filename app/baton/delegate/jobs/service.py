@@ -18,7 +18,7 @@ from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.core.waiting import Waiting, served
 from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, checked, digest_of
 from baton.engine.call.principal import Principal
-from baton.kernel.base import clock
+from baton.kernel.base import clock, trace
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, reach, require
@@ -193,6 +193,7 @@ class Jobs:
         job_id = f"job_{uuid4().hex}"
         fields = msgspec.structs.asdict(new) | self._defaults.fill(new) | {"session_id": new.session_id or job_id}
         job = Job(
+            traceparent=trace.parent.get(),
             **fields,
             id=job_id,
             organisation=principal.organisation,

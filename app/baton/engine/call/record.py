@@ -25,7 +25,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     put in; `overridden` marks that the person had switched Baton off for their session. `routed_to` is the agent that a
     prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was.
     `outcome` is what became of a tool call ("" for other events), with its duration; an agent call's `model_used` and
-    tokens are what its client reports of it.
+    tokens are what its client reports of it, `started_agent` is the agent that it starts. `traceparent` names the trace and
+    the span that the request came with.
     """
 
     id: str
@@ -65,3 +66,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    started_agent: str = ""
+    traceparent: str = ""

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import FastAPI
 from uuid_utils import uuid7
 
-from baton.kernel.base import logs
+from baton.kernel.base import logs, trace
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import BatonError, Forbidden, InternalError, MethodNotAllowed, TooLarge, Unauthenticated
 from baton.kernel.http.asgi import (
@@ -96,6 +96,8 @@ class HotFastAPI(FastAPI):
         headers: dict[bytes, bytes] = dict(scope["headers"])
         name = _name(headers)
         logs.request_id.set(name)
+        if (traceparent := headers.get(trace.HEADER)) is not None:
+            trace.arrived(traceparent)
         refusal = self.guard.refusal(headers)
         if refusal is not None:
             await respond(scope, send, problem_response(refusal))

@@ -10,6 +10,7 @@ from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.here_documents import without_content
 from baton.engine.call.modes import Mode
 from baton.engine.call.record import Record
+from baton.kernel.base import trace
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.uuid7 import moment_of
 from baton.records.pipeline.decision import Decision, RouteOutcome
@@ -18,8 +19,18 @@ from baton.shared.client_abilities import can_ask
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
-def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "") -> Record:
-    """Return the record of a decided call, with the `prompt` of its sub-agent where the team keeps prompts."""
+def decision_record(
+    caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "", started: str = ""
+) -> Record:
+    """Return the record of a decided call.
+
+    Args:
+        caller: Who asks.
+        call: The call.
+        decision: What was decided.
+        prompt: What its sub-agent is asked to do, where the team keeps prompts.
+        started: The agent that the call starts, "" for none.
+    """
     principal, verdict = caller.principal, decision.verdict
     command = call.tool_input.get("command")
     return Record(
@@ -53,6 +64,8 @@ def decision_record(caller: Caller, call: ToolCall, decision: Decision, *, promp
         prompt=prompt,
         overridden=decision.overridden,
         outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
+        started_agent=started,
+        traceparent=trace.parent.get(),
     )
 
 
@@ -89,6 +102,7 @@ def event_record(
         routed_to="" if route is None else route.agent,
         routed_by="" if route is None else route.tier,
         confidence=0.0 if route is None else route.confidence,
+        traceparent=trace.parent.get(),
     )
 
 

@@ -61,6 +61,7 @@ _IDS = (
     "tool",
     "tool_use_id",
     "routed_to",
+    "started_agent",
 )
 _ids = attrgetter(*_IDS)
 _lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))

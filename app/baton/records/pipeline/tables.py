@@ -19,6 +19,7 @@ RARE = {
 The decisions with the usual value are found without an index: nearly each one has it.
 """
 OVERRIDDEN = "overridden"
+USAGE = "model_used <> ''"
 PROJECT_START_CHARACTERS = 200
 """Characters of a project's name that its index holds: Postgres's indexes take no text above 2.7 KB."""
 
@@ -43,6 +44,8 @@ class DecisionRow(SQLModel, table=True):
             )
             for name, rare in RARE.items()
         ),
+        # The few calls that report tokens, for sums of what agents cost.
+        Index("ix_decisions_usage", "organisation", "id", sqlite_where=text(USAGE), postgresql_where=text(USAGE)),
         Index(
             "ix_decisions_overridden",
             "organisation",
@@ -91,6 +94,8 @@ class DecisionRow(SQLModel, table=True):
     input_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     cached_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     output_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    started_agent: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    traceparent: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 class DecisionTotalRow(SQLModel, table=True):

@@ -60,6 +60,8 @@ class DecisionModel(BaseModel):
     input_tokens: int | None = None
     cached_tokens: int | None = None
     output_tokens: int | None = None
+    started_agent: str | None = Field(None, description="The agent that the call starts.")
+    traceparent: str | None = Field(None, description="The trace and the span that the request came with.")
 
     @classmethod
     def of(cls, record: Record) -> "DecisionModel":

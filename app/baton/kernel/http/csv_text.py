@@ -1,0 +1,31 @@
+"""Tables as CSV, safe to open in a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet would take for a formula. Agents choose their commands."""
+
+
+def wants_csv(accept: str) -> bool:
+    """Return whether an `Accept` header asks for CSV rather than JSON: it names the one and not the other."""
+    kinds = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    return "text/csv" in kinds and not kinds & {"application/json", "application/*"}
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a table with the names of its columns."""
+    return csv_rows([columns]) + csv_rows(rows)
+
+
+def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:
+    """Return rows; texts that a spreadsheet would calculate get an apostrophe in front."""
+    text = io.StringIO()
+    csv.writer(text).writerows([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def safe_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
