@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from baton.clients import inventory_api
 from baton.context.codemap import api as codemap
 from baton.context.patterns import api as patterns
+from baton.context.utilization import api as utilization
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, stream_api, submit_api
 from baton.delegate.results import api as results
@@ -51,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         inventory_api,
         codemap,
         events,
+        utilization,
         route_feedback,
         patterns,
         tokens_api,

@@ -61,6 +61,7 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         route_prompts=route_prompts,
         injection=NoPatterns(),
         advisories=None,
+        injections=None,
     )
     await hooks.handle(who, START)
     assert told == prepared

@@ -45,6 +45,11 @@ COMMANDS: dict[str, Command] = {
         _SESSION,
         "Send which files and symbols your project has, so that prompts can be told where things are.",
     ),
+    "context": Command(
+        "baton.cli.people.context:app",
+        _TEAM,
+        "Show what is put into prompts and what of it is used; switch parts of it off.",
+    ),
     "delegate": Command("baton.cli.jobs.delegate:delegate", _JOBS, "Delegate a task to another agent."),
     "jobs": Command(
         "baton.cli.jobs.command:app",

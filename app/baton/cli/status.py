@@ -55,6 +55,8 @@ def status(as_json: AsJson = False) -> None:
         print(
             plain(f"  ! {client} {version} {_DISOBEYED[outcome].format(count)}: `baton decisions --outcome {outcome}`")
         )
+    for proposal in answer["context_proposals"]:
+        print(plain(f"  ! {proposal}"))
     for who, count in sorted(answer["refused"].items()):
         print(plain(f"  ! {count} hook calls with a refused token: {who}"))
     _models(answer)

@@ -15,9 +15,13 @@ from baton.context.patterns.in_force import PatternsInForce
 from baton.context.patterns.injection import PatternInjection
 from baton.context.patterns.meanings import Meanings
 from baton.context.patterns.service import Patterns
+from baton.context.utilization.injections import Injections
+from baton.context.utilization.switches import BUILT_IN, SourceSwitches
+from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
 from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
+from baton.records.pipeline.counters import Counters
 
 
 class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +35,9 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     code_indexes: CodeIndexes
     injection: PatternInjection
     advisories: PromptAdvisories
+    usage: ContextUsage
+    injections: Injections
+    switches: SourceSwitches
 
     def session_started(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for the prompts of a session that has started, resumed or been compacted; nobody waits for it."""
@@ -38,8 +45,8 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
         self.code_indexes.warm(principal, project)
 
 
-async def build(kernel: Kernel, emitter: Emitter) -> ContextFeature:
-    """Build the services and read the patterns in force. Raise DatabaseUnavailable."""
+async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> ContextFeature:
+    """Build the services, read the patterns in force and the switches. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
     code_indexes = CodeIndexes(kernel.database)
     handlers: tuple[Handler, ...] = (summarization, CodeAnalysis(code_indexes))
@@ -55,15 +62,24 @@ async def build(kernel: Kernel, emitter: Emitter) -> ContextFeature:
         in_force=in_force,
         meanings=meanings,
         counts=counts,
-        emitter=emitter,
+        emitter=events,
         lifetime_s=kernel.settings.history_ttl_s,
     )
+    switches = SourceSwitches(kernel.database, kernel.changes, kernel.organisation, lambda: BUILT_IN)
+    await switches.load()
+    usage = ContextUsage(kernel.database, counters)
+    kernel.run(usage.run)
+    injections = Injections(kernel.redis, usage, events)
+    kernel.on_stop(injections.settle)
     return ContextFeature(
-        enricher=Enricher(lambda _: handlers),
+        enricher=Enricher(lambda principal: [one for one in handlers if switches.on(principal, one.name)]),
         summarization=summarization,
         code_maps=CodeMaps(kernel.database),
         code_indexes=code_indexes,
         patterns=Patterns(kernel.database, kernel.changes, in_force, meanings),
+        usage=usage,
+        injections=injections,
+        switches=switches,
         patterns_in_force=in_force,
         injection=injection,
         advisories=PromptAdvisories(advisories, in_force),

@@ -67,6 +67,7 @@ def build(
         route_prompts=kernel.settings.route_prompts,
         injection=context.injection,
         advisories=context.advisories,
+        injections=context.injections,
     )
     return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks)
 

@@ -1,11 +1,13 @@
 """The use case of each hook event, whatever client it comes from."""
 
 import msgspec
+from uuid_utils import uuid7
 
 from baton.clients.event import CONTEXT_LIMIT, HookAnswer, HookEvent
 from baton.context.advisories.advisory import HEADING as ADVISORIES
 from baton.context.advisories.service import PromptAdvisories
 from baton.context.patterns.injection import PatternInjection
+from baton.context.utilization.injections import Injections
 from baton.decide.service import PreToolUse
 from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import Verdict
@@ -49,9 +51,11 @@ class Hooks:
         route_prompts: bool,
         injection: PatternInjection,
         advisories: PromptAdvisories,
+        injections: Injections,
     ) -> None:
         self._injection = injection
         self._advisories = advisories
+        self._injections = injections
         self._pre_tool_use = pre_tool_use
         self._brackets = brackets
         self._advice = advice
@@ -73,6 +77,7 @@ class Hooks:
             case "SessionStart":
                 return await self._started(caller, event)
             case "SessionEnd":
+                self._injections.turn_ended(caller.principal, event.session_id)
                 return HookOutcome(degraded=await self._sessions.end(caller, event))
             case "PostToolUse" | "PostToolUseFailure" | "PermissionDenied":
                 return await self._finished(caller, event)
@@ -91,11 +96,16 @@ class Hooks:
         started = await self._sessions.start(caller, event)
         await self._expect_prompts(caller, event)
         patterns, missing = "", tuple[str, ...]()
-        if not caller.disabled and takes_context(event.client, "SessionStart"):
+        wanted = takes_context(event.client, "SessionStart") and self._routing.is_on(caller.principal, "patterns")
+        if wanted and not caller.disabled:
             call = await self._sessions.placed(caller.principal, as_call(caller, event))
             room = CONTEXT_LIMIT - len(started.context.encode("utf-8", "replace")) - _BETWEEN
             patterns, missing = await self._injection.at_start(
                 caller.principal, event.session_id, call.project, source=event.source, room=room
+            )
+        if patterns:
+            self._injections.injected(
+                caller.principal, event.session_id, str(uuid7()), {"patterns": patterns}, at_start=True
             )
         answer = HookAnswer(
             context="\n\n".join(filter(None, (started.context, patterns))), system_message=started.notice
@@ -119,6 +129,8 @@ class Hooks:
 
     async def _finished(self, caller: Caller, event: HookEvent) -> HookOutcome:
         missing = await self._outcomes.ended(caller, event)
+        if not caller.disabled:
+            self._injections.used(caller.principal, event.session_id, event.tool_input)
         if event.name != "PostToolUse":
             return HookOutcome(degraded=missing)
         missing = await self._sessions.tool_used(caller, event) + missing
@@ -139,6 +151,8 @@ class Hooks:
 
     async def _stopped(self, caller: Caller, event: HookEvent) -> tuple[str, ...]:
         self._outcomes.turn_ended(caller, event)
+        if event.name == "Stop":
+            self._injections.turn_ended(caller.principal, event.session_id)
         return await self._sessions.subagent_stopped(caller, event) if event.name == "SubagentStop" else ()
 
     async def _expect_prompts(self, caller: Caller, event: HookEvent) -> None:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel
 
 from baton.clients.last_heard import ClientActivity, silent
+from baton.context.utilization.usage import ContextUsage
 from baton.delegate.runners.api import RunnerModel
 from baton.delegate.runners.service import Runners
 from baton.events.stats import EventCounts, EventStats
@@ -34,6 +35,7 @@ BreakersOf = Annotated[Breakers, Depends(of(Breakers))]
 ClientActivityOf = Annotated[ClientActivity, Depends(of(ClientActivity))]
 DecisionsOf = Annotated[Decisions, Depends(of(Decisions))]
 EventStatsOf = Annotated[EventStats, Depends(of(EventStats))]
+ContextUsageOf = Annotated[ContextUsage, Depends(of(ContextUsage))]
 HealthOf = Annotated[Health, Depends(of(Health))]
 IndexesOf = Annotated[Indexes, Depends(of(Indexes))]
 MetricsOf = Annotated[Metrics, Depends(of(Metrics))]
@@ -113,6 +115,8 @@ class StatusModel(BaseModel):
     hook_failures: dict[str, int]
     disobeyed: dict[str, int]
     """Calls that ran otherwise than they were decided, by `client version outcome`; since the start of the server."""
+    context_proposals: list[str]
+    """Sources of context that agents hardly use, and how to switch them off; for leads, admins and auditors."""
     records: dict[str, int]
     events: dict[str, int]
     """Events that wait (`queued` in memory, `waiting` in the outbox), and that found no room (`dropped`, `refused`)."""
@@ -167,6 +171,7 @@ async def status(
     tokens: TokensOf,
     runners: RunnersOf,
     events: EventStatsOf,
+    usage: ContextUsageOf,
 ) -> StatusModel:
     """Show counts, dependencies, and when each client last sent something."""
     found = await health.check()
@@ -196,6 +201,7 @@ async def status(
         degraded=totals.degraded,
         hook_failures=totals.failures,
         disobeyed=totals.disobeyed,
+        context_proposals=await _proposals(usage, caller),
         records=await recorder.stats() | totals.records,
         events=_waiting(await events.read()),
         refused=totals.refused if reach(caller.principal, "tokens.refused") else {},
@@ -230,6 +236,16 @@ async def _decisions(decisions: Decisions, caller: Caller) -> dict[str, int] | N
         return await decisions.counts(caller.principal)
     except StoreUnavailable:
         return None
+
+
+async def _proposals(usage: ContextUsage, caller: Caller) -> list[str]:
+    """Return which sources should be switched off; nothing for those who may not, and while the database is down."""
+    if reach(caller.principal, "analytics.read") not in {"team", "organisation"}:
+        return []
+    try:
+        return [one.proposal for one in await usage.find(caller.principal) if one.proposal]
+    except StoreUnavailable:
+        return []
 
 
 async def _tokens(tokens: Tokens, caller: Caller) -> list[Token]:

@@ -82,6 +82,7 @@ class Metrics:
             "disobeyed", "Calls that ran otherwise than they were decided.", "client", "version", "outcome"
         )
         self._routes = counter("routes", "Prompts by the tier that chose their agent.", "tier")
+        self._context = counter("context", "What was put into prompts, and what of it was used.", "source", "what")
         self._refused = counter("refused_tokens", "Hook calls whose token was refused.", "known")
         self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
         self._appended = counter("records_appended", "Records that were brought to the stream.")
@@ -117,6 +118,7 @@ class Metrics:
         self._add(self._failures, {tuple(key.split(" ")): count for key, count in counters.failures.items()})
         self._add(self._outcomes, counters.outcomes)
         self._add(self._routes, {(tier,): count for tier, count in counters.routes.items()})
+        self._add(self._context, counters.context)
         known: Counts[tuple[str, ...]] = Counts()
         for who, count in counters.refused.items():
             known["yes" if who.startswith("token ") else "no",] += count

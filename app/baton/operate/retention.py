@@ -12,6 +12,7 @@ from typing import Annotated
 
 import msgspec
 
+from baton.context.utilization.store import purge as purge_context_days
 from baton.delegate.core.retention import purge_jobs
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import StoreUnavailable
@@ -123,6 +124,7 @@ class Retention:
             ("overrides", 0, store.purge_overrides),
             ("unlocks", 0, store.purge_unlocks),
             ("modes", 0, store.purge_modes),
+            ("context", kept.decisions_days, purge_context_days),
             ("clients", kept.decisions_days, store.purge_clients),
             ("jobs", kept.jobs_days, purge_jobs),
             ("graphs", kept.jobs_days, purge_graphs),

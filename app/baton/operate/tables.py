@@ -5,6 +5,7 @@ from sqlalchemy import Table
 from baton.clients.last_heard_store import ClientRow
 from baton.context.codemap.store import CodeMapFileRow, CodeMapRow
 from baton.context.patterns.store import PatternRow
+from baton.context.utilization.store import ContextDayRow
 from baton.delegate.core.tables import (
     JOBS,
     JobEventRow,
@@ -39,6 +40,7 @@ ALL: tuple[Table, ...] = (
             AuditRow,
             ChangeRow,
             ClientRow,
+            ContextDayRow,
             CodeMapFileRow,
             CodeMapRow,
             DecisionRow,

@@ -45,6 +45,8 @@ TABLE: dict[str, dict[str, Reach]] = {
     "clients.read": _READ,
     "codemap.read": {**_EVERY_OWN, "auditor": "own"},
     "codemap.write": _EVERY_OWN,
+    "context.read": _READ_BY_TEAM,
+    "context.write": _WRITE_BY_LEADS,
     "decisions.read": _READ,
     "delegation.try": _READ_BY_ALL,
     "events.read": {**_READ, "observer": "organisation"},

@@ -85,20 +85,22 @@ async def build(
     select = Select(
         in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
-    at_once: tuple[Stage, ...] = (Enrich(context.enricher), select) if settings.enrichment_on else (select,)
+    enrich: tuple[Stage, ...] = (Enrich(context.enricher),) if settings.enrichment_on else ()
     enriched = (context.session_started,) if settings.enrichment_on else ()
     of_team: tuple[tuple[Stage, ...], ...] = (
         (LearnedPatterns(context.injection),),
         (WaitingAdvisories(context.advisories),),
     )
     pipeline = Routing(
-        ((Detect(),), at_once, (models.local_answers,), *of_team, (Assemble(),)),
-        unrouted=((Detect(),), *of_team, (Assemble(),)),
+        ((Detect(),), (*enrich, select), (models.local_answers,), *of_team, (Assemble(),)),
+        unrouted=((Detect(),), enrich, *of_team, (Assemble(),)),
         sessions=sessions,
         traces=traces,
         counters=counters,
         expected=(lambda principal, project, _: in_force.warm(principal, project), *enriched),
         events=events,
+        injections=context.injections,
+        is_on=context.switches.on,
     )
     return RouteFeature(
         breakers=breakers,

@@ -3,7 +3,7 @@
 import pytest
 
 from baton.engine.call.principal import Principal
-from baton.route.pipeline.context import LONGEST, Assemble, assembled
+from baton.route.pipeline.context import LONGEST, Assemble, fitted, joined
 from baton.route.pipeline.stage import Choice, LocalAnswer, Route, Section
 from baton.route.prompt import Prompt
 from tests.support.routing import SURE, FixedChooser, FixedRoster, routed
@@ -27,6 +27,10 @@ async def test_what_an_agent_wrote_for_its_sub_agent_is_not_routed_again(roster)
     route = await routed(roster, f"{SURE}; use the copy-editor agent", agent_id="a1")
     assert (route.selected_agent, route.candidates, route.additional_context) == ("", (), "")
     assert "sub-agent" in route.reason
+
+
+def assembled(sections):
+    return joined(fitted(sections))
 
 
 def test_sections_are_dropped_whole_the_lowest_priority_first():

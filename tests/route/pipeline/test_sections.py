@@ -3,7 +3,7 @@
 import pytest
 
 from baton.engine.routing.candidates import Agent, Candidate
-from baton.route.pipeline.context import assembled
+from baton.route.pipeline.context import fitted, joined
 from baton.route.pipeline.sections import (
     LEAST_SHOWN,
     LONGEST_SELECTION,
@@ -71,9 +71,9 @@ def test_no_names_and_descriptions_make_a_text_longer_than_promised(client, leng
     names = [str(n) * length for n in range(5)]
     candidates = [candidate(name, 0.4, LONG) for name in names]
     shortlist = shortlist_section(candidates, client)
-    assert shortlist is None or len(assembled([shortlist])) <= LONGEST_SHORTLIST
+    assert shortlist is None or len(joined(fitted([shortlist]))) <= LONGEST_SHORTLIST
     selection = selection_section(candidates[0], client, "home" * 10)
-    assert selection is None or len(assembled([selection])) <= LONGEST_SELECTION
+    assert selection is None or len(joined(fitted([selection]))) <= LONGEST_SELECTION
 
 
 def test_at_most_three_are_listed_and_none_that_is_near_nothing():
@@ -105,7 +105,7 @@ def test_no_text_of_a_roster_opens_a_heading_or_a_tag(client):
         selection_section(candidate("one", 0.9, EVIL), client, EVIL),
         shortlist_section([candidate(EVIL, 0.4, EVIL), candidate("two", 0.1, EVIL)], client),
     ]
-    text = assembled([one for one in sections if one])
+    text = joined(fitted([one for one in sections if one]))
     assert [line for line in text.splitlines() if line.startswith("#")] == ["## Agent Selection", "## Candidates"]
     assert "<system" not in text
 

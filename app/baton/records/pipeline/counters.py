@@ -36,6 +36,8 @@ class Counters:
         """Prompts by the tier that decided: explicit, node, scorer, model or none."""
         self.outcomes: Counter[tuple[str, ...]] = Counter()
         """Decisions that a client disobeyed, by client, version and outcome."""
+        self.context: Counter[tuple[str, ...]] = Counter()
+        """What was put into prompts, by source and `prompts`, `tokens`, `measured` or `used`."""
         self._rules: set[str] = set()
         self.refused: Counter[str] = Counter()
         """Hook calls whose token was refused, by `token ID` where the token is known, else by `address IP`."""
@@ -60,6 +62,16 @@ class Counters:
         self.routes[tier] += 1
         if degraded:
             self.degraded.update(degraded)
+
+    def context_added(self, source: str, tokens: int) -> None:
+        """Count what a source has added to a prompt."""
+        self.context[source, "prompts"] += 1
+        self.context[source, "tokens"] += tokens
+
+    def context_measured(self, source: str, *, used: bool) -> None:
+        """Count a measurement of what a source has added, and whether the agent used any of it."""
+        self.context[source, "measured"] += 1
+        self.context[source, "used"] += used
 
     def hooks_changed(self) -> None:
         """Count a session whose hooks are not those that were installed, or those of the session before."""

@@ -34,20 +34,26 @@ class Assemble:
     async def run(self, prompt: Prompt, route: Route) -> None:  # noqa: ARG002 - every stage is handed both
         """Write the context; a local model's answer stands alone."""
         answer = route.local_answer
-        route.additional_context = answer.text[:LONGEST] if answer is not None else assembled(route.sections)
+        if answer is not None:
+            route.additional_context = answer.text[:LONGEST]
+            return
+        fitting = fitted(route.sections)
+        route.injected = {one.source: one.text for one in fitting}
+        route.additional_context = joined(fitting)
 
 
-def assembled(sections: list[Section]) -> str:
-    """Return the sections as markdown of at most `LONGEST` characters.
+def fitted(sections: list[Section]) -> list[Section]:
+    """Return the sections that are at most `LONGEST` characters of markdown together.
 
     The section of the highest priority comes first. Where there is no room for all, whole sections are dropped, the one of
     the lowest priority first; of two alike the later one.
     """
     left = sorted((one for one in sections if one.text), key=lambda one: -one.priority)
-    while left and len(_joined(left)) > LONGEST:
+    while left and len(joined(left)) > LONGEST:
         left.pop()
-    return _joined(left)
+    return left
 
 
-def _joined(sections: list[Section]) -> str:
+def joined(sections: list[Section]) -> str:
+    """Return sections as markdown."""
     return "\n\n".join(f"## {one.heading}\n\n{one.text}" for one in sections)

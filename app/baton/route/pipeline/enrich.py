@@ -4,6 +4,7 @@ from baton.context.enrichment.handler import EnrichmentPrompt
 from baton.context.enrichment.service import WHOLE_S, Enricher
 from baton.route.pipeline.stage import Route, Section, StageName
 from baton.route.prompt import Prompt
+from baton.shared.client_abilities import takes_context
 
 PRIORITIES = {"summarization": 60, "code_analysis": 50, "similarity": 40}
 """Priorities of the sections, below those of the route itself."""
@@ -24,7 +25,8 @@ class Enrich:
 
     async def run(self, prompt: Prompt, route: Route) -> None:
         """Add what the handlers say; each that was late or failed is named in `degraded`."""
-        if route.passed:
+        # A text that its client hands on to no model would be paid for, and told to nobody.
+        if route.passed or not takes_context(prompt.client, "UserPromptSubmit"):
             return
         runs = await self._enricher.enrich(
             EnrichmentPrompt(

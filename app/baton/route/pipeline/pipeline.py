@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
+from baton.context.utilization.injections import Injections
 from baton.engine.call.principal import Principal
 from baton.events.emission import NO_EVENTS, Emitter
 from baton.kernel.base.caller import Caller
@@ -46,7 +47,12 @@ class Routing:
         unrouted: Sequence[Sequence[Stage]] = (),
         expected: Sequence[Callable[[Principal, str, str], None]] = (),
         events: Emitter = NO_EVENTS,
+        injections: Injections | None = None,
+        is_on: Callable[[Principal, str], bool] = lambda _principal, _source: True,
     ) -> None:
+        self.is_on = is_on
+        """Whether a source of context is on for a principal."""
+        self._injections = injections
         self._groups = groups
         self._unrouted = unrouted
         self._sessions = sessions
@@ -75,16 +81,36 @@ class Routing:
         self._sessions.prompted(caller, event, None if route.passed else _outcome(route, elapsed_us))
         self._counters.routed(route.tier, route.degraded)
         if not caller.disabled:
+            self._note_injected(prompt, route)
             emit_route(self._events, caller.principal, event.session_id, route, elapsed_us / 1000)
         return route
 
     async def beside_routing(self, prompt: Prompt) -> Route:
         """Return what a prompt is told where prompts are not routed: what its team knows, and no agent."""
-        return await _run_all(self._unrouted, prompt)
+        route = await self._run_all(self._unrouted, prompt)
+        self._note_injected(prompt, route)
+        return route
 
     async def answer(self, prompt: Prompt) -> Route:
         """Run the stages."""
-        return await _run_all(self._groups, prompt)
+        return await self._run_all(self._groups, prompt)
+
+    async def _run_all(self, groups: Sequence[Sequence[Stage]], prompt: Prompt) -> Route:
+        route = Route(id=str(uuid7()))
+        until = time.monotonic() + WHOLE_S
+        for stages in groups:
+            # A person may have switched off a stage that is a source of context.
+            group = [one for one in stages if self.is_on(prompt.principal, one.name)]
+            if len(group) == 1:
+                await _run(group[0], prompt, route, until)
+            else:
+                await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
+        return route
+
+    def _note_injected(self, prompt: Prompt, route: Route) -> None:
+        """Note what was put into a person's prompt, so that its use is measured."""
+        if self._injections is not None and not prompt.agent_id:
+            self._injections.injected(prompt.principal, prompt.session_id, route.id, route.injected, prompt=prompt.text)
 
     def _keep(self, prompt: Prompt, route: Route) -> None:
         if route.trace is None:
@@ -94,17 +120,6 @@ class Routing:
             principal.user, principal.team, route.selected_agent, route.trace.agents, route.trace.features
         )
         self._traces.keep(principal.organisation, route.id, trace)
-
-
-async def _run_all(groups: Sequence[Sequence[Stage]], prompt: Prompt) -> Route:
-    route = Route(id=str(uuid7()))
-    until = time.monotonic() + WHOLE_S
-    for group in groups:
-        if len(group) == 1:
-            await _run(group[0], prompt, route, until)
-        else:
-            await asyncio.gather(*(_run(stage, prompt, route, until) for stage in group))
-    return route
 
 
 def _outcome(route: Route, elapsed_us: int) -> RouteOutcome:

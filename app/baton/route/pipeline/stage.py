@@ -121,6 +121,8 @@ class Route(msgspec.Struct, kw_only=True):
     local_answer: LocalAnswer | None = None
     local_attempt: LocalAttempt | None = None
     additional_context: str = ""
+    injected: dict[str, str] = {}
+    """What of the sections there was room for: texts by source."""
     timings_ms: dict[str, float] = {}
     degraded: list[str] = []
     trace: Trace | None = None
