@@ -23,6 +23,9 @@ print("no JSON at all")
 text(" ".join(sys.argv[1:]) + "|" + prompt + "|" + os.environ.get("MAX_THINKING_TOKENS", ""))
 text("a sub-agent's", parent_tool_use_id="t1")
 line(type="assistant", message={"content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]})
+for _ in range(2):
+    used = {"input_tokens": 1, "cache_read_input_tokens": 4, "output_tokens": 2, "service_tier": "standard"}
+    line(type="assistant", message={"id": "m1", "usage": used, "content": []})
 line(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"}]})
 line(type="user", message={"content": "plain"})
 line(type="system", subtype="other", message="a text", event="another")
@@ -47,9 +50,9 @@ async def test_its_stream_becomes_updates_and_its_result_the_cost(server, runnin
     flags = "-p --output-format stream-json --verbose --include-partial-messages --model haiku"
     flags += " --permission-mode acceptEdits --append-system-prompt be brief --resume before"
     assert finish["output"] == f"{flags}|do it|2000"
-    assert finish["usage"] == {"input_tokens": 3, "output_tokens": 3, "cost_usd": 0.5}
+    assert finish["usage"] == {"input_tokens": 3, "cached_tokens": 2, "output_tokens": 3, "cost_usd": 0.5}
     kinds = [one["body"]["update"]["sessionUpdate"] for one in server.events[job].values() if "update" in one["body"]]
-    assert kinds == ["agent_message_chunk", "tool_call", "tool_call_update"]
+    assert kinds == ["agent_message_chunk", "tool_call", "usage_update", "tool_call_update"]
     assert server.events[job][1]["body"] == {"id": "session-1"}
 
 

@@ -162,14 +162,20 @@ async def test_an_agent_killed_by_force_fails_its_job(server, running, tmp_path)
     await happens(lambda: is_gone(int(child.read_text())))
 
 
-async def test_a_killed_supervisor_leaves_no_agent(server, running, tmp_path):
-    pid = tmp_path / "pid"
-    job = server.give(f"pid {pid}\nsay begun\nsleep 60")
+@pytest.mark.parametrize("killed", ["inner", "outer", pytest.param("both", marks=pytest.mark.slow("waits for both"))])
+async def test_a_killed_supervisor_leaves_neither_agent_nor_what_left_its_group(server, running, tmp_path, killed):
+    pid, child = tmp_path / "pid", tmp_path / "child"
+    job = server.give(f"pid {pid}\nignore\nchild {child}\nsay begun\nsleep 60")
     async with running():
         await happens(lambda: server.texts(job))
-        psutil.Process(int(pid.read_text())).parent().kill()
-        await happens(lambda: is_gone(int(pid.read_text())))
+        inner = psutil.Process(int(pid.read_text())).parent()
+        outer = inner.parent()
+        assert "supervisor.py" in " ".join(outer.cmdline())
+        for process in {"inner": [inner], "outer": [outer], "both": [outer, inner]}[killed]:
+            process.kill()
+        await happens(lambda: is_gone(int(pid.read_text())) and is_gone(int(child.read_text())))
         assert (await ended(server, job))["state"] == "failed"
+        await happens(lambda: is_gone(inner.pid) and is_gone(outer.pid))
 
 
 def test_a_second_runner_is_kept_out_of_a_folder(tmp_path):

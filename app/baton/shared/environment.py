@@ -13,6 +13,7 @@ CLIENT_VARIABLES = frozenset(
         "BATON_ROOT",
         "BATON_SESSION",
         "BATON_TOKEN",
+        "BATON_TREE",
         "BATON_URL",
         "BATON_USER",
         "BATON_WORK_ITEMS",

@@ -24,6 +24,7 @@ class ClaudePrint:
         self._task = task
         self._tell = tell
         self.usage: dict[str, float] = {}
+        self._messages: dict[str, dict[str, int]] = {}
         self._cancelled = False
         self._tree: ProcessTree | None = None
 
@@ -77,9 +78,23 @@ class ClaudePrint:
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "system" and event.get("subtype") == "init":
             self._tell("agent.session", {"id": str(event.get("session_id", ""))})
+        message = _object(event.get("message"))
+        if event.get("type") == "assistant" and message.get("usage"):
+            self._count(str(message.get("id", "")), _object(message["usage"]))
         for update in _updates(event):
             for one in fitting(update):
                 self._tell("session.update", {"update": one})
+
+
+    def _count(self, message: str, told: dict[str, Any]) -> None:
+        """Add up what the messages used so far, and pass it on: it counts even if the run never comes to its end."""
+        used = _tokens(told)
+        if self._messages.get(message) == used:  # the same message again, with its next part
+            return
+        self._messages[message] = used
+        self.usage |= {name: sum(one[name] for one in self._messages.values()) for name in used}
+        meta = {"baton": {"usage": dict(self.usage)}}
+        self._tell("session.update", {"update": {"sessionUpdate": "usage_update", "_meta": meta}})
 
 
 def _tools(task: Task) -> str:
@@ -136,13 +151,18 @@ def _result(block: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _usage(result: dict[str, Any]) -> dict[str, float]:
-    told = _object(result.get("usage"))
-    read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    usage: dict[str, float] = {
-        "input_tokens": sum(int(told.get(name) or 0) for name in read),
-        "output_tokens": int(told.get("output_tokens") or 0),
+def _tokens(told: dict[str, Any]) -> dict[str, int]:
+    counts = {name: int(value) for name, value in told.items() if isinstance(value, int)}
+    cached = counts.get("cache_read_input_tokens", 0)
+    return {
+        "input_tokens": counts.get("input_tokens", 0) + counts.get("cache_creation_input_tokens", 0) + cached,
+        "cached_tokens": cached,
+        "output_tokens": counts.get("output_tokens", 0),
     }
+
+
+def _usage(result: dict[str, Any]) -> dict[str, float]:
+    usage: dict[str, float] = {**_tokens(_object(result.get("usage")))}
     if isinstance(result.get("total_cost_usd"), int | float):
         usage["cost_usd"] = float(result["total_cost_usd"])
     return usage

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,10 @@ from pathlib import Path
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 _KEPT = 4_000
 """How much of the last of standard error is kept, in characters."""
+_MARK = "BATON_TREE"
+"""The variable by which the processes of one agent are found, should all that watch over them be killed at once."""
+_HEIR_S = 3.0
+"""How long what is left of the supervisor may take to end the tree, in seconds, if a part of it was killed."""
 _END_S = 5.0
 """Longest wait for the supervisor, in seconds, before its group is killed."""
 BUFFER = 50 * 1024 * 1024
@@ -20,8 +25,9 @@ BUFFER = 50 * 1024 * 1024
 class ProcessTree:
     """A running agent, whose group and descendants end together, also if this process is killed."""
 
-    def __init__(self, process: asyncio.subprocess.Process, life: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, life: int, mark: str) -> None:
         self.process = process
+        self._mark = f"{_MARK}={mark}".encode()
         self._life = life
         self._errors = ""
         self._reading = asyncio.create_task(self._read_errors())
@@ -31,10 +37,11 @@ class ProcessTree:
     async def start(cls, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "ProcessTree":
         """Start a command in a session of its own, with pipes for standard input and output."""
         watched, life = os.pipe()
+        mark = secrets.token_hex(16)
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", _SUPERVISOR, str(watched), *command,
-                cwd=cwd, env=dict(env), pass_fds=(watched,), start_new_session=True, limit=BUFFER,
+                cwd=cwd, env={**env, _MARK: mark}, pass_fds=(watched,), start_new_session=True, limit=BUFFER,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
         except BaseException:
@@ -42,7 +49,7 @@ class ProcessTree:
             raise
         finally:
             os.close(watched)
-        return cls(process, life)
+        return cls(process, life, mark)
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
@@ -96,9 +103,23 @@ class ProcessTree:
         await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """Kill what is left of the group if the supervisor itself was killed."""
-        await self.exited()
+        """End what is left of the tree if the supervisor itself was killed."""
+        if await self.exited() >= 0:
+            return
+        until = asyncio.get_running_loop().time() + _HEIR_S
+        while self._has_group() and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110 - its other half ends the tree
+            await asyncio.sleep(0.05)
         self._signal(signal.SIGKILL)
+        await asyncio.to_thread(_kill_marked, self._mark)
+
+    def _has_group(self) -> bool:
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -108,3 +129,16 @@ class ProcessTree:
         stream = self.process.stderr
         while stream is not None and (data := await stream.read(65_536)):
             self._errors = (self._errors + data.decode("utf-8", "replace"))[-_KEPT:]
+
+
+def _kill_marked(mark: bytes) -> None:
+    """Kill the processes with a variable in their environment, until there are none; Linux alone shows it."""
+    for _ in range(100):  # one that is started meanwhile is found by the next look
+        found = False
+        for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found = True
+                    os.kill(int(entry.name), signal.SIGKILL)
+        if not found:
+            return

@@ -2,7 +2,8 @@
 
 `python -I -S supervisor.py LIFE PROGRAM ARGUMENT…`: LIFE is the read end of a pipe whose other end only the runner
 holds. Its end of file, SIGTERM, or the end of the program ends what is left of the tree: SIGTERM first, SIGKILL after
-a second. Uses the standard library only.
+a second. Two processes do it, a guard and its child, so that either ends the tree if the other is killed. Uses the
+standard library only.
 """
 
 import contextlib
@@ -16,6 +17,8 @@ import time
 from pathlib import Path
 
 GRACE_S = 1.0
+_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux: the signal that a process gets when its parent dies."""
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux: what a process of the tree leaves behind becomes a child of this one."""
 
@@ -24,8 +27,32 @@ def main() -> int:
     """Run the program until it or the runner ends; return its exit status."""
     life, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(life, False)  # noqa: FBT003 - passed to this process; the agent must not hold it
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    guarded, guard = os.pipe()
+    _prctl(_SUBREAPER, 1)
+    supervisor = os.fork()
+    if supervisor:
+        os.close(life)
+        os.close(guarded)
+        _let_go_of_pipes()
+        return _guard(supervisor)
+    os.close(guard)
+    _prctl(_SUBREAPER, 1)
+    return _supervise(life, guarded, command)
+
+
+def _guard(supervisor: int) -> int:
+    """Wait for the supervisor; what it leaves behind because it was killed is now this one's, and is ended."""
+    status: int | None = None
+    while status is None:
+        pid, ended = os.waitpid(-1, 0)
+        if pid == supervisor:
+            status = os.waitstatus_to_exitcode(ended)
+    if status < 0:
+        _end_tree(supervisor)
+    return status if status >= 0 else 128 - status
+
+
+def _supervise(life: int, guarded: int, command: list[str]) -> int:
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -33,13 +60,11 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: ending.append(1))
     program = _start(command)
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):  # the program alone holds the pipes to the runner
-        os.dup2(quiet, number)
+    _let_go_of_pipes()
     status: int | None = None
     while status is None and not ending:
-        ready, _, _ = select.select([life, woken], [], [])
-        if life in ready:
+        ready, _, _ = select.select([life, guarded, woken], [], [])
+        if life in ready or guarded in ready:
             status = _reaped(program)  # the runner may have seen the program's end first
             break
         os.read(woken, 4_096)
@@ -48,10 +73,24 @@ def main() -> int:
     return 128 + signal.SIGTERM if status is None else status
 
 
+def _let_go_of_pipes() -> None:
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):  # the program alone holds the pipes to the runner
+        os.dup2(quiet, number)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
 def _start(command: list[str]) -> int:
-    program = os.fork()
+    parent, program = os.getpid(), os.fork()
     if program:
         return program
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before the line above
+        os._exit(127)
     for number in (signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     try:
