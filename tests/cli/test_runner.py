@@ -49,3 +49,13 @@ def test_doctor_tells_what_answers_and_what_is_missing(baton, tmp_path):
 def test_without_a_file_it_says_how_one_is_made(baton):
     done = baton("run")
     assert (done.returncode, "baton runner init" in done.stderr) == (1, True)
+
+
+def test_after_init_with_nothing_installed_doctor_names_the_packages(tmp_path):
+    env = {"HOME": str(tmp_path), "PATH": str(tmp_path), "BATON_URL": "http://127.0.0.1:9"}
+    (tmp_path / "shop").mkdir()
+    run("runner", "init", env=env, cwd=tmp_path / "shop")
+    done = run("runner", "doctor", env=env, cwd=tmp_path)
+    assert done.returncode == 1
+    for package in ("@agentclientprotocol/codex-acp", "@agentclientprotocol/claude-agent-acp", "@google/gemini-cli"):
+        assert f"`npm install -g {package}`" in done.stdout + done.stderr

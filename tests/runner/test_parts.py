@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from baton.delegate.core.protocol import PROVIDERS
 from baton.runner import config, files, template
 from baton.runner.agents import updates
 from baton.runner.agents.process import ProcessTree
@@ -18,6 +17,7 @@ from baton.runner.permissions import Permissions, named_paths, with_locations
 from baton.runner.progress import Progress
 from baton.runner.wire import Lease, LeaseLost, Link, PermissionAnswer, Refused, Server
 from baton.runner.worktrees import LARGEST_DIFF, NoWorktree, Worktrees
+from baton.shared.providers import PROVIDERS
 from tests.runner.conftest import git
 
 
@@ -118,7 +118,10 @@ async def test_a_long_difference_is_cut_between_characters_and_says_so(repositor
         ("workspaces: {tmp: {folder: /tmp, copy: ['~/x']}}", "give globs"),
         ("workspaces: {tmp: {folder: /tmp, setup_timeout_s: 0}}", "setup_timeout_s"),
         ("providers: {codex: {command: []}}", "command"),
-        ("providers: {claude-code: {command: [x]}}", "did you mean `claude_code`.*allowed: `codex`"),
+        ("providers: {claude-cod: {}}", "needs a `command`.*did you mean `claude_code`"),
+        ("providers: {codex: {}, codex-acp: {}}", "`codex` stands twice"),
+        ("providers: {'a/b': {command: [x]}}", "`a/b` may hold only"),
+        ("providers: {goose: {driver: claude-print}}", "`goose` needs a `command`"),
         ("slot: 2", "did you mean `slots`"),
         ("providers: {codex: {command: [x], driver: telnet}}", "driver"),
         ("{", "is not valid"),
@@ -146,8 +149,16 @@ def test_the_written_file_is_accepted_and_names_what_is_installed(tmp_path, inst
     )
 
 
-def test_the_runner_knows_the_agents_that_the_server_takes_tasks_for():
-    assert config.PROVIDERS == PROVIDERS
+def test_an_agent_that_is_known_by_name_needs_no_command_and_any_other_may_be_served(tmp_path):
+    text = "providers: {codex-acp: {}, goose: , Qwen-Code: {models: [x]}, my-agent: {command: [mine, --acp]}}"
+    (tmp_path / "runner.yaml").write_text(text)
+    found = config.load(tmp_path / "runner.yaml").providers
+    assert {name: one.command for name, one in found.items()} == {
+        "codex": ["codex-acp"],
+        "goose": ["goose", "acp"],
+        "qwen_code": ["qwen", "--acp"],
+        "my_agent": ["mine", "--acp"],
+    }
 
 
 FULL = {
@@ -184,7 +195,7 @@ def test_the_token_of_an_agent_is_the_attempts_and_never_the_runners():
 
 
 def test_every_provider_has_variables_of_its_own():
-    assert set(OF_PROVIDER) == set(config.PROVIDERS)
+    assert set(OF_PROVIDER) == set(PROVIDERS)
 
 
 @pytest.mark.parametrize(("confirm", "by", "allowed"), [

@@ -10,10 +10,11 @@ from typing import Annotated, Literal
 
 import msgspec
 import yaml
+from msgspec.structs import replace
+
+from baton.shared.providers import ACP_AGENTS, near_provider, provider_name
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-PROVIDERS = ("codex", "claude_code", "opencode", "gemini")
-"""Agents that the server accepts tasks for, by its names."""
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Uncommitted = Literal["snapshot", "leave", "refuse"]
@@ -27,10 +28,12 @@ class ConfigError(Exception):
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an agent is started, and what a job may ask of it. `models` empty means any; times are in seconds.
 
+    An agent that is known by name (`shared.providers`) needs no `command`.
+
     `env` are more variables for the agent, `env_pass` names or globs of those that it gets from the runner's environment.
     """
 
-    command: Annotated[list[str], msgspec.Meta(min_length=1)]
+    command: Annotated[list[str], msgspec.Meta(min_length=1)] = []
     driver: Literal["acp", "claude-print"] = "acp"
     mode: str = ""
     env: dict[str, str] = {}
@@ -105,15 +108,14 @@ def load(path: Path) -> RunnerConfig:
         read = yaml.safe_load(path.read_text())
         # A key without a value (`providers:`) is null in YAML; people mean the default by it.
         given = {name: value for name, value in read.items() if value is not None} if isinstance(read, dict) else read
+        if isinstance(given, dict) and isinstance(given.get("providers"), dict):
+            given["providers"] = {name: one or {} for name, one in given["providers"].items()}
         config = msgspec.convert(given or {}, RunnerConfig)
     except FileNotFoundError:
         raise ConfigError(f"there is no `{path}`; `baton runner init` writes one") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise ConfigError(f"`{path}` is not valid: {error}{_likely(str(error))}") from None
-    for name in config.providers:
-        if name not in PROVIDERS:
-            allowed = ", ".join(f"`{one}`" for one in PROVIDERS)
-            raise ConfigError(f"`{path}`: unknown provider `{name}`{_near(name, PROVIDERS)}; allowed: {allowed}")
+    config = replace(config, providers=_named(path, config.providers))
     for alias in config.workspaces:
         _check_workspace(path, alias, config)
     return config
@@ -138,6 +140,32 @@ def _check_workspace(path: Path, alias: str, config: RunnerConfig) -> None:
                 f"`{path}`: `copy` of workspace `{alias}` holds `{pattern}`;"
                 " give globs of files below the folder, such as `.env` or `config/*.local`, without `..` and `.git`"
             )
+
+
+def _named(path: Path, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+    """Return the providers by the names of jobs, each with a command.
+
+    Raises:
+        ConfigError: If a name cannot be one, stands twice, or has no command and is not known.
+    """
+    found: dict[str, Provider] = {}
+    for text, provider in providers.items():
+        name = provider_name(text)
+        if name is None:
+            raise ConfigError(
+                f"`{path}`: provider `{text}` may hold only letters, digits, `_`, `-` and `.`, at most 64"
+            )
+        if name in found:
+            raise ConfigError(f"`{path}`: provider `{name}` stands twice")
+        known = ACP_AGENTS.get(name)
+        if not provider.command and (known is None or provider.driver != "acp"):
+            near = near_provider(name)
+            hint = f"; did you mean `{near}`?" if near and known is None else ""
+            raise ConfigError(
+                f"`{path}`: provider `{text}` needs a `command`, which no agent of that name has here{hint}"
+            )
+        found[name] = provider if provider.command or known is None else replace(provider, command=list(known.command))
+    return found
 
 
 def _likely(error: str) -> str:

@@ -18,6 +18,7 @@ from baton.runner.environment import environment
 from baton.runner.job import DRIVERS
 from baton.runner.permissions import Permissions
 from baton.runner.wire import PermissionAnswer
+from baton.shared.providers import ACP_AGENTS, PROVIDERS
 
 PROMPT = "Answer with the single word: ready"
 LIMIT_S = 90.0
@@ -37,7 +38,9 @@ async def examine(config: RunnerConfig, env: Mapping[str, str]) -> list[Finding]
     if not config.workspaces:
         findings.append(Finding(ok=False, what="no workspace is configured", fix="name one in `runner.yaml`"))
     if not config.providers:
-        findings.append(Finding(ok=False, what="no provider is configured", fix="switch one on in `runner.yaml`"))
+        ways = "; ".join(f"`{ACP_AGENTS[name].install}` for {name}" for name in PROVIDERS)
+        fix = f"install an agent ({ways}), and switch it on in `runner.yaml`"
+        findings.append(Finding(ok=False, what="no provider is configured", fix=fix))
     if shutil.which("git", path=env.get("PATH")) is None:
         findings.append(Finding(ok=False, what="git is not installed; jobs with a worktree need it", fix="install git"))
     return [*findings, *[await _provider(name, config, env) for name in config.providers]]
@@ -47,7 +50,10 @@ async def _provider(name: str, config: RunnerConfig, env: Mapping[str, str]) -> 
     provider = config.providers[name]
     if program(provider, env) is None:
         missing = f"`{name}`: `{provider.command[0]}` is not installed"
-        return Finding(ok=False, what=missing, fix=f"install it, or take `{name}` out of `runner.yaml`")
+        known = ACP_AGENTS.get(name)
+        is_known = known is not None and provider.command[0] == known.command[0]
+        how = f"`{known.install}`" if known is not None and is_known else "install it"
+        return Finding(ok=False, what=missing, fix=f"{how}, or take `{name}` out of `runner.yaml`")
     with tempfile.TemporaryDirectory(prefix="baton-doctor-") as folder:
         try:
             said = await _prompted(provider, Path(folder), environment(env, name, provider, config.env_pass))

@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from baton.shared.providers import ACP_AGENTS, PROVIDERS
+
 _HEAD = """\
 # What `baton runner run` may do on this machine. A job names a provider, a workspace and a prompt; the commands and
 # folders are only here. Agents run with your own login and your own rights.
@@ -35,12 +37,7 @@ _PROVIDERS = """
 #   env                   more environment for the agent; env_pass: names or globs of yours that it gets, as above
 providers:
 """
-_KNOWN = {
-    "codex": ("codex-acp", "mode: workspace-write", "npm install -g @agentclientprotocol/codex-acp"),
-    "claude_code": ("claude-agent-acp", "mode: default", "npm install -g @agentclientprotocol/claude-agent-acp"),
-    "opencode": ("opencode, acp", "", "https://opencode.ai"),
-    "gemini": ("gemini, --acp", "", "npm install -g @google/gemini-cli"),
-}
+_MODES = {"codex": "workspace-write", "claude_code": "default"}
 
 
 def written(env: Mapping[str, str], project: Path) -> str:
@@ -48,11 +45,16 @@ def written(env: Mapping[str, str], project: Path) -> str:
     alias = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name).strip("-._")[:64] or "project"
     text = f"{_HEAD}  {alias}: {json.dumps(str(project))}\n{_PROVIDERS}"
     path = env.get("PATH")
-    for name, (command, more, source) in _KNOWN.items():
-        installed = shutil.which(command.split(",")[0], path=path) is not None
-        lines = (f"{name}:", f"  command: [{command}]", *([f"  {more}"] if more else []))
-        text += "" if installed else f"  # not installed here: {source}\n"
-        text += _block(lines, active=installed)
+    for name, agent in ACP_AGENTS.items():
+        installed = shutil.which(agent.command[0], path=path) is not None
+        if name not in PROVIDERS and not installed:
+            continue
+        mode = [f"  mode: {_MODES[name]}"] if name in _MODES else []
+        text += "" if installed else f"  # not installed here: {agent.install}\n"
+        text += _block((f"{name}:", f"  command: [{', '.join(agent.command)}]", *mode), active=installed)
+    others = ", ".join(name for name in ACP_AGENTS if name not in PROVIDERS)
+    text += f"  # Known by name, so that `goose:` alone is enough: {others}.\n"
+    text += "  # Any other agent that speaks ACP: a name of your own and its command.\n"
     adapter, plain = (shutil.which(name, path=path) for name in ("claude-agent-acp", "claude"))
     lines = ("claude_code:", "  driver: claude-print", "  command: [claude]", "  mode: acceptEdits")
     return f"{text}  # Claude Code without its adapter:\n{_block(lines, active=bool(plain and not adapter))}"

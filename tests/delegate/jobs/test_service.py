@@ -91,7 +91,7 @@ async def test_only_the_orchestrator_s_updates_carry_its_tag(world):
         ({"prompt": ""}, "user_prompt", "blank"),
         ({"prompt": " \n"}, "user_prompt", "blank"),
         ({"prompt": "x" * (LONGEST_PROMPT + 1)}, "user_prompt", "at most"),
-        ({"provider": "claude"}, "provider", "did you mean `claude_code`.*allowed: `codex`"),
+        ({"provider": "claude"}, "provider", "did you mean `claude_code`.*allowed: `claude_code`, `codex`"),
         ({"provider": "Codex!"}, "provider", "allowed: `codex`, `claude_code`, `opencode`, `gemini`"),
         ({"approval": "maybe"}, "approval", "`none`, `ask`"),
         ({"isolation": "jail"}, "isolation", "`in_place`, `worktree`"),
@@ -295,3 +295,16 @@ async def test_lists_are_cut_into_pages_by_filters(world):
     assert len(await world.found(session_id="s")) == len(await world.found(provider="gemini")) == 2
     assert await world.found(since=datetime.now(UTC) + timedelta(days=1)) == []
     assert await world.found(state="running") == []
+
+
+async def test_any_agent_that_a_runner_serves_may_be_delegated_to(world):
+    assert (await world.delegate(provider="Claude-ACP")).provider == "claude_code"
+    assert (await world.delegate(provider="goose")).provider == "goose"
+    with pytest.raises(Invalid, match="`my_agent`, which is not an agent that is known here"):
+        await world.delegate(provider="my-agent")
+    await Runner(world, providers=("my_agent", "codex"), slots=0).poll()
+    assert (await world.delegate(provider="My Agent")).provider == "my_agent"
+    with pytest.raises(Invalid, match=r"`my_agen`, which no runner of yours serves .*did you mean `my_agent`"):
+        await world.delegate(provider="my-agen")
+    with pytest.raises(Invalid, match=r"`\.\./x`, which is no agent's name"):
+        await world.delegate(provider="../x")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from baton.delegate.core.protocol import PROVIDERS
+from baton.shared.providers import PROVIDERS
 
 State = Literal[
     "pending_approval",

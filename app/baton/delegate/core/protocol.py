@@ -1,27 +1,13 @@
 """What a delegation shows: providers, the acknowledgement, updates in the Agent Client Protocol's shapes."""
 
-from difflib import get_close_matches
 from typing import Any
 
-PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")
-"""Agents that a task may be delegated to; the first is the default."""
 DEFAULT_MODE = "default_mode"
 """The agent mode of a session while nothing is delegated."""
 CHUNKS = frozenset(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
 """Updates that bring the next piece of a text."""
 ORCHESTRATOR = "fm_orchestrator"
 DELEGATED = "delegated_agent"
-
-
-def provider_of(text: str) -> str | None:
-    """Return the provider that a name stands for in any case, with `-` or blanks for `_`; None if there is none."""
-    name = "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
-    return name if name in PROVIDERS else None
-
-
-def near_provider(text: str) -> str:
-    """Return the provider that was probably meant, or ""."""
-    return next(iter(get_close_matches(text.lower().replace(" ", "_"), PROVIDERS, n=1)), "")
 
 
 def acknowledgement(provider: str, user_prompt: str) -> str:

@@ -5,10 +5,10 @@ from hashlib import sha256
 import msgspec
 
 from baton.delegate.core.job import CONTINUE, FRESH, JobSpec
-from baton.delegate.core.protocol import PROVIDERS, near_provider, provider_of
 from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import storable
+from baton.shared.providers import PROVIDERS, provider_name
 
 LONGEST_PROMPT = 131_072
 """Most characters of a prompt, and of a system prompt."""
@@ -58,11 +58,9 @@ def checked(new: JobSpec) -> JobSpec:
             raise Invalid(field, f"has {len(value)} characters; at most {most} are allowed")
     continues = new.thread not in {CONTINUE, FRESH}
     # Only the job whose thread it continues says what "" stands for.
-    provider = "" if continues and not new.provider else provider_of(new.provider or PROVIDERS[0])
+    provider = "" if continues and not new.provider else provider_name(new.provider or PROVIDERS[0])
     if provider is None:
-        near = near_provider(new.provider)
-        hint = f"; did you mean `{near}`?" if near else ""
-        raise Invalid("provider", f"is `{new.provider[:100]}`, which is not an agent{hint}", list(PROVIDERS))
+        raise Invalid("provider", f"is `{new.provider[:100]}`, which is no agent's name", list(PROVIDERS))
     _one_of("approval", new.approval, ["none", "ask"])
     _one_of("isolation", new.isolation, ["in_place", "worktree"])
     if not new.thread:

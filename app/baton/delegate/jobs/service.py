@@ -23,6 +23,7 @@ from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, Sto
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, reach, require
 from baton.people.row_scope import row_scope
+from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
 OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
@@ -251,16 +252,21 @@ class Jobs:
     async def _check_served(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
         """Refuse what none of the caller's runners serves, by its last word: one that is away may come back.
 
-        Without any runner everything is accepted: the first one may be started after the first job.
+        Without any runner every known agent is accepted: the first one may be started after the first job.
         """
         usable = await runners_store.usable(
             transaction.connection, principal.organisation, {principal.user}, {principal.team}
         )
-        if not usable:
-            return
         providers = sorted({name for one in usable for name in one.providers})
+        near = near_provider(new.provider, providers)
+        hint = f"; did you mean `{near}`?" if near and new.provider not in {*ACP_AGENTS, *providers} else ""
+        if not usable:
+            if new.provider not in ACP_AGENTS:
+                said = f"is `{new.provider}`, which is not an agent that is known here; start a runner that serves it{hint}"
+                raise Invalid("provider", said, list(PROVIDERS))
+            return
         if new.provider not in providers:
-            said = f"is `{new.provider[:100]}`, which no runner of yours serves ({served(usable)})"
+            said = f"is `{new.provider}`, which no runner of yours serves ({served(usable)}){hint}"
             raise Invalid("provider", said, providers)
         aliases = {alias for one in usable for alias in one.workspaces}
         if new.workspace and new.workspace not in aliases:

@@ -58,7 +58,7 @@ class DelegateBody(JobArgumentsBody):
     )
     provider: Annotated[str, Field(max_length=100)] | None = Field(
         None,
-        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode` or `gemini`, in any case. If"
+        description="Which agent: `codex`, `claude_code` (or `claude-code`), `opencode`, `gemini` or another one that a runner serves, in any case. If"
         " absent that of the job in `thread`, else `codex`.",
     )
     description: MaybeText = Field("", description="One line for people.")

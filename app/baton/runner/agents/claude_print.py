@@ -85,7 +85,6 @@ class ClaudePrint:
             for one in fitting(update):
                 self._tell("session.update", {"update": one})
 
-
     def _count(self, message: str, told: dict[str, Any]) -> None:
         """Add up what the messages used so far, and pass it on: it counts even if the run never comes to its end."""
         used = _tokens(told)

@@ -1,0 +1,58 @@
+"""The agents that are known by name: how each is started to speak the Agent Client Protocol, and how it is installed.
+
+Any other name may be served, too, with a command in `runner.yaml`. The commands are those of the ACP registry
+(https://github.com/agentclientprotocol/registry, one `<id>/agent.json` each, read in November 2026), with the program in place
+of `npx <package>`, so that nothing is downloaded when a job starts.
+"""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NamedTuple
+
+PROVIDERS: tuple[str, ...] = ("codex", "claude_code", "opencode", "gemini")
+"""Agents that everybody is offered; the first is the default."""
+_NPM = "npm install -g "
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.]{0,63}")
+_SAME = {"codex_acp": "codex", "claude_acp": "claude_code"}
+"""Ids of the registry for agents that have another name here."""
+
+
+class AcpAgent(NamedTuple):
+    """How an agent is started, and the command or the page that installs it."""
+
+    command: tuple[str, ...]
+    install: str
+
+
+ACP_AGENTS: dict[str, AcpAgent] = {
+    "codex": AcpAgent(("codex-acp",), _NPM + "@agentclientprotocol/codex-acp"),
+    "claude_code": AcpAgent(("claude-agent-acp",), _NPM + "@agentclientprotocol/claude-agent-acp"),
+    "opencode": AcpAgent(("opencode", "acp"), "https://opencode.ai"),
+    "gemini": AcpAgent(("gemini", "--acp"), _NPM + "@google/gemini-cli"),
+    "amp_acp": AcpAgent(("amp-acp",), "https://github.com/tao12345666333/amp-acp"),
+    "auggie": AcpAgent(("auggie", "--acp"), _NPM + "@augmentcode/auggie"),
+    "cline": AcpAgent(("cline", "--acp"), _NPM + "cline"),
+    "cursor": AcpAgent(("cursor-agent", "acp"), "https://cursor.com/docs/cli/acp"),
+    "factory_droid": AcpAgent(("droid", "exec", "--output-format", "acp-daemon"), _NPM + "droid"),
+    "github_copilot_cli": AcpAgent(("copilot", "--acp"), _NPM + "@github/copilot"),
+    "goose": AcpAgent(("goose", "acp"), "https://block.github.io/goose"),
+    "junie": AcpAgent(("junie", "--acp=true"), "https://junie.jetbrains.com"),
+    "kilo": AcpAgent(("kilo", "acp"), _NPM + "@kilocode/cli"),
+    "kimi": AcpAgent(("kimi", "acp"), "https://github.com/MoonshotAI/kimi-cli"),
+    "pi_acp": AcpAgent(("pi-acp",), _NPM + "pi-acp"),
+    "qwen_code": AcpAgent(("qwen", "--acp"), _NPM + "@qwen-code/qwen-code"),
+}
+"""The known agents by the names of jobs: the registry's ids with `_` for `-`."""
+
+
+def provider_name(text: str) -> str | None:
+    """Return the name that a text stands for: in any case, with `-` or blanks for `_`; None if it cannot be a name."""
+    name = "_".join(text.casefold().replace("-", " ").replace("_", " ").split())
+    return _SAME.get(name, name) if _NAME.fullmatch(name) else None
+
+
+def near_provider(text: str, served: Iterable[str] = ()) -> str:
+    """Return the provider that was probably meant, or ""."""
+    names = dict.fromkeys([*served, *ACP_AGENTS])
+    return next(iter(get_close_matches(text.lower().replace(" ", "_").replace("-", "_"), names, n=1)), "")
