@@ -8,6 +8,7 @@ COPY app app
 COPY alembic alembic
 COPY hooks hooks
 COPY policies policies
+COPY web/dist web/dist
 RUN /opt/baton/bin/python -m pip install --no-cache-dir --no-deps --no-build-isolation . && /opt/baton/bin/python -m pip uninstall --yes hatchling editables pip
 
 FROM python:3.11.14-slim-bookworm

@@ -10,7 +10,7 @@ COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-ha
 # One more than there are cores: a test often waits for its server.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
-.PHONY: help serve test test-all stress lint types policies openapi clients check attacks judge bench delegation soak e2e image audit operations mutants lock wheel clean
+.PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench delegation soak e2e image audit operations mutants lock wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,10 @@ $(VENV)/.runtime: requirements/runtime.txt requirements/tools.txt pyproject.toml
 
 $(VENV)/.test: $(VENV)/.runtime requirements/test.txt
 	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.test requirements/browser.txt
+	$(PIP) install --require-hashes -r requirements/browser.txt
 	@touch $@
 
 $(VENV)/.clients: requirements/clients.txt
@@ -45,7 +49,7 @@ serve: $(VENV)/.runtime ## Run the server on 127.0.0.1:8080 (PORT and BATON_HOME
 test: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run the tests, but for those that need minutes (OPTIONS are pytest's)
 	$(PYTEST) $(OPTIONS)
 
-test-all: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
+test-all: $(VENV)/.test $(VENV)/.browser $(VENV)/.clients $(VENV)/.model ## Run every test, the slow ones as well, in a random order (SEED repeats one)
 	$(PYTEST) -m 'not e2e' --hypothesis-profile=thorough --shuffle $(or $(SEED),$(shell date +%s)) --second-chance
 
 stress: $(VENV)/.test $(VENV)/.clients $(VENV)/.model ## Run `make test` ten times beside three busy loops and with SIGINT ignored (RUNS=10)
@@ -76,6 +80,9 @@ clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScrip
 	  cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && npm run -s generate && npm run -s check \
 	  && cd ../.. && $(BIN)/python -m pytest tests/clients_generated -m e2e; \
 	else echo '!! SKIPPED: the TypeScript client needs npm, which is not installed here' >&2; fi
+
+web: $(VENV)/.runtime ## Build the console anew into web/dist, which is committed: users need no Node
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run -s types && npm run -s check && npm run -s build
 
 attacks: $(VENV)/.test ## Try every known attack on a real server; print what was blocked, asked, masked, refused or allowed, by class
 	$(BIN)/python -m tests.attacks.run
@@ -118,6 +125,7 @@ lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(COMPILE) --extra runner --extra mcp -c requirements/runtime.txt pyproject.toml -o requirements/tools.txt
 	$(COMPILE) --extra server --extra runner --extra mcp --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
 	$(COMPILE) --extra keyring -c requirements/tools.txt -c requirements/test.txt pyproject.toml -o requirements/keyring.txt
+	$(COMPILE) --group pyproject.toml:browser -c requirements/test.txt -o requirements/browser.txt
 	$(COMPILE) --group pyproject.toml:clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group pyproject.toml:model -o requirements/model.txt
 	$(COMPILE) --group pyproject.toml:mutants -o requirements/mutants.txt

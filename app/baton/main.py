@@ -1,5 +1,6 @@
 """The composition root: builds every feature once, in the order of their floors. Only `serve` imports it."""
 
+import contextlib
 import gc
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -14,8 +15,10 @@ from baton.decide.feature import build as build_decide
 from baton.decide.feature import hot_routes as decide_routes
 from baton.delegate.feature import build as build_delegate
 from baton.delegate.runners.agent_tokens import PREFIX
+from baton.engine.call.principal import Principal
 from baton.engine.policy.load import PolicyProblems
 from baton.events.feature import build as build_events
+from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.http import problems
@@ -30,6 +33,8 @@ from baton.modes.feature import build as build_modes
 from baton.operate.backing import MENDABLE, backing
 from baton.operate.feature import build as build_operate
 from baton.operate.openapi import document
+from baton.people.browser_sessions import BrowserSessions
+from baton.people.browser_sessions_api import SIGN_IN_CALL, SIGN_IN_PATH
 from baton.people.feature import build as build_people
 from baton.people.rate_limits import Limits
 from baton.policies.feature import build as build_policies
@@ -56,11 +61,13 @@ def create_app(
     *,
     redis_url: str = "",
     show_code: Callable[[str], None] | None = None,
+    show_link: Callable[[str], None] | None = None,
 ) -> HotFastAPI:
     """Build the application; its lifespan starts and stops everything that it needs, and calls `on_ready` between.
 
     With a `redis_url` it is one of several workers: Redis, the schema and the drain are the supervisor's. `show_code` writes
-    a person's code to the server's own terminal, where it has no socket for people.
+    a person's code to the server's own terminal, where it has no socket for people; `show_link` writes the path that signs
+    that person's browser in, once.
     """
 
     @asynccontextmanager
@@ -80,6 +87,9 @@ def create_app(
             sys.setswitchinterval(_SWITCH_S)
             app.lifecycle.phase = "ready"
             on_ready()
+            if show_link is not None:
+                with contextlib.suppress(StoreUnavailable):  # `baton open` makes a link later
+                    show_link(await _first_link(settings, app.state.features.get(BrowserSessions)))
             yield
             app.lifecycle.phase = "draining"
 
@@ -94,6 +104,7 @@ def create_app(
     )
     app.guard = Guard(settings.allowed_hosts)
     app.admit = lambda _: None
+    app.open_paths = frozenset({SIGN_IN_CALL})
     app.hot = {}
     app.lifecycle = Lifecycle()
     app.peers = PeerLooks()
@@ -105,6 +116,12 @@ def create_app(
         app.include_router(router)
     app.openapi = lambda: document.document(app)  # type: ignore[method-assign]
     return app
+
+
+async def _first_link(settings: Settings, browsers: BrowserSessions) -> str:
+    """Make the link that is shown where the server was started: for whom that machine's requests are without a token."""
+    person = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
+    return f"{SIGN_IN_PATH}#{(await browsers.link(person)).code}"
 
 
 async def _kernel(settings: Settings, redis_url: str, stack: AsyncExitStack, peers: PeerLooks) -> Kernel:

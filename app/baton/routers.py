@@ -13,10 +13,10 @@ from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.events import api as events
 from baton.modes import api as modes
+from baton.operate import console_pages, health_api, metrics_api, retention_api, user_data_api
 from baton.operate import costs_api as agent_costs_api
-from baton.operate import health_api, metrics_api, retention_api, user_data_api
 from baton.operate.openapi import docs_api
-from baton.people import teams_api, terminal_codes_api, tokens_api, users_api
+from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
 from baton.policies import agent_tables_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
@@ -37,6 +37,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
     for module in (
         health_api,
         docs_api,
+        console_pages,
         metrics_api,
         modes,
         decision_stream_api,  # these two before the decision of any id
@@ -57,6 +58,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         patterns,
         tokens_api,
         terminal_codes_api,
+        browser_sessions_api,
         users_api,
         user_data_api,
         teams_api,

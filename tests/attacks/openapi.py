@@ -26,6 +26,8 @@ OF_AGENTS = {
     "spawn_tasks": "spawns.make", "validate_policies": "policies.read",
 }  # fmt: skip
 """Operations that an agent may use, by their ids, and the permission of `FOR_AGENTS` that says so."""
+OF_NOBODY = {"sign_in", "sign_out"}
+"""Operations that ask for the proof itself: a link's code or a token, and the session that came of it."""
 BODIES = {
     "put_mode": {"scope": "user", "enabled": False},  # an agent has the other direction
     "put_roster": {"agents": [{"name": "mine"}]},
@@ -49,7 +51,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
     assert set(OF_AGENTS.values()) <= FOR_AGENTS
     for path, methods in DOCUMENT["paths"].items():
         for method in METHODS:
-            if method in methods and methods[method]["operationId"] not in OF_AGENTS:
+            if method in methods and methods[method]["operationId"] not in OF_AGENTS.keys() | OF_NOBODY:
                 yield method.upper(), path, methods[method]
 
 

@@ -18,6 +18,8 @@ OPEN, ALL, HOOK = "open", "all", "hook"
 """Who is served: anybody; everybody with a token, each shown what is theirs; a hook, which is never refused."""
 FOREIGN = "foreign"
 """Bob's: not found for developers, runners and the lead of another team."""
+SIGN_IN = "sign-in"
+"""The way to a token for those who have none: the request itself is judged."""
 EMPTY = "empty"
 """Bob's: as if he had none."""
 ADMINS = frozenset({"admin"})
@@ -56,6 +58,7 @@ MATRIX = {
     "close_breaker": row(ADMINS, "/breakers/none/close", {}),
     "complete_task": row(FOREIGN, "/graphs/{graph}/tasks/a/complete"),
     "create_hook_token": row(LEADS | {"developer"}, "/tokens/hook", {"machine": "laptop"}),
+    "create_sign_in_link": row(LEADS | {"developer", "auditor"}, "/session/links"),
     "create_token": row(ADMINS, "/tokens", {"user": "new"}),
     "delegate": row(ALL, "/delegate", {}),
     "delete_mode": row(FOREIGN, "/mode?scope=user&id=bob"),
@@ -91,6 +94,7 @@ MATRIX = {
     "get_job_output": row(FOREIGN, "/jobs/{job}/output"),
     "get_job_diff": row(FOREIGN, "/jobs/{job}/diff"),
     "get_metrics": row(READERS, "/metrics"),
+    "get_me": row(ALL, "/me"),
     "get_mode": row(FOREIGN, "/mode?user=bob"),
     "get_policies": row(ALL, "/policies"),
     "get_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob"),
@@ -182,6 +186,8 @@ MATRIX = {
     "session_start": row(ALL, "/session-start", CALL),
     "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
     "stream_session_events": row(FOREIGN, "/sessions/b1/events?user=bob"),
+    "sign_in": row(SIGN_IN, "/session", {}),
+    "sign_out": row(ALL, "/session"),
     "spawn": row(ALL, "/spawn", {}),
     "spawn_task": row(FOREIGN, "/graphs/{graph}/spawn", {"task": "a"}),
     "spawn_tasks": row(FOREIGN, "/graphs/{graph}/spawn:batch", {}),
@@ -262,6 +268,8 @@ def test_without_a_token_nobody_is_served(world, operation):
     match MATRIX[operation][0]:
         case "open":
             assert answer.status_code == 200
+        case "sign-in":
+            assert answer.status_code == 422
         case "hook":
             assert (answer.status_code, answer.headers["baton-degraded"]) == (200, "token")
         case _:

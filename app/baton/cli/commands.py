@@ -31,6 +31,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "doctor": Command("baton.cli.doctor:doctor", _START, "Find what keeps Baton from working here, and how to fix it."),
     "status": Command("baton.cli.status:status", _START, "Show the server, its dependencies, clients and runners."),
+    "open": Command("baton.cli.people.open:open_", _START, "Open the console in a browser, signed in as you."),
     "mode": Command("baton.cli.people.mode:app", _SESSION, "Switch the orchestrator mode on or off, and show it."),
     "decisions": Command(
         "baton.cli.policies.decisions:decisions", _SESSION, "List the newest decisions, or follow them."

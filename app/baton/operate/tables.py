@@ -19,6 +19,7 @@ from baton.kernel.changes.leadership import LeadershipRow
 from baton.kernel.changes.numbers import ChangeRow
 from baton.kernel.changes.organisation_settings import OrganisationSettingRow
 from baton.modes.store import ModeSettingRow
+from baton.people.browser_sessions_store import BrowserSessionRow
 from baton.people.tokens_store import TokenRow
 from baton.people.users_store import ProjectRow, TeamRow, UserRow
 from baton.policies.layers_store import PolicyLayerRow
@@ -38,6 +39,7 @@ ALL: tuple[Table, ...] = (
         row.__table__
         for row in (
             AuditRow,
+            BrowserSessionRow,
             ChangeRow,
             ClientRow,
             ContextDayRow,

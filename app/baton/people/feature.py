@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from baton.kernel.kernel import Kernel
+from baton.people.browser_sessions import BrowserSessions
 from baton.people.callers import CallerReader
 from baton.people.terminal_codes import TerminalCodes
 from baton.people.tokens import Tokens
@@ -18,6 +19,7 @@ class PeopleFeature(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Tokens
     callers: CallerReader
     codes: TerminalCodes
+    browsers: BrowserSessions
 
 
 async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) -> PeopleFeature:
@@ -29,7 +31,10 @@ async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) 
     codes = TerminalCodes(show_code)
     users = Users(kernel.database, kernel.changes, organisation=kernel.organisation, team=kernel.settings.team)
     tokens = Tokens(kernel.database, kernel.changes, users, organisation=kernel.organisation)
+    browsers = BrowserSessions(kernel.database, kernel.changes, tokens, organisation=kernel.organisation)
     await users.load()
     await tokens.load()
+    await browsers.load()
     kernel.run(tokens.run)
-    return PeopleFeature(users=users, tokens=tokens, callers=CallerReader(kernel.settings, tokens, codes), codes=codes)
+    callers = CallerReader(kernel.settings, tokens, codes)
+    return PeopleFeature(users=users, tokens=tokens, callers=callers, codes=codes, browsers=browsers)

@@ -47,6 +47,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "codemap.write": _EVERY_OWN,
     "context.read": _READ_BY_TEAM,
     "context.write": _WRITE_BY_LEADS,
+    "console.open": {"developer": "own", "lead": "own", "admin": "own", "auditor": "own"},
     "decisions.read": _READ,
     "delegation.try": _READ_BY_ALL,
     "events.read": {**_READ, "observer": "organisation"},

@@ -62,6 +62,10 @@ async def _work(request: Request, caller: CallerOf) -> None:
     _check("work", request, caller)
 
 
+async def _sign_in(request: Request) -> None:
+    cast("Limits", request.app.state.limits).check("admin", f"sign-in from {get_remote_address(request)}")
+
+
 def _check(tier: str, request: Request, caller: CallerOf) -> None:
     principal = caller.principal
     limits = cast("Limits", request.app.state.limits)
@@ -74,3 +78,5 @@ EXPENSIVE = Depends(_expensive)
 """What reads or computes much: long lists, replays, exports."""
 WORK = Depends(_work)
 """What agents do as often as they call tools: starts, delegations, and what becomes of them."""
+SIGN_IN = Depends(_sign_in)
+"""What somebody calls who is not known yet; counted by address."""

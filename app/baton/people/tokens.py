@@ -76,6 +76,25 @@ class Tokens:
                     return check(text)
         if token is None or not hmac.compare_digest(token.digest, digest_of(text)):
             raise Unauthenticated(f"no such token; {_MEND}" if text else f"no token was sent; {_MEND}")
+        return self._principal(token)
+
+    def id_of(self, text: str) -> str:
+        """Return the id of a token of this kind, by its text; "" for any other text."""
+        shape = _SHAPE.fullmatch(text)
+        return shape[1] if shape and shape[1] in self._known else ""
+
+    def principal(self, token_id: str) -> Principal:
+        """Return whom a token speaks for that was checked before, when something was made from it.
+
+        Raises:
+            Unauthenticated: It is not known any more, revoked, expired, or its user is disabled.
+        """
+        token = self._known.get(token_id)
+        if token is None:
+            raise Unauthenticated(f"token `{token_id}` is gone; {_MEND}", token_id=token_id)
+        return self._principal(token)
+
+    def _principal(self, token: Token) -> Principal:
         user = self._users.find(token.user)
         now = self._now()
         why = ""

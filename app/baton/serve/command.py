@@ -40,7 +40,7 @@ def serve() -> None:
 
     from baton.kernel.http.server import run
     from baton.main import create_app
-    from baton.serve.people_listener import people_listener, show_code, shows_codes
+    from baton.serve.people_listener import at_a_persons_terminal, people_listener, show_code, show_link, shows_codes
     from baton.serve.workers import START_FAILED, supervise
 
     port = listener.getsockname()[1]
@@ -65,7 +65,9 @@ def serve() -> None:
             raise typer.Exit(status)
         try:
             show = show_code if not for_people and shows_codes(settings) else None
-            started = run(settings, create_app(settings, on_ready=on_ready, show_code=show), listeners)
+            link = (lambda path: show_link(port, path)) if at_a_persons_terminal(settings) else None
+            app = create_app(settings, on_ready=on_ready, show_code=show, show_link=link)
+            started = run(settings, app, listeners)
         except KeyboardInterrupt:
             logs.notice("Baton has stopped; every record is kept.")
             started = True

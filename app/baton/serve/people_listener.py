@@ -9,6 +9,7 @@ from pathlib import Path
 
 from baton.kernel.base import logs
 from baton.kernel.base.settings import Settings
+from baton.shared.agent_process import own_doubt
 from baton.shared.person_socket import is_ours, person_socket
 
 _BACKLOG = 64
@@ -47,6 +48,16 @@ def shows_codes(settings: Settings) -> bool:
     Its output must not be collected: who reads the log would read the code.
     """
     return not settings.auth_on and settings.workers == 1 and sys.stderr.isatty()
+
+
+def at_a_persons_terminal(settings: Settings) -> bool:
+    """Return whether this process's terminal is a person's: what it shows there signs a browser in."""
+    return not settings.auth_on and sys.stderr.isatty() and not own_doubt()
+
+
+def show_link(port: int, path: str) -> None:
+    """Write the link that signs a browser in to this process's terminal, and into no log."""
+    show_code(f"Open the console: http://baton.localhost:{port}{path} (once, within five minutes; then `baton open`)")
 
 
 def show_code(text: str) -> None:

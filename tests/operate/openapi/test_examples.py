@@ -52,6 +52,10 @@ class Objects:
     def __init__(self, http):
         self.http = http
 
+    def link(self):
+        """Make a link to sign in with, and return its code."""
+        return self.http.post("/session/links").json()["path"].partition("#")[2]
+
     def sent(self, operation, path=None, body=None):
         """Send the first example of another operation."""
         method, template, _ = REQUESTS[operation]
@@ -128,6 +132,7 @@ PREPARED = {
     "put_user": lambda make: ({"name": "ada"}, make.team()[1]),
     "reset_breaker": lambda _: ({"name": "model"}, {}),
     "retire_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
+    "sign_in": lambda make: ({}, {"code": make.link()}),
     "spawn_task": lambda make: ({"graph_id": make.graph()}, {}),
     "spawn_tasks": lambda make: ({"graph_id": make.graph()}, {}),
     "unlock_policies": lambda _: ({}, {"team": "", "until": (datetime.now(UTC) + HOUR).isoformat()}),

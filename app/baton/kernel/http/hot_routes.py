@@ -12,7 +12,15 @@ from uuid_utils import uuid7
 
 from baton.kernel.base import logs, trace
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.errors import BatonError, Forbidden, InternalError, MethodNotAllowed, TooLarge, Unauthenticated
+from baton.kernel.base.errors import (
+    BatonError,
+    Forbidden,
+    ForbiddenOrigin,
+    InternalError,
+    MethodNotAllowed,
+    TooLarge,
+    Unauthenticated,
+)
 from baton.kernel.http.asgi import (
     Disconnected,
     Message,
@@ -26,6 +34,7 @@ from baton.kernel.http.asgi import (
     read_start,
     respond,
 )
+from baton.kernel.http.cookies import READING, with_session
 from baton.kernel.http.json_io import MOST_VALUES, bounded, whole_characters
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
@@ -42,7 +51,6 @@ MAX_REFUSED_BODY = 64 << 10
 _ROSTER = re.compile(r"/rosters/[^/]+")
 
 REQUEST_ID = b"x-request-id"
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 log = logging.getLogger(__name__)
 _FIT = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
@@ -81,6 +89,8 @@ class HotFastAPI(FastAPI):
     guard: Guard
     admit: Callable[[dict[bytes, bytes]], object]
     """Refuses a request that changes something and has no valid token, before its body is read."""
+    open_paths: frozenset[str] = frozenset()
+    """Paths that need no token, since they are how one is got."""
     hot: dict[str, HotRoute]
     lifecycle: Lifecycle
     peers: PeerLooks
@@ -98,29 +108,38 @@ class HotFastAPI(FastAPI):
         logs.request_id.set(name)
         if (traceparent := headers.get(trace.HEADER)) is not None:
             trace.arrived(traceparent)
+        try:
+            await self._serve(scope, receive, send, headers, name.encode())
+        except Disconnected:
+            return
+        except (TooLarge, Unauthenticated, ForbiddenOrigin) as error:
+            await respond(scope, send, problem_response(error, [(REQUEST_ID, name.encode())]))
+
+    async def _serve(
+        self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], name: bytes
+    ) -> None:
         refusal = self.guard.refusal(headers)
         if refusal is not None:
             await respond(scope, send, problem_response(refusal))
             return
+        if b"cookie" in headers:
+            headers = with_session(scope["method"], headers)
+            scope["headers"] = list(headers.items())
         path: str = scope["path"]
         route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
-        try:
-            if route is not None:
-                response = await _response(route, scope, headers, receive)
-                response.headers.append((REQUEST_ID, name.encode()))
-                await respond(scope, send, response)
-            else:
-                scope[ARRIVED] = asyncio.get_running_loop().time()
-                if scope["method"] in _READING:
-                    limited = receive
-                else:
-                    self.admit(headers)
-                    limited = await _limited(receive, scope["method"], path)
-                await super().__call__(scope, limited, _naming(send, name.encode()))
-        except Disconnected:
+        if route is not None:
+            response = await _response(route, scope, headers, receive)
+            response.headers.append((REQUEST_ID, name))
+            await respond(scope, send, response)
             return
-        except (TooLarge, Unauthenticated) as error:
-            await respond(scope, send, problem_response(error, [(REQUEST_ID, name.encode())]))
+        scope[ARRIVED] = asyncio.get_running_loop().time()
+        if scope["method"] in READING:
+            limited = receive
+        else:
+            if path not in self.open_paths:
+                self.admit(headers)
+            limited = await _limited(receive, scope["method"], path)
+        await super().__call__(scope, limited, _naming(send, name))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Start and stop; what an operator can mend is told in its own words, without a stack."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from baton.kernel.base.errors import BatonError, ForbiddenHost, ForbiddenOrigin
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "baton.localhost", "::1"})
 
 
 class Guard:

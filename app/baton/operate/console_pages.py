@@ -1,0 +1,86 @@
+"""`GET /ui/…`: the pages of the console, as `web/` builds them. They call the public API and nothing else.
+
+docs/decisions/0037 says what the policy of the page allows, and why it is enough.
+"""
+
+import secrets
+from functools import cache
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from fastapi.responses import FileResponse, RedirectResponse, Response
+
+from baton.kernel.base.errors import NotFound
+from baton.shared import packaged
+
+router = APIRouter(include_in_schema=False)
+
+NONCE = "{{nonce}}"
+"""What stands in the built page for the nonce of its styles."""
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; font-src 'self';"
+    " connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'; object-src 'none'"
+)
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_ASSETS = "assets/"
+"""Files whose names hold a digest of their content, so that they never change."""
+
+
+@router.get("/")
+async def root(accept: Annotated[str, Header()] = "") -> Response:
+    """Send a browser to the console; a program that asks for no page finds nothing here."""
+    if "text/html" not in accept:
+        raise NotFound("there is nothing at `/` but the console, for browsers; the API is described at `/openapi.json`")
+    return RedirectResponse("/ui/", status_code=307)
+
+
+@router.get("/ui")
+async def without_slash() -> Response:
+    """Send a browser to the console's first page."""
+    return RedirectResponse("/ui/", status_code=307)
+
+
+@router.get("/ui/{path:path}")
+async def page(path: str) -> Response:
+    """Serve a file of the console, or its page, which shows what the path names."""
+    found = _files().get(path)
+    if found is None:
+        if path.startswith(_ASSETS):
+            raise NotFound(f"the console has no file `{path[:200]}`; load the page again")
+        return _index()
+    kind = guess_type(found.name)[0] or "application/octet-stream"
+    age = "public, max-age=31536000, immutable" if path.startswith(_ASSETS) else "no-cache"
+    return FileResponse(found, media_type=kind, headers={"Cache-Control": age, **_ALWAYS})
+
+
+def _index() -> Response:
+    nonce = secrets.token_urlsafe(16)
+    return Response(
+        _template().replace(NONCE, nonce),
+        media_type="text/html; charset=utf-8",
+        headers={"Cache-Control": "no-store", "Content-Security-Policy": _POLICY.format(nonce=nonce), **_ALWAYS},
+    )
+
+
+@cache
+def _files() -> dict[str, Path]:
+    """Return the console's files by their paths; a request finds one of these, or none."""
+    folder = packaged.folder("web/dist")
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "index.html"
+    }
+
+
+@cache
+def _template() -> str:
+    return (packaged.folder("web/dist") / "index.html").read_text(encoding="utf-8")

@@ -1,0 +1,120 @@
+"""The table of browser sessions and of the links that begin them, and its queries."""
+
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+from sqlalchemy import Index, Table, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlmodel import Field, SQLModel
+
+from baton.kernel.base.sql import Database, UTCDateTime, storable
+
+
+class BrowserSessionRow(SQLModel, table=True):
+    """One browser's session; a link that nobody has used yet has `digest` "" and the digest of its code in `link`."""
+
+    __tablename__ = "browser_sessions"
+    __table_args__ = (Index("ix_browser_sessions_organisation", "organisation", "expires_at"),)
+    __table__: ClassVar[Table]
+
+    id: str = Field(primary_key=True)
+    organisation: str
+    digest: str
+    link: str
+    user: str
+    team: str
+    role: str
+    token_id: str
+    created_at: datetime = Field(sa_type=UTCDateTime)
+    expires_at: datetime = Field(sa_type=UTCDateTime)
+
+
+_sessions = BrowserSessionRow.__table__
+
+
+class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a browser speaks for until when; digests are SHA-256 in hexadecimal digits.
+
+    `token_id` is the token that it was made from, "" for none; then `user`, `team` and `role` hold.
+    """
+
+    id: str
+    digest: str
+    link: str
+    user: str
+    team: str
+    role: str
+    token_id: str
+    created_at: datetime
+    expires_at: datetime
+
+
+async def load(database: Database, organisation: str, now: datetime) -> list[BrowserSession]:
+    """Read the sessions that have not ended."""
+    query = select(_sessions).where(
+        _sessions.c.organisation == organisation, _sessions.c.expires_at > now, _sessions.c.digest != ""
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), BrowserSession) for row in rows]
+
+
+async def add(connection: AsyncConnection, organisation: str, session: BrowserSession) -> None:
+    """Store a session, or a link to begin one."""
+    row = msgspec.structs.asdict(session) | {"organisation": organisation}
+    names = {name: storable(row[name]) for name in ("user", "team")}
+    await connection.execute(insert(_sessions).values(row | names))
+
+
+async def has_link(database: Database, organisation: str, link: str, now: datetime) -> bool:
+    """Return whether a link is still good."""
+    query = select(_sessions.c.id).where(
+        _sessions.c.organisation == organisation,
+        _sessions.c.expires_at > now,
+        _sessions.c.link == link,
+        _sessions.c.digest == "",
+    )
+    async with database.transaction() as connection:
+        return (await connection.execute(query)).first() is not None
+
+
+async def claim(
+    connection: AsyncConnection,
+    organisation: str,
+    link: str,
+    *,
+    session_id: str,
+    digest: str,
+    now: datetime,
+    expires_at: datetime,
+) -> BrowserSession | None:
+    """Make a session of a link that is still good; None for any other. Of two who try at once one gets it."""
+    found = (
+        await connection.execute(
+            update(_sessions)
+            .where(
+                _sessions.c.organisation == organisation,
+                _sessions.c.link == link,
+                _sessions.c.digest == "",
+                _sessions.c.expires_at > now,
+            )
+            .values(id=session_id, digest=digest, link="", created_at=now, expires_at=expires_at)
+            .returning(*_sessions.c)
+        )
+    ).one_or_none()
+    return None if found is None else msgspec.convert(found._asdict(), BrowserSession)
+
+
+async def remove(connection: AsyncConnection, organisation: str, session_id: str) -> None:
+    """Forget a session."""
+    await connection.execute(
+        delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.id == session_id)
+    )
+
+
+async def forget_ended(connection: AsyncConnection, organisation: str, now: datetime) -> None:
+    """Forget the sessions that have ended, and the links that nobody used in time."""
+    await connection.execute(
+        delete(_sessions).where(_sessions.c.organisation == organisation, _sessions.c.expires_at <= now)
+    )

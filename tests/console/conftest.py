@@ -1,0 +1,57 @@
+"""A real Chromium over a real server; where the machine has none, these tests are skipped."""
+
+import shutil
+
+import pytest
+
+from tests.support.server import serving
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A server with a few calls of each kind, and a browser."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r requirements/browser.txt")
+    with serving(tmp_path_factory.mktemp("console") / "home") as server, playwright.sync_playwright() as driver:
+        server.console = f"http://baton.localhost:{server.url.rpartition(':')[2]}"
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield server, browser
+        browser.close()
+
+
+@pytest.fixture
+def page(world):
+    """A page that complains about every error of the browser: scripts, refused contents, refused styles."""
+    server, browser = world
+    context = browser.new_context(viewport=WIDE, base_url=server.console)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.troubles = []
+    page.on("console", lambda message: page.troubles.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.troubles.append(str(error)))
+    yield page
+    context.close()
+    assert page.troubles == []
+
+
+@pytest.fixture
+def signed_in(world, page):
+    """The page, signed in by a link, at home."""
+    server, _ = world
+    with server.client() as admin:
+        page.goto(admin.post("/session/links").json()["path"])
+    page.get_by_role("button", name="Sign out").wait_for()
+    return page
