@@ -1,7 +1,9 @@
 """One job after the other, over real pipes and real HTTP: what it says, how it ends, what is left of it."""
 
+import asyncio
 import json
 import os
+import time
 
 import pytest
 
@@ -9,6 +11,8 @@ from baton.runner import worktrees
 from tests.runner.conftest import ended, happens
 from tests.support.processes import children, is_gone
 from tests.support.samples import one_in
+
+SAID = "\n".join(["say x\nsleep 0.6"] * 5)
 
 
 async def test_a_job_says_all_in_order_and_ends_with_its_cost(server, running):
@@ -59,6 +63,7 @@ async def test_an_agent_gets_what_the_lease_and_the_file_say(server, running, mo
         ({"command": ["no-such-agent"]}, {}, "agent_died", "no-such-agent"),
         ({}, {"prompt": "say half\ndie"}, "agent_died", "it broke"),
         ({}, {"prompt": "sleep 20", "timeout_s": 0.5}, "timeout", "0.5 s"),
+        ({}, {"prompt": "say x\nsleep 20", "inactivity_timeout_s": 1}, "inactive", "nothing for 1 s"),
     ],
 )
 async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, more, lease, code, word):
@@ -68,6 +73,33 @@ async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, 
     assert finish["state"] == "failed"
     assert finish["error"]["code"] == code
     assert word in finish["error"]["detail"]
+
+
+async def test_an_agent_that_shows_something_or_waits_for_a_person_is_not_inactive(server, running):
+    job = server.give(
+        f"{SAID}\nask {json.dumps({'kind': 'edit', 'title': 't', 'rawInput': {}})}\n{SAID}", inactivity_timeout_s=2
+    )
+    async with running():
+        await happens(lambda: server.asked)
+        await asyncio.sleep(3)  # nobody answers for longer than that
+        server.command(job, "permission", permission="p1", answer="allow", by="user")
+        finish = await ended(server, job)
+    assert (finish["state"], finish["output"].count("x")) == ("completed", 10)
+
+
+@pytest.mark.slow("sleeps for seconds")
+async def test_a_machine_asleep_makes_no_agent_late(server, running, monkeypatch, tmp_path):
+    monkeypatch.setattr("baton.runner.job.SLEPT_S", 1.0)
+    go_on = tmp_path / "go-on"
+    job = server.give(f"say begun\nawait {go_on}", inactivity_timeout_s=4, timeout_s=6)
+    async with running():
+        await happens(lambda: server.texts(job))
+        await asyncio.sleep(1)
+        time.sleep(8)  # noqa: ASYNC251 - the runner stands still, as when the machine sleeps
+        await asyncio.sleep(1)
+        go_on.touch()
+        finish = await ended(server, job)
+    assert finish["state"] == "completed"
 
 
 async def test_a_long_text_is_split_and_none_of_it_lost(server, running):

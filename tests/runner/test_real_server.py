@@ -121,6 +121,42 @@ async def test_status_shows_the_runner_as_the_server_sees_it(real, api, runner, 
     assert (row[0], row[3:5]) == (seen["id"], ["codex", "shop"])
 
 
+async def test_runners_of_one_machine_do_one_job_in_place_in_a_folder_at_a_time(api, runner, shop, tmp_path):
+    (tmp_path / "link").symlink_to(shop)
+    first_ends, second_ends = tmp_path / "first", tmp_path / "second"
+    async with runner(), runner(name="two", workspaces={"other": str(tmp_path / "link")}):
+        await happens(lambda: len(api.get("/runners").json()["items"]) == 2)
+        first = delegate(api, f"say begun\nawait {first_ends}", workspace="shop")
+        await happens(lambda: has_said(api, first, "begun"))
+        second = delegate(api, f"say begun\nawait {second_ends}", workspace="other")
+        beside = delegate(api, "say beside", workspace="other", concurrent=True)
+        assert (await ended(api, beside))["state"] == "completed"
+        why = state(api, second)["waiting"]
+        assert (why["reason"], first in why["detail"]) == ("folder_busy", True)
+        first_ends.touch()
+        await happens(lambda: has_said(api, second, "begun"))
+        assert state(api, first)["state"] == "completed"
+        second_ends.touch()
+        assert (await ended(api, second))["state"] == "completed"
+
+
+async def test_a_thread_is_continued_at_its_runner_alone(api, runner):
+    async with runner(name="two"):
+        first = delegate(api, "say one")
+        assert (await ended(api, first))["state"] == "completed"
+    async with runner(name="one"):
+        more = delegate(api, "past", thread=first, isolation="worktree")
+        fresh = delegate(api, "past", thread="fresh")
+        await ended(api, fresh)
+        assert api.get(f"/jobs/{fresh}/output").json()["output"] != "remembered"
+        assert state(api, more)["state"] == "queued"
+        assert api.post(f"/jobs/{more}/cancel").json()["state"] == "cancelled"
+        async with runner(name="two"):
+            more = delegate(api, "past", thread=first)
+            assert (await ended(api, more))["runner"]["id"] == state(api, first)["runner"]["id"]
+            assert api.get(f"/jobs/{more}/output").json()["output"] == "remembered"
+
+
 async def test_a_cancel_reaches_an_agent_that_ignores_it(api, runner, tmp_path):
     pid = tmp_path / "pid"
     job = delegate(api, f"pid {pid}\nignore\nsay begun\nsleep 60")

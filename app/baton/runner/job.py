@@ -37,8 +37,8 @@ from baton.runner.wire import (
 from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
-LOOK_S = 15.0
-"""Longest wait between two looks at an agent's time limits, in seconds."""
+LOOK_S = 1.0
+"""Longest wait between two looks at an agent's time limits, in seconds: a longer one hides when the machine slept."""
 SLEPT_S = 5.0
 """A wait that took so much longer than asked for means that the machine slept, in seconds."""
 Stop = Literal["cancel", "lost", "stopped", "refused"]

@@ -1,0 +1,44 @@
+"""The names of workspaces' folders: one folder has one name, whatever leads there, and no name shows a path."""
+
+import pytest
+
+from baton.runner import folders
+
+
+@pytest.fixture
+def shop(tmp_path):
+    made = tmp_path / "shop"
+    (made / "web").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(made)
+    (tmp_path / "shopping").mkdir()
+    return made
+
+
+def named(**given):
+    return folders.names(given.items())
+
+
+def test_links_and_spellings_of_a_folder_have_its_name(shop, tmp_path):
+    found = named(a=shop, b=tmp_path / "link", c=shop / "web" / "..", d=tmp_path / "link" / "." / "web" / "..")
+    assert len(set(found.values())) == 1
+
+
+def test_the_name_of_a_folder_is_the_beginning_of_the_names_of_those_in_it_alone(shop, tmp_path):
+    found = named(shop=shop, web=tmp_path / "link" / "web", other=tmp_path / "shopping")
+    assert found["web"].startswith(found["shop"])
+    assert not found["other"].startswith(found["shop"])
+    assert "shop" not in "".join(found.values())
+
+
+def test_another_machine_has_other_names_and_a_folder_that_is_gone_has_none(shop, monkeypatch, tmp_path):
+    here = named(shop=shop)
+    monkeypatch.setattr(folders, "_machine", lambda: "elsewhere")
+    there = named(shop=shop)
+    assert not set(here["shop"].split("/")[:-1]) & set(there["shop"].split("/")[:-1])
+    assert named(gone=tmp_path / "gone", unknown=None) == {}
+
+
+def test_a_deep_folder_has_a_name_that_the_server_takes(tmp_path):
+    deep = tmp_path.joinpath(*["d"] * (folders.DEEPEST + 5))
+    deep.mkdir(parents=True)
+    assert named(deep=deep)["deep"].count("/") == folders.DEEPEST
