@@ -74,6 +74,38 @@ def test_an_answer_streams_back_with_its_cost_from_the_model_of_its_tier(laptop,
 
 
 @PROVIDERS
+@pytest.mark.parametrize(("limit", "code"), [("timeout_s", "timeout"), ("inactivity_timeout_s", "inactive")])
+def test_an_agent_that_takes_too_long_or_says_nothing_is_ended(laptop, provider, limit, code):
+    asked, release = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        asked.set()
+        release.wait(LIMIT_S)
+        return "too late"
+
+    here = laptop({"main": [hang]})
+    done = here.ended(here.delegate(provider, model=CHEAP[provider][0], **{limit: 10}))
+    release.set()
+    assert (done["state"], done["error"]["code"], done[limit]) == ("failed", code, 10)
+    assert asked.is_set()
+    here.until(lambda: not any(one.is_running() for one in here.seen))
+
+
+@PROVIDERS
+def test_a_thread_is_continued_or_begun_anew_as_the_job_says(laptop, provider):
+    here = laptop({"main": ["the word is swordfish"], "next": ["no word"], "last": ["the end"]})
+    first = here.delegate(provider, session_id="conversation")
+    here.ended(first)
+    here.ended(here.delegate(provider, "[[next]] begin", session_id="conversation", thread="fresh"))
+    job = here.call("POST", "/delegate", user_prompt="[[last]] go on", thread=first)["job"]
+    assert (job["provider"], job["workspace"], job["session_id"]) == (provider, "shop", "conversation")
+    assert here.ended(job["id"])["state"] == "completed"
+    assert "swordfish" not in here.model.thread("next")[-1].text()
+    assert "swordfish" in here.model.thread("last")[-1].text()
+    assert "no word" not in here.model.thread("last")[-1].text()
+
+
+@PROVIDERS
 def test_a_model_that_the_agent_does_not_have_is_refused_before_it_costs_anything(laptop, provider):
     here = laptop({"main": ["never"]})
     done = here.ended(here.delegate(provider, model="no-such-model"))
