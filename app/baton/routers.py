@@ -29,6 +29,7 @@ from baton.route.rosters import api as rosters
 from baton.route.rosters import catalogue_api
 from baton.sessions import inspection_api
 from baton.sessions.overrides import api as overrides
+from baton.sessions.timeline import api as timeline_api
 from baton.spawn import api as spawn
 from baton.spawn.graphs import api as graphs
 
@@ -66,6 +67,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         wrong_blocks_api,
         overrides,
         inspection_api,
+        timeline_api,
         retention_api,
         delegation_share_api,
         breakers_api,

@@ -46,3 +46,34 @@ def test_a_list_is_not_cut_where_the_api_s_first_page_ends(baton, alice):
     for number in range(55):
         alice.post("/pre-tool-use", json=EDIT | {"session_id": f"many-{number}"})
     assert until(lambda: baton("session", "list").count("many-") == 55)
+
+
+def test_a_session_is_read_and_exported(baton, alice, tmp_path):
+    session = {"session_id": "t1", "cwd": "/home/dev/shop"}
+    agent = {"subagent_type": "Explore", "prompt": "p", "description": "d"}
+    alice.post("/pre-tool-use", json=session | {"tool_name": "Agent", "tool_input": agent})
+    alice.put("/mode", json={"scope": "session", "id": "t1", "enabled": True, "level": "strict"})
+    alice.post("/pre-tool-use", json=session | {"tool_name": "Bash", "tool_input": {"command": "ls \x1b[31m"}})
+    found = until(lambda: len(items := json.loads(baton("session", "timeline", "t1", "--json"))) == 3 and items)
+    assert [one["kind"] for one in found] == ["spawn", "mode", "decision"]
+    lines = baton("session", "timeline", "t1", "--kind", "spawn", "--kind", "mode").splitlines()
+    assert ["Explore" in lines[1], "on, strict" in lines[2], len(lines)] == [True, True, 3]
+    assert "\x1b" not in baton("session", "timeline", "t1")
+    page = tmp_path / "t1.html"
+    assert str(page) in baton("session", "export", "t1", "--output", page)
+    assert page.read_text().startswith("<!doctype html>")
+    missing = tmp_path / "none.html"
+    assert "there is no session" in baton("session", "export", "none", "--output", missing, refused=True)
+    assert not missing.exists()
+
+
+def test_costs_are_shown_by_group(baton, alice):
+    event = {
+        "session_id": "m1", "tool_name": "Agent", "tool_use_id": "t1",
+        "tool_input": {"subagent_type": "Explore", "prompt": "p", "description": "d"},
+    }  # fmt: skip
+    used = {"resolvedModel": "claude-haiku-4-5", "usage": {"input_tokens": 1_000_000, "output_tokens": 1}}
+    alice.post("/hooks/claude-code", json=event | {"hook_event_name": "PreToolUse"})
+    alice.post("/hooks/claude-code", json=event | {"hook_event_name": "PostToolUse", "tool_response": used})
+    shown = until(lambda: len(lines := baton("cost", "--by", "agent").splitlines()) == 2 and lines)
+    assert shown[1].split() == ["Explore", "1", "0", "1000000", "0", "1", "1.00", "0"]

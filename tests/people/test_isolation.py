@@ -111,6 +111,8 @@ MATRIX = {
     "get_routing_roster": row(ALL, "/routing/rosters/none"),
     "give_route_feedback": row(FOREIGN, "/route/{route}/feedback", {"agent": ""}),
     "get_session": row(FOREIGN, "/sessions/b1?user=bob"),
+    "get_session_timeline": row(FOREIGN, "/sessions/b1/timeline?user=bob"),
+    "export_session_timeline": row(FOREIGN, "/sessions/b1/timeline/export?user=bob&format=html"),
     "get_session_compliance": row(FOREIGN, "/sessions/b1/compliance?user=bob"),
     "get_status": row(ALL, "/status"),
     "get_team": row(ALL, "/teams/web"),

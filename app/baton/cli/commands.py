@@ -40,7 +40,7 @@ COMMANDS: dict[str, Command] = {
         "baton.cli.policies.explain:explain", _SESSION, "Explain a recorded decision, or a payload from standard input."
     ),
     "report": Command("baton.cli.policies.report:report", _SESSION, "Report a decision as wrong."),
-    "session": Command("baton.cli.people.session:app", _SESSION, "List agents' sessions, show and reset one."),
+    "session": Command("baton.cli.people.session:app", _SESSION, "List agents' sessions; show, export and reset one."),
     "codemap": Command(
         "baton.cli.codemap.command:app",
         _SESSION,

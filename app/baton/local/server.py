@@ -10,7 +10,7 @@ import shlex
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ _LATER = {http.client.REQUEST_TIMEOUT, http.client.TOO_EARLY, http.client.TOO_MA
 """Statuses below 500 after which the same may be asked again."""
 _UNREACHABLE = (OSError, http.client.HTTPException, ValueError)
 """What `http.client` raises; ValueError for a header or a path that it cannot send."""
+
+Query = Mapping[str, str | list[str]]
+"""Query parameters; one with several values is sent once for each."""
 
 
 class ApiError(Exception):
@@ -91,7 +94,7 @@ class Api:
         method: str,
         path: str,
         *,
-        query: dict[str, str] | None = None,
+        query: Query | None = None,
         body: Any = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
@@ -112,10 +115,10 @@ class Api:
         except ValueError:
             raise ApiError(_not_baton(f"{self.config.url}{path}", answer.status)) from None
 
-    def pages(self, path: str, query: dict[str, str]) -> list[Any]:
+    def pages(self, path: str, query: Query) -> list[Any]:
         """Return the items of all pages of a list. Raises ApiError."""
         items: list[Any] = []
-        asked = query | {"limit": "200"}
+        asked = {**query, "limit": "200"}
         while True:
             page = self.request("GET", path, query=asked)
             items += page["items"]
@@ -131,6 +134,16 @@ class Api:
         """
         with self._answer("POST", path, body=body, timeout_s=STREAM_S) as answer:
             yield from (json.loads(line) for line in answer if line.strip())
+
+    def content(self, path: str, query: Query) -> Iterator[bytes]:
+        """Yield the parts of an answer of any type, as they come.
+
+        Raises:
+            ApiError: If the server refuses, in its own words, or cannot be reached.
+        """
+        with self._answer("GET", path, query=query, timeout_s=STREAM_S) as answer:
+            while part := answer.read1(1 << 16):
+                yield part
 
     def events(self, path: str, after: str = "", query: dict[str, str] | None = None) -> Iterator[tuple[str, str, Any]]:
         """Yield the id, type and data of each server-sent event after an id, until the stream ends.
@@ -160,7 +173,7 @@ class Api:
         method: str,
         path: str,
         *,
-        query: dict[str, str] | None = None,
+        query: Query | None = None,
         body: Any = None,
         headers: dict[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
@@ -170,7 +183,7 @@ class Api:
         content = None
         if body is not None:
             content, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
-        target = self._server.path.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
+        target = self._server.path.rstrip("/") + path + (f"?{urlencode(query, doseq=True)}" if query else "")
         connection = self._connection(timeout_s)
         try:
             if self._proxy and not self._tls:  # a proxy is sent the whole url

@@ -7,7 +7,7 @@ from itertools import chain
 
 import msgspec
 
-from baton.delegate.jobs.costs import Price
+from baton.delegate.jobs.costs import Price, price_of_call
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.periods import start_of
@@ -19,8 +19,6 @@ from baton.people.row_scope import row_scope
 __all__ = ["AgentCosts", "CostBy", "GroupCost"]
 
 LONGEST_PERIOD = timedelta(days=366)
-_TIERS = {"haiku": "CHEAP", "sonnet": "MEDIUM", "opus": "EXPENSIVE", "fable": "EXPENSIVE"}
-"""The price tier of a model, by a part of its name."""
 
 
 class GroupCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,17 +91,9 @@ class AgentCosts:
         found = [self._cost(name, calls_of[name], jobs_of[name]) for name in dict.fromkeys(chain(calls_of, jobs_of))]
         return sorted(found, key=lambda one: (one.group,) if by == "day" else (-one.usd, one.group))
 
-    def price_of_call(self, model: str, input_tokens: int, cached_tokens: int, output_tokens: int) -> float | None:
-        """Return what an agent call cost in USD, None if no tier has a price for its model."""
-        tier = next((tier for name, tier in _TIERS.items() if name in model.casefold()), None)
-        if tier is None:
-            return None
-        # Clients do not count a call's cached tokens as input tokens; jobs do.
-        return self._prices[tier].of(input_tokens + cached_tokens, cached_tokens, output_tokens)
-
     def _cost(self, group: str, calls: list[CallSum], jobs: list[JobTokenSum]) -> GroupCost:
         priced = [
-            (one, self.price_of_call(one.model, one.input_tokens, one.cached_tokens, one.output_tokens))
+            (one, price_of_call(self._prices, one.model, one.input_tokens, one.cached_tokens, one.output_tokens))
             for one in calls
         ]
         calls_usd = sum(usd for _, usd in priced if usd is not None)

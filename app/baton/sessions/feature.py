@@ -4,6 +4,7 @@ import msgspec
 
 from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
+from baton.delegate.jobs.costs import parse_prices
 from baton.events.emission import Emitter
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel
@@ -21,6 +22,7 @@ from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
 from baton.sessions.session_events import SessionEvents
 from baton.sessions.subagent_brackets import SubagentBrackets
+from baton.sessions.timeline.service import Timelines
 
 
 class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,7 @@ class SessionsFeature(msgspec.Struct, frozen=True, kw_only=True):
     inspection: SessionAdmin
     brackets: SubagentBrackets
     advice: LateAdvice
+    timelines: Timelines
 
 
 async def build(
@@ -80,4 +83,5 @@ async def build(
         inspection=SessionAdmin(kernel.database, history, modes, overrides),
         brackets=SubagentBrackets(kernel.redis),
         advice=LateAdvice(kernel.redis),
+        timelines=Timelines(kernel.database, parse_prices(kernel.settings.prices)),
     )

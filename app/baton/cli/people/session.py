@@ -1,6 +1,8 @@
-"""`baton session`: list agents' sessions, show one, reset its look-ups."""
+"""`baton session`: list agents' sessions, show one and what happened in it, export that, reset its look-ups."""
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import typer
@@ -10,8 +12,16 @@ from baton.cli.options import AsJson, Everybody, Reason
 from baton.cli.output import plain, show_json, show_table
 from baton.local.server import Api
 
-app = group("List agents' sessions, show and reset one.")
+app = group("List agents' sessions; show, export and reset one.")
 SessionId = Annotated[str, typer.Argument(help="The session.")]
+LONGEST = 100
+"""Characters of what happened that a table shows."""
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only prompt, route, decision, spawn, job, question, mode or session; may be given several times."
+    ),
+]
 User = Annotated[str, typer.Option(help="Only this user's sessions.")]
 
 
@@ -52,6 +62,49 @@ def show(session_id: SessionId, user: User = "", everybody: Everybody = False, a
 
 
 @app.command()
+def timeline(
+    session_id: SessionId,
+    kind: Kinds = None,
+    user: User = "",
+    everybody: Everybody = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened in a session, oldest first: prompts, routes, calls, agents, jobs and modes."""
+    query: dict[str, str | list[str]] = {"user": user, "kind": kind or []}
+    items = Api(administer=everybody).pages(f"{_path(session_id)}/timeline", query)
+    if as_json:
+        show_json(items)
+        return
+    show_table(("at", "kind", "agent", "what", "result", "usd"), map(_row, items), none="Nothing of these kinds.")
+
+
+@app.command()
+def export(
+    session_id: SessionId,
+    file_format: Annotated[
+        Literal["html", "ndjson"], typer.Option("--format", help="One page, or one item a line.")
+    ] = "html",
+    output: Annotated[Path | None, typer.Option(help="The file; by default it is printed.")] = None,
+    user: User = "",
+    everybody: Everybody = False,
+) -> None:
+    """Export what happened in a session as a file that needs no server."""
+    query = {"format": file_format, "user": user}
+    parts = Api(administer=everybody).content(f"{_path(session_id)}/timeline/export", query)
+    if output is None:
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+        return
+    # The first part is there before the file is: a refusal leaves no empty file behind.
+    first = next(parts, b"")
+    with output.open("wb") as file:
+        file.write(first)
+        file.writelines(parts)
+    print(f"The timeline of session {plain(session_id)} is in {output}.")
+
+
+@app.command()
 def reset(
     session_id: SessionId,
     user: User = "",
@@ -66,6 +119,26 @@ def reset(
         show_json({"reset": session_id})
         return
     print(f"The look-ups of session {session_id} are reset.")
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    call, job, mode = one.get("decision", {}), one.get("job"), one.get("mode")
+    usd = f"{one['usd']:.4f}" if "usd" in one else ""
+    if job:
+        what = f"{job['job']} {job['description']}"[:LONGEST]
+        agent, result = job["agent_type"] or job["provider"], f"{job['state'] or job['type']} {job['error']}"
+    elif mode:
+        agent, what = mode["actor"], f"{mode['action']} {mode['scope']} {mode['reason']}"
+        result = f"on, {mode['level']}" if mode["enabled"] else "off"
+    elif one["kind"] == "route":
+        agent, what = "", f"{call.get('routed_to', 'no agent')} by {call['routed_by']}"
+        result = f"{call['confidence']:.0%}"
+    else:
+        agent = call.get("agent_type") or call.get("agent_id") or "main"
+        texts = (call.get(name) for name in ("tool", "started_agent", "command"))
+        what = call.get("prompt") or " ".join(filter(None, (*texts, *call["paths"]))) or call["event"]
+        result = " ".join(filter(None, (call["decision"], call.get("outcome"))))
+    return f"{one['at'][:19]}Z", one["kind"], agent, what[:LONGEST], result.strip(), usd
 
 
 def _path(session_id: str) -> str:

@@ -12,6 +12,8 @@ _PART = re.compile(r"(CHEAP|MEDIUM|EXPENSIVE)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)(?:
 _CACHED = 0.1
 """What a token from the cache costs where no price is given, as a part of an input token: vendors take about a tenth."""
 _MILLION = 1_000_000
+_TIER_OF_MODEL = {"haiku": "CHEAP", "sonnet": "MEDIUM", "opus": "EXPENSIVE", "fable": "EXPENSIVE"}
+"""The price tier of a model, by a part of its name."""
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -93,6 +95,15 @@ def parse_prices(text: str) -> dict[str, Price]:
             f"`{text}` is not a price for each tier; it must look like `CHEAP=1/5/0.1 MEDIUM=3/15/0.3 EXPENSIVE=5/25/0.5`"
         )
     return prices
+
+
+def price_of_call(
+    prices: Mapping[str, Price], model: str, input_tokens: int, cached_tokens: int, output_tokens: int
+) -> float | None:
+    """Return what an agent call of a session cost in USD, None if no tier has a price for its model."""
+    tier = next((tier for name, tier in _TIER_OF_MODEL.items() if name in model.casefold()), None)
+    # Clients do not count a call's cached tokens as input tokens; jobs do.
+    return None if tier is None else prices[tier].of(input_tokens + cached_tokens, cached_tokens, output_tokens)
 
 
 def costs_of(group: str, sums: Sequence[JobSum], prices: Mapping[str, Price]) -> JobCosts:

@@ -1,0 +1,224 @@
+"""Read the parts of a session's timeline from SQL, each in the order of the whole, from a place on."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.delegate.core.job import ENDED_STATES
+from baton.delegate.core.tables import JOBS, JobEventRow
+from baton.engine.call.record import LONGEST_ID, Record
+from baton.kernel.base.sql import storable
+from baton.kernel.base.uuid7 import least_id, moment_of
+from baton.kernel.changes.audit_store import AuditRow
+from baton.people.row_scope import RowScope
+from baton.records.pipeline.tables import DECISIONS
+from baton.sessions.timeline.items import CALLS, JOB_STEPS, MODES, JobStep, Kind, ModeChange, Place, TimelineItem
+
+MOST_CHANGES = 1_000
+"""Changes of modes, within the time of one session, that are looked at."""
+_STEPS = ("job.state", "permission.requested", "permission.resolved")
+_events = JobEventRow.__table__
+_audit = AuditRow.__table__
+
+
+class SessionOwner(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose a session is, and when its first and last calls were made; None where it only has jobs."""
+
+    user: str
+    team: str
+    project: str
+    first: datetime | None = None
+    last: datetime | None = None
+
+
+async def owner(
+    connection: AsyncConnection, organisation: str, scope: RowScope, session_id: str, user: str, preferred: str
+) -> SessionOwner | None:
+    """Return the owner of the session of an id, the preferred one of several; None if nobody's is in scope."""
+    for name in dict.fromkeys((user,) if user else (preferred, "")):
+        for table in (DECISIONS, JOBS):
+            query = select(table.c.user, table.c.team, table.c.project)
+            query = scope.limit(_of_session(query, table, organisation, session_id, name), table)
+            row = (await connection.execute(query.order_by(table.c.id.desc()).limit(1))).first()
+            if row is not None:
+                bounds = select(func.min(DECISIONS.c.id), func.max(DECISIONS.c.id))
+                first, last = (
+                    await connection.execute(_of_session(bounds, DECISIONS, organisation, session_id, row.user))
+                ).one()
+                times = {"first": moment_of(first), "last": moment_of(last)} if first else {}
+                return SessionOwner(user=row.user, team=row.team, project=row.project, **times)
+    return None
+
+
+async def calls(
+    connection: AsyncConnection,
+    organisation: str,
+    scope: RowScope,
+    session: tuple[str, str],
+    kinds: Collection[Kind],
+    after: Place | None,
+    limit: int,
+) -> list[TimelineItem]:
+    """Read prompts, routes, decisions and spawns after a place, at least `limit` of them if there are as many."""
+    session_id, user = session
+    query = scope.limit(_of_session(select(DECISIONS), DECISIONS, organisation, session_id, user), DECISIONS)
+    if after is not None:
+        if after.source == CALLS:  # a row may have two items, so that of the place is read again
+            first = after.id
+        else:  # of one moment, the calls come before the steps of jobs
+            first = least_id(after.at + timedelta(microseconds=int(after.source > CALLS)))
+        query = query.where(DECISIONS.c.id >= first)
+    query = query.where(or_(*(_IS[kind] for kind in kinds if kind in _IS))).order_by(DECISIONS.c.id).limit(limit + 1)
+    found: list[TimelineItem] = []
+    for row in await connection.execute(query):
+        record = msgspec.convert(row._asdict(), Record)
+        for part, kind in enumerate(_kinds(record)):
+            place_of_it = Place(moment_of(record.id), CALLS, record.id, part)
+            if kind in kinds and (after is None or place_of_it > after):
+                found.append(TimelineItem(place=place_of_it, kind=kind, record=record))
+    return found
+
+
+async def job_steps(
+    connection: AsyncConnection,
+    organisation: str,
+    scope: RowScope,
+    session: tuple[str, str],
+    kinds: Collection[Kind],
+    after: Place | None,
+    limit: int,
+) -> list[TimelineItem]:
+    """Read the steps of a session's jobs after a place."""
+    session_id, user = session
+    types = [one for one in _STEPS if ("job" if one == "job.state" else "question") in kinds]
+    columns = ("provider", "agent_type", "description", "error_code", "tier", "ended_at", "cost_usd")
+    tokens = ("input_tokens", "cached_tokens", "output_tokens")
+    query = (
+        select(
+            *(_events.c[name] for name in ("job_id", "no", "type", "body", "at")),
+            *(JOBS.c[name].label(f"job_{name}") for name in (*columns, *tokens)),
+        )
+        .join(JOBS, JOBS.c.id == _events.c.job_id)
+        .where(
+            _events.c.organisation == organisation,
+            _events.c.user == storable(user),
+            _events.c.session_id == storable(session_id),
+            _events.c.type.in_(types),
+        )
+        .order_by(_events.c.at, _events.c.job_id, _events.c.no)
+        .limit(limit + 1)
+    )
+    if after is not None:
+        job_id, _, number = after.id.rpartition(" ")
+        behind = _events.c.at > after.at
+        if after.source < JOB_STEPS:
+            behind = _events.c.at >= after.at
+        elif after.source == JOB_STEPS:
+            same_job = and_(_events.c.job_id == job_id, _events.c.no > int(number))
+            behind = or_(behind, and_(_events.c.at == after.at, or_(_events.c.job_id > job_id, same_job)))
+        query = query.where(behind)
+    return [_step(row) for row in await connection.execute(scope.limit(query, JOBS))]
+
+
+async def mode_changes(
+    connection: AsyncConnection, organisation: str, session_id: str, whose: SessionOwner, after: Place | None
+) -> list[TimelineItem]:
+    """Read the changes of modes that concerned a session while it went on, after a place."""
+    if whose.first is None or whose.last is None:
+        return []
+    query = select(_audit).where(
+        _audit.c.organisation == organisation,
+        _audit.c.kind == "mode",
+        _audit.c.id >= least_id(whose.first if after is None else max(after.at, whose.first)),
+        _audit.c.at <= whose.last,
+    )
+    found = []
+    for row in await connection.execute(query.order_by(_audit.c.id).limit(MOST_CHANGES)):
+        setting = row.after or row.before
+        place = Place(moment_of(row.id), MODES, row.id)
+        if _concerns(setting, session_id, whose) and (after is None or place > after):
+            mode = ModeChange(
+                action=row.action,
+                scope=str(setting.get("scope", "")),
+                actor=row.actor,
+                enabled=bool(row.after.get("enabled")),
+                level=str(row.after.get("level", "")),
+                reason=row.reason,
+            )
+            found.append(TimelineItem(place=place, kind="mode", mode=mode))
+    return found
+
+
+def _of_session(query: Select[Any], table: Any, organisation: str, session_id: str, user: str) -> Select[Any]:
+    query = query.where(table.c.organisation == organisation, table.c.session_id == storable(session_id)[:LONGEST_ID])
+    return query.where(table.c.user == storable(user)) if user else query
+
+
+_IS = {
+    "session": DECISIONS.c.event == "SessionStart",
+    "prompt": DECISIONS.c.event == "UserPromptSubmit",
+    "route": and_(DECISIONS.c.event == "UserPromptSubmit", DECISIONS.c.routed_by != ""),
+    "decision": and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent == ""),
+    "spawn": or_(
+        and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent != ""), DECISIONS.c.event == "SubagentStart"
+    ),
+}
+
+
+def _kinds(record: Record) -> tuple[Kind, ...]:
+    """Return what a record is, which `_IS` says in SQL."""
+    match record.event:
+        case "UserPromptSubmit":
+            return ("prompt", "route") if record.routed_by else ("prompt",)
+        case "SubagentStart":
+            return ("spawn",)
+        case "PreToolUse":
+            return ("spawn",) if record.started_agent else ("decision",)
+        case _:
+            return ("session",)
+
+
+def _step(row: Any) -> TimelineItem:
+    body: dict[str, Any] = row.body
+    state = str(body.get("state", ""))
+    # A job that was tried again has several ends; its tokens are told once, at the last.
+    is_over = row.type == "job.state" and state in ENDED_STATES and row.job_ended_at == row.at.astimezone(UTC)
+    step = JobStep(
+        job=row.job_id,
+        type=row.type,
+        state=state,
+        provider=row.job_provider,
+        agent_type=row.job_agent_type,
+        description=row.job_description,
+        error=row.job_error_code if is_over else "",
+        input_tokens=row.job_input_tokens if is_over else 0,
+        output_tokens=row.job_output_tokens if is_over else 0,
+        detail={} if row.type == "job.state" else body,
+    )
+    return TimelineItem(
+        place=Place(row.at, JOB_STEPS, f"{row.job_id} {row.no}"),
+        kind="job" if row.type == "job.state" else "question",
+        job=step,
+        usd=row.job_cost_usd if is_over else None,
+    )
+
+
+def _concerns(setting: dict[str, Any], session_id: str, whose: SessionOwner) -> bool:
+    given = {name: setting.get(name) or "" for name in ("id", "user", "project")}
+    match setting.get("scope"):
+        case "session":
+            return given["id"] == session_id and given["user"] in {"", whose.user}
+        case "user":
+            return given["id"] == whose.user
+        case "team":
+            return given["id"] == whose.team
+        case "project":
+            return given["id"] == whose.project
+        case "user_project":
+            return (given["user"], given["project"]) == (whose.user, whose.project)
+        case _:
+            return setting.get("scope") == "organisation"
