@@ -7,7 +7,7 @@ from baton.context.codemap import api as codemap
 from baton.context.patterns import api as patterns
 from baton.context.utilization import api as utilization
 from baton.delegate.jobs import api as jobs
-from baton.delegate.jobs import costs_api, stream_api, submit_api
+from baton.delegate.jobs import costs_api, replies_api, stream_api, submit_api
 from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
@@ -74,6 +74,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         local_answers_api,
         submit_api,
         jobs,
+        replies_api,
         results,
         stream_api,
         permissions_api,

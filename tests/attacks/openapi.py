@@ -21,7 +21,7 @@ OF_AGENTS = {
     "explain_route": "routes.make", "fail_task": "graphs.write", "give_route_feedback": "routes.feedback",
     "judge_answer": "delegation.try", "make_graph": "graphs.write", "make_report": "reports.write",
     "post_tool_use": "calls.make", "pre_tool_use": "calls.make", "put_inventory": "calls.make", "reopen_wave": "graphs.write",
-    "replay_policies": "policies.replay", "retry_job": "jobs.write", "route_prompt": "routes.make",
+    "replay_policies": "policies.replay", "reply_job": "jobs.submit", "retry_job": "jobs.write", "route_prompt": "routes.make",
     "session_end": "calls.make", "session_start": "calls.make", "spawn": "spawns.make", "spawn_task": "spawns.make",
     "spawn_tasks": "spawns.make", "validate_policies": "policies.read",
 }  # fmt: skip

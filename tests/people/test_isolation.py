@@ -179,6 +179,7 @@ MATRIX = {
     "reopen_wave": row(FOREIGN, "/graphs/{graph}/waves/1/reopen"),
     "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),
     "retire_pattern": row(LEADS, "/patterns/{pattern}/retire", {}),
+    "reply_job": row(FOREIGN, "/jobs/{job}/reply", {"message": "go on"}),
     "retry_job": row(FOREIGN, "/jobs/{job}/retry"),
     "revoke_token": row(FOREIGN, "/tokens/{token}"),
     "route_prompt": row(ALL, "/route", {"prompt": "look"}),

@@ -12,6 +12,7 @@ from baton.delegate.jobs.control import JobControl
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.jobs.costs_service import JobAnalytics
 from baton.delegate.jobs.new_job import JobDefaults
+from baton.delegate.jobs.replies import Replies
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
 from baton.delegate.results.service import JobResults
@@ -41,6 +42,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Jobs
     permissions: JobPermissions
     progress: JobProgress
+    replies: Replies
     results: JobResults
     runners: Runners
     streams: JobStreams
@@ -74,6 +76,7 @@ def build(
         inactivity_timeout_s=settings.job_inactivity_s,
         queue_expiry_s=settings.queue_expiry,
     )
+    jobs = Jobs(database, states, notifier, owns_graph, defaults)
     return DelegateFeature(
         agent_modes=AgentModes(database, users),
         agent_tokens=agent_tokens,
@@ -81,9 +84,10 @@ def build(
         notifier=notifier,
         control=JobControl(states),
         counts=JobCounts(database, kernel.organisation),
-        jobs=Jobs(database, states, notifier, owns_graph, defaults),
+        jobs=jobs,
         permissions=permissions,
         progress=progress,
+        replies=Replies(database, jobs),
         results=JobResults(database, states, notifier),
         runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
         streams=JobStreams(database, notifier),

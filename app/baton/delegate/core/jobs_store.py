@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import func, literal, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core.job import LEASED_STATES, Job, JobFilter, State
+from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, JobFilter, State
 from baton.delegate.core.tables import JOBS
 from baton.kernel.base.sql import Database, insert_into, row_of, storable
 from baton.people.row_scope import RowScope
@@ -84,6 +84,19 @@ async def find(
     query = query.order_by(JOBS.c.created_at.desc(), JOBS.c.id.desc()).limit(limit)
     async with database.transaction() as connection:
         return [_job(row) for row in await connection.execute(query)]
+
+
+async def continued_by(connection: AsyncConnection, job: Job) -> Job | None:
+    """Return the newest job that continues a job's thread, None if there is none; one that ended unstarted does not count."""
+    query = select(JOBS).where(
+        JOBS.c.organisation == job.organisation,
+        JOBS.c.user == job.user,
+        JOBS.c.session_id == job.session_id,
+        JOBS.c.thread == job.id,
+        JOBS.c.started_at.is_not(None) | JOBS.c.state.not_in(ENDED_STATES),
+    )
+    row = (await connection.execute(query.order_by(JOBS.c.created_at.desc(), JOBS.c.id.desc()).limit(1))).first()
+    return None if row is None else _job(row)
 
 
 async def leased_of_session(connection: AsyncConnection, job: Job) -> list[Job]:

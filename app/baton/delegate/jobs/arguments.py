@@ -22,13 +22,9 @@ MaybeModel = Annotated[_Model | None, _or("")]
 """A model's name; it becomes an argument of a command, so it must not look like an option."""
 
 
-class JobArgumentsBody(BaseModel):
-    """How a job is to be run; everything may be left out."""
+class JobLimitsBody(BaseModel):
+    """What a job may cost: its agent's model, and times."""
 
-    workspace: MaybeText = Field("", description="An alias that your runners know; a runner's first one if absent.")
-    isolation: Annotated[Literal["in_place", "worktree"] | None, _or("in_place")] = Field(
-        "in_place", description="`worktree` works on a copy."
-    )
     model: MaybeModel = Field("", description="The agent's model; the agent's own default if absent.")
     timeout_s: int | None = Field(
         None,
@@ -43,6 +39,22 @@ class JobArgumentsBody(BaseModel):
         description="How long the agent may show nothing, in seconds, while it asks nobody for permission; 0 for no"
         " limit, `BATON_JOB_INACTIVITY_S` if absent.",
     )
+    queue_expiry_s: int | None = Field(
+        None,
+        ge=0,
+        le=LONGEST_EXPIRY_S,
+        description="How long it may wait while no live runner could take it, in seconds; then it fails"
+        " (`queue_expired`). 0 for no limit, `BATON_QUEUE_EXPIRY` if absent.",
+    )
+
+
+class JobArgumentsBody(JobLimitsBody):
+    """How a job is to be run; everything may be left out."""
+
+    workspace: MaybeText = Field("", description="An alias that your runners know; a runner's first one if absent.")
+    isolation: Annotated[Literal["in_place", "worktree"] | None, _or("in_place")] = Field(
+        "in_place", description="`worktree` works on a copy."
+    )
     thread: Annotated[MaybeText, AfterValidator(lambda thread: thread or CONTINUE)] = Field(
         CONTINUE,
         description="`continue` goes on with what the agent knows of the session's job before, where its runner still"
@@ -51,13 +63,6 @@ class JobArgumentsBody(BaseModel):
     concurrent: Annotated[bool | None, _or(default=False)] = Field(
         default=False,
         description="Work in place although another job does in the same folder; else it waits for that one.",
-    )
-    queue_expiry_s: int | None = Field(
-        None,
-        ge=0,
-        le=LONGEST_EXPIRY_S,
-        description="How long it may wait while no live runner could take it, in seconds; then it fails"
-        " (`queue_expired`). 0 for no limit, `BATON_QUEUE_EXPIRY` if absent.",
     )
 
 

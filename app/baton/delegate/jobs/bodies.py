@@ -145,19 +145,21 @@ class JobModel(JobFields, JobSummary):
 class LeaseModel(JobFields):
     """A job that is leased to a runner; the token proves it.
 
-    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over.
+    `agent_token` is for the agent: it may ask Baton with it and read this job, until the attempt is over. `recap` is a
+    summary of the thread that the job continues, for an agent that cannot resume `agent_session`.
     """
 
     job: str
     attempt: int
     token: str
     agent_token: str
+    recap: str
 
     @classmethod
-    def of(cls, job: Job, *, token: str, agent_session: str, agent_token: str) -> "LeaseModel":
+    def of(cls, job: Job, *, token: str, agent_session: str, agent_token: str, recap: str) -> "LeaseModel":
         """Return a lease for its runner; `agent_session` is the agent's session to resume, "" for a new one."""
         more = {"job": job.id, "token": token, "agent_session": agent_session, "agent_token": agent_token}
-        return cls.model_validate(_fields(job) | more)
+        return cls.model_validate(_fields(job) | more | {"recap": recap})
 
 
 class JobPage(BaseModel):

@@ -267,7 +267,13 @@ async def poll_runner(
     answer = await runners.poll(caller.principal, runner_id, poll, has_left, arrived=arrived)
     return PollAnswerModel(
         jobs=[
-            LeaseModel.of(one.job, token=one.token, agent_session=one.agent_session, agent_token=one.agent_token)
+            LeaseModel.of(
+                one.job,
+                token=one.token,
+                agent_session=one.agent_session,
+                agent_token=one.agent_token,
+                recap=one.recap,
+            )
             for one in answer.jobs
         ],
         commands=[CommandModel.model_validate(one, from_attributes=True) for one in answer.commands],

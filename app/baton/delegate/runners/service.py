@@ -13,6 +13,7 @@ from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
 from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
+from baton.delegate.core.recap import recap_of
 from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.states import LEASE, JobStates, last_heard, was_away
 from baton.delegate.core.waiting import folder_of
@@ -59,13 +60,15 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True):
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none.
 
-    `agent_token` is for the agent: it proves which job the agent works on.
+    `agent_token` is for the agent: it proves which job the agent works on. `recap` tells an agent that cannot resume its session
+    what was said and done in the thread that the job names.
     """
 
     job: Job
     token: str
     agent_session: str
     agent_token: str
+    recap: str
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,8 +274,9 @@ class Runners:
             agent_session = job.agent_session
             if in_place and job.thread == CONTINUE and not agent_session:
                 agent_session = await store.agent_session(connection, job)
+            recap = await recap_of(connection, job)
             await self._states.announce_lease(transaction, job)
-        return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token)
+        return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token, recap=recap)
 
 
 def digest_of(token: str) -> str:

@@ -1,0 +1,48 @@
+"""A summary of a thread, for an agent that cannot take it up again."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from baton.delegate.core import events_store
+from baton.delegate.core import jobs_store as store
+from baton.delegate.core.job import CONTINUE, FRESH, Job
+
+MOST_JOBS = 6
+"""Most jobs of a thread that a summary tells of: the first, and the last ones."""
+_LONGEST_WORDS = 4_000
+"""Most characters of one prompt and of one answer."""
+_MOST_FILES = 50
+_LONGEST_THREAD = 50
+
+
+async def recap_of(connection: AsyncConnection, job: Job) -> str:
+    """Return what was said and done in the thread that a job continues, "" if it names none."""
+    thread: list[Job] = []
+    name = job.thread
+    while name not in {CONTINUE, FRESH} and len(thread) < _LONGEST_THREAD:
+        before = await store.get(connection, job.organisation, name)
+        if before is None:  # retention has removed it
+            break
+        thread.append(before)
+        name = before.thread
+    told = thread if len(thread) <= MOST_JOBS else [*thread[: MOST_JOBS - 1], thread[-1]]
+    return "\n\n".join([await _told(connection, one) for one in reversed(told)])
+
+
+async def _told(connection: AsyncConnection, job: Job) -> str:
+    parts = [f"You were asked:\n{_cut(job.prompt)}"]
+    change = await events_store.last_of_type(connection, job.id, "workspace.diff")
+    files = change.body.get("files") if change else None
+    if isinstance(files, list):
+        names = [str(file.get("path", "")) for file in files[:_MOST_FILES] if isinstance(file, dict)]
+        if names:
+            parts.append(f"You changed: {', '.join(names)}")
+    parts.append(f"You answered:\n{_cut(job.output)}" if job.output else f"You gave no answer: the task {job.state}.")
+    return "\n".join(parts)
+
+
+def _cut(text: str) -> str:
+    """Return a text's beginning and end."""
+    if len(text) <= _LONGEST_WORDS:
+        return text
+    half = _LONGEST_WORDS // 2
+    return f"{text[:half]}\n[…]\n{text[-half:]}"
