@@ -187,6 +187,31 @@ def test_a_result_elsewhere_is_used_by_its_runner(baton, alice):
     assert [one["state"] for one in alice.get(f"/jobs/{job}/actions").json()["items"]] == ["done", "refused", "done"]
 
 
+def test_a_reply_and_a_comment_go_on_with_a_job(baton, alice):
+    job = job_of(baton("delegate", "make", "--session", "reply"))
+    _, proof = lease(alice)
+    events = [{"seq": 1, "type": "agent.session", "body": {"id": "t1"}}]
+    alice.post(f"/runners/r/jobs/{job}/events", json=proof | {"events": events, "finish": {"state": "completed"}})
+    told = baton("jobs", "reply", job, "and test it", "--comment", "b.py:3 why? because", "--comment", "c.py:4: x")
+    assert "goes on with the thread of " + job in told
+    new = job_of(told)
+    comments = "Comments on what you changed:\n- b.py:3: why? because\n- c.py:4: x"
+    assert alice.get(f"/jobs/{new}").json()["prompt"] == f"and test it\n\n{comments}"
+    assert "is `queued`; reply when it has ended" in baton("jobs", "reply", job, "again", refused=True)
+    baton("jobs", "cancel", new)
+    told = json.loads(baton("jobs", "comment", job, "src/a.py:12", "why?", "--json"))
+    assert told["job"]["prompt"] == "Comments on what you changed:\n- src/a.py:12: why?"
+    baton("jobs", "cancel", told["job"]["id"])
+    told = json.loads(baton("jobs", "reply", job, "why?", "--at", "a.py:1", "--json"))
+    assert told["job"]["prompt"] == "Comments on what you changed:\n- a.py:1: why?"
+    baton("jobs", "cancel", told["job"]["id"])
+    for words in (("comment", job, "a.py", "x"), ("comment", job, "a.py:x", "x"), ("reply", job, "--at", "a.py:1")):
+        assert (
+            "a message is about" in (said := baton("jobs", *words, refused=True)) or "is not a file and a line" in said
+        )
+    assert "`message` is blank" in baton("jobs", "reply", job, " ", refused=True)
+
+
 def test_a_change_in_another_runner_s_words_still_shows_its_difference(baton, alice):
     job = job_of(baton("delegate", "make", "--worktree"))
     _, proof = lease(alice)

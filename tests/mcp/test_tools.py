@@ -35,6 +35,7 @@ TOOLS = {
     "job_diff",
     "job_discard",
     "job_pr",
+    "job_reply",
     "job_retry",
     "job_show",
     "jobs_list",
@@ -308,6 +309,17 @@ def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect, wo
     assert (shown["prompt"], shown["isolation"], "token" in shown) == ("write new.txt", "worktree", False)
     _, change = agent.called("job_diff", job_id=job)
     assert [(file["path"], file["change"]) for file in change["files"]] == [("new.txt", "added")]
+    comment = {"file": "new.txt", "line": 1, "text": "more"}
+    _, replied = agent.called("job_reply", job_id=job, message="read new.txt\nwrite more.txt", comments=[comment])
+    assert (replied["thread"], replied["task_id"]) == (job, replied["id"])
+    _, answered = agent.called("agent_output", task_id=replied["task_id"])
+    assert (answered["state"], answered["output"]) == ("completed", '{"content": "written"}{}')
+    assert [file["path"] for file in agent.called("job_diff", job_id=replied["id"])[1]["files"]] == [
+        "more.txt",
+        "new.txt",
+    ]
+    prompt = agent.called("job_show", job_id=replied["id"])[1]["prompt"]
+    assert "- new.txt:1: more\n  (the line is: `written`)" in prompt
     (folder / "shop" / "new.txt").write_text("mine")
     refused = agent.called("job_apply", job_id=job)[1]
     assert (refused["state"], refused["code"]) == ("refused", "conflict")
@@ -318,7 +330,8 @@ def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect, wo
     assert (folder / "shop" / "new.txt").read_text() == "written"
     assert agent.called("job_branch", job_id=job, branch="theirs")[1]["branch"] == "theirs"
     assert agent.called("job_pr", job_id=job)[1]["code"] == "no_remote"
-    assert agent.called("job_discard", job_id=job)[1]["state"] == "done"
+    for one in (job, replied["id"]):
+        assert agent.called("job_discard", job_id=one)[1]["state"] == "done"
     assert agent.called("job_apply", job_id=job)[1]["code"] == "no_result"
     assert "refs/baton" not in git(folder / "shop", "for-each-ref")
     assert "completed" in agent.refused("job_retry", job_id=job)

@@ -14,6 +14,9 @@ def line(**fields):
     print(json.dumps(fields), flush=True)
 def text(said, **more):
     line(type="stream_event", event={"type": "content_block_delta", "delta": {"type": "text_delta", "text": said}}, **more)
+if "--resume" in sys.argv and "gone" in sys.argv:
+    line(type="result", subtype="error_during_execution", is_error=True, num_turns=0, usage={})
+    sys.exit("No conversation found with session ID: gone")
 line(type="system", subtype="init", session_id="session-1")
 if prompt == "wait":
     open("pid", "w").write(str(os.getpid()))
@@ -54,6 +57,20 @@ async def test_its_stream_becomes_updates_and_its_result_the_cost(server, runnin
     kinds = [one["body"]["update"]["sessionUpdate"] for one in server.events[job].values() if "update" in one["body"]]
     assert kinds == ["agent_message_chunk", "tool_call", "usage_update", "tool_call_update"]
     assert server.events[job][1]["body"] == {"id": "session-1"}
+
+
+@pytest.mark.parametrize("recap", ["", "you said hello"])
+async def test_a_session_that_is_gone_begins_anew_with_what_is_known_of_it(server, running, claude, recap):
+    job = server.give("go on", agent_session="gone", recap=recap)
+    async with running(provider=claude):
+        finish = await ended(server, job)
+    assert finish["state"] == "completed"
+    assert ("you said hello" in finish["output"]) == bool(recap)
+    assert "go on|" in finish["output"]
+    assert "--resume" not in finish["output"]
+    updates = [one["body"]["update"] for one in server.events[job].values() if "update" in one["body"]]
+    told = [one["title"] for one in updates if one["sessionUpdate"] == "tool_call" and one["toolCallId"] == "runner"]
+    assert ["summary" in title for title in told] == [True] * bool(recap)
 
 
 @pytest.mark.parametrize(("prompt", "code"), [("fail", "agent_failed"), ("vanish", "agent_died")])

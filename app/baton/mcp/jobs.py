@@ -4,7 +4,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from mcp.server.mcpserver import Context, MCPServer
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from baton.mcp.client import ServerClient
 from baton.mcp.delegation import progress_sink
@@ -27,6 +27,16 @@ _LISTED = (
 )
 _SHOWN = (*_LISTED, "isolation", "attempt", "model", "usage", "error", "depends_on", "late_result", "runner", "prompt")
 _TIMES = ("queued_at", "started_at", "cancel_requested", "attempts")
+
+
+class Comment(BaseModel):
+    """A comment on a line of a file, as the job left it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str = Field(min_length=1, description="The path in the repository.")
+    line: int = Field(ge=1, description="The line, from 1.")
+    text: str = Field(min_length=1, description="What to tell the agent about it.")
 
 
 def offer(server: MCPServer, baton: ServerClient) -> None:
@@ -65,6 +75,20 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
     async def job_diff(job_id: JobId) -> dict[str, Any]:
         found: dict[str, Any] = await baton.request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
         return found
+
+    @server.tool(
+        description="Reply to an ended job: its agent goes on in its thread, in the workspace as it left it. Comments name"
+        " a file and a line of what it changed. Returns the new job; agent_output waits for its answer."
+    )
+    async def job_reply(
+        job_id: JobId,
+        message: Annotated[str, Field(description="What to tell the agent.")] = "",
+        comments: Annotated[list[Comment], Field(description="Comments on what the job changed.")] = [],  # noqa: B006
+        model: Annotated[str, Field(description="Another model than before.")] = "",
+    ) -> dict[str, Any]:
+        body = {"message": message, "comments": [one.model_dump() for one in comments], "model": model}
+        found = await baton.request("POST", f"/jobs/{quote(job_id, safe='')}/reply", body)
+        return {"task_id": found["job"]["id"], **_part(found["job"], ("id", "state", "thread", "waiting"))}
 
     _offer_results(server, baton)
 

@@ -12,16 +12,16 @@ import msgspec
 
 from baton.runner.agents.acp_driver import AcpDriver
 from baton.runner.agents.claude_print import ClaudePrint
-from baton.runner.agents.driving import AgentError, Driver, Task
+from baton.runner.agents.driving import NO_THREAD, AgentError, Driver, Task, ThreadLost, with_recap
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.tools import tool_server
 from baton.runner.agents.updates import Answer, text_of
 from baton.runner.config import Provider, RunnerConfig
 from baton.runner.environment import environment
-from baton.runner.job_updates import ended_setup, summary, words
+from baton.runner.job_updates import words
+from baton.runner.job_worktree import JobWorktree
 from baton.runner.outbox import Outbox, waits
 from baton.runner.permissions import Permissions
-from baton.runner.preparation import copy_files, new_files, run_setup, said_of_copies
 from baton.runner.spool import Spool
 from baton.runner.wire import (
     AgentTask,
@@ -34,7 +34,7 @@ from baton.runner.wire import (
     ServerAway,
     TokenRefused,
 )
-from baton.runner.worktrees import NoWorktree, Worktree, Worktrees
+from baton.runner.worktrees import NoWorktree, Worktrees
 
 DRIVERS: dict[str, type[Driver]] = {"acp": AcpDriver, "claude-print": ClaudePrint}
 LOOK_S = 1.0
@@ -143,7 +143,7 @@ class Job:
                 await self._server.post(self.lease.job, {**lease, "events": [], "finish": ended})
 
     async def _ended(self, outbox: Outbox) -> JobEnd:
-        tree: Worktree | None = None
+        tree = JobWorktree(self.lease, self._config, self._worktrees, outbox.put)
         has_worked = False
         try:
             provider, folder = self._checked()
@@ -151,14 +151,14 @@ class Job:
                 return self._told("cancelled")
             if self.lease.isolation == "worktree":
                 self.note = "making a worktree"
-                tree = await self._worktrees.make(
-                    folder, f"{self.lease.job}.{self.lease.attempt}", self._config.worktrees.uncommitted
-                )
-                tree = await self._prepared(provider, folder, tree, outbox)
-                folder = tree.folder
+                env = environment(self._env, self.lease.provider, provider, self._config.env_pass)
+                limit = min(self.lease.timeout_s, provider.max_timeout_s)
+                folder = await tree.begin(folder, env, limit, self._stopping)
+                self._setup_s = tree.setup_s
             has_worked = not self._stop
             ended = self._told(await self._work(provider, folder, outbox) if has_worked else "cancelled")
         except AgentError as error:
+            self._answer.add(error.output)
             ended = self._failed(error.code, str(error))
         except NoWorktree as error:
             ended = self._failed("no_worktree", str(error))
@@ -166,50 +166,8 @@ class Job:
             ended = self._failed("cannot_start", str(error))
         except Exception as error:  # noqa: BLE001 - a bug of ours must not leave a job without an end
             ended = self._failed("runner_fault", f"{type(error).__name__}: {error}")
-        if tree:
-            if has_worked:
-                await self._collect(tree, outbox)
-            await self._worktrees.done(tree)
+        await tree.end(has_worked=has_worked)
         return ended
-
-    async def _collect(self, tree: Worktree, outbox: Outbox) -> None:
-        try:
-            change = await self._worktrees.collect(tree, self.lease.job, self.lease.attempt)
-        except NoWorktree as error:
-            text = f"what the job changed could not be kept as a commit, and is in `{tree.top}` only: {error}"
-            outbox.put("session.update", {"update": words(text)})
-        else:
-            outbox.put("workspace.diff", summary(change))
-
-    async def _prepared(self, provider: Provider, source: Path, tree: Worktree, outbox: Outbox) -> Worktree:
-        """Copy files into a new worktree and run its setup; return the worktree, with what belongs to no result.
-
-        Raises:
-            AgentError: If the setup fails, or takes too long.
-            NoWorktree: If the files cannot be copied.
-        """
-        workspace = self._config.workspace(self.lease.workspace)
-        assert workspace is not None  # noqa: S101 - it was looked up before
-        copied, notes = await copy_files(workspace, source, tree)
-        for said in filter(None, (tree.note, said_of_copies(copied, notes))):
-            outbox.put("session.update", {"update": words(said)})
-        made: list[str] = []
-        if workspace.setup and not self._stop:
-            command = workspace.setup.strip()
-            self.note = f"setup: {command}"
-            call = {"sessionUpdate": "tool_call", "toolCallId": "setup", "title": self.note, "kind": "execute"}
-            outbox.put("session.update", {"update": call | {"status": "in_progress"}})
-            env = environment(self._env, self.lease.provider, provider, self._config.env_pass)
-            limit = min(self.lease.timeout_s, provider.max_timeout_s)
-            output, timed_out = await run_setup(workspace, tree.folder, env, limit, self._stopping)
-            self._setup_s = output.took_s
-            failure = None if self._stop else output.failure(command, timed_out=timed_out)
-            outbox.put("session.update", {"update": ended_setup(output.text, failed=output.status != 0)})
-            if failure:
-                self._answer.add(output.text)
-                raise failure
-            made = await new_files(tree)
-        return msgspec.structs.replace(tree, left_out=tuple(dict.fromkeys((*copied, *made))))
 
     async def _until_stored(self) -> bool:
         """Wait until the attempt is on the disk; return False if it was stopped before."""
@@ -253,6 +211,18 @@ class Job:
             agent_token=lease.agent_token,
         )
         task = Task(**given, folder=folder, tools=tool_server(lease, env) if lease.agent_type else None)
+        env |= {"BATON_JOB": lease.job}
+        try:
+            return await self._drive(provider, task, env, outbox)
+        except ThreadLost:
+            if task.recap:
+                outbox.put("session.update", {"update": words(NO_THREAD)})
+            again = msgspec.structs.replace(task, agent_session="", prompt=with_recap(task))
+            return await self._drive(provider, again, env, outbox)
+
+    async def _drive(self, provider: Provider, task: Task, env: Mapping[str, str], outbox: Outbox) -> str:
+        """Start the agent with a task, and wait for its end."""
+        lease = self.lease
 
         def tell(kind: str, body: dict[str, object]) -> None:
             self.events += 1
@@ -263,9 +233,10 @@ class Job:
                 self.note = str(update.get("title") or "") or ("answering" if text_of(update) else self.note)
             outbox.put(kind, body)
 
+        assert self._permissions is not None  # noqa: S101 - it was made before
         driver = DRIVERS[provider.driver](provider, task, self._permissions, tell)
         self.note = f"starting {provider.command[0]}"
-        tree = await ProcessTree.start(driver.command(), cwd=folder, env=env | {"BATON_JOB": lease.job})
+        tree = await ProcessTree.start(driver.command(), cwd=task.folder, env=env)
         outbox.listen_by(tree.listen)
         working = asyncio.create_task(driver.work(tree))
         try:

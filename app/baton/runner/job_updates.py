@@ -12,7 +12,7 @@ def words(note: str) -> dict[str, object]:
     """Return an update by which the runner says something to who follows, apart from the agent's answer."""
     return {
         "sessionUpdate": "tool_call",
-        "toolCallId": "worktree",
+        "toolCallId": "runner",
         "title": note,
         "kind": "other",
         "status": "completed",

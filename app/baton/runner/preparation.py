@@ -39,9 +39,8 @@ class SetupOutput(msgspec.Struct, frozen=True, kw_only=True):
         if self.status == 0:
             return None
         how = f"had not ended after {self.took_s:.0f} s" if timed_out else f"ended with {self.status}"
-        return AgentError(
-            "setup_timeout" if timed_out else "setup_failed", f"`{command}` {how}: {self.text[-_LAST_LINES:].strip()}"
-        )
+        code, last = "setup_timeout" if timed_out else "setup_failed", self.text[-_LAST_LINES:].strip()
+        return AgentError(code, f"`{command}` {how}: {last}", self.text)
 
 
 async def copy_files(workspace: Workspace, source: Path, tree: Worktree) -> tuple[list[str], list[str]]:

@@ -55,7 +55,9 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Where the result of one attempt is: the repository's top folder, the commit before, the commit after, and the worktree.
 
-    `head` is the repository's last commit when the worktree began; `base` differs from it if it is a snapshot. `left_out` are paths in the worktree that belong to no result: what was copied into it, and what its setup made.
+    `head` is the repository's last commit when the worktree began; `base` differs from it if it is a snapshot. `since` is the
+    commit of the job that this one continued, "" for none. `worktree` is "" once a later job of the thread has it; `git_dir` is its
+    git directory. `left_out` are paths in it that belong to no result: what was copied into it, and what its setup made.
     """
 
     job: str
@@ -65,6 +67,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     commit: str
     worktree: str
+    git_dir: str = ""
+    since: str = ""
     left_out: tuple[str, ...] = ()
 
     @property
@@ -170,7 +174,6 @@ async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
         ApplyRefused: If a change conflicts with the working tree, or leads out of it; nothing was written.
         GitError: If git fails.
     """
-    repository = Path(result.repository)
     files = await changed_files(result)
     if not files:
         return []
@@ -185,16 +188,32 @@ async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
         raise ApplyRefused("unsafe", reasons)
     with tempfile.TemporaryDirectory(prefix="baton-") as folder:
         patch = Path(folder) / "result.patch"
-        await write_patch(result, patch)
         try:
-            # Git checks every file before it writes the first one; a path in `.git`, outside, or below a link is an error.
-            await git(repository, *APPLY, str(patch))
+            await _apply_patch(result, patch)
         except GitError as error:
-            with contextlib.suppress(GitError):
-                await git(repository, *APPLY, "--check", "--reverse", str(patch))
+            if result.since and await _is_applied(msgspec.structs.replace(result, commit=result.since), patch):
+                # The person has the job before it in their files already: only what came after is new to them.
+                return await apply(msgspec.structs.replace(result, base=result.since, since=""), by_agent=by_agent)
+            if await _is_applied(result, patch):
                 raise ApplyRefused("applied_already", ["the result is applied already"]) from None
             raise ApplyRefused("conflict", reasons_of(error)) from None
     return files
+
+
+async def _apply_patch(result: Result, patch: Path) -> None:
+    await write_patch(result, patch)
+    # Git checks every file before it writes the first one; a path in `.git`, outside, or below a link is an error.
+    await git(Path(result.repository), *APPLY, str(patch))
+
+
+async def _is_applied(result: Result, patch: Path) -> bool:
+    """Return whether the working tree has a result's changes already."""
+    await write_patch(result, patch)
+    try:
+        await git(Path(result.repository), *APPLY, "--check", "--reverse", str(patch))
+    except GitError:
+        return False
+    return True
 
 
 async def write_patch(result: Result, patch: Path) -> None:

@@ -34,12 +34,16 @@ class Refused(Exception):
 
 
 class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is given of a job; empty fields are the agent's own choice. `thinking_budget` is in tokens."""
+    """What an agent is given of a job; empty fields are the agent's own choice. `thinking_budget` is in tokens.
+
+    `recap` is a summary of the thread, for an agent that cannot resume `agent_session`.
+    """
 
     prompt: str
     system_prompt: str = ""
     model: str = ""
     agent_session: str = ""
+    recap: str = ""
     thinking_budget: int | None = None
 
 

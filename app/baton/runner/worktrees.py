@@ -12,7 +12,7 @@ import msgspec
 from baton.runner import results
 from baton.runner.config import Uncommitted
 from baton.runner.git import GitError, git, line
-from baton.runner.results import ChangedFile, Result, Results
+from baton.runner.results import ChangedFile, NoResult, Result, Results
 
 LARGEST_DIFF = 96 * 1024
 """Longest difference that is sent, in bytes; the whole of it stays in the worktree."""
@@ -29,7 +29,8 @@ class Worktree(msgspec.Struct, frozen=True):
     """A worktree: its top, the folder in it that stands for the workspace, the last commit, and the commit at which it began.
 
     `note` says what became of uncommitted changes, "" if there were none. `git_dir` is its git directory as it was before the
-    agent started, `repository` the top of the person's own checkout. `left_out` are paths in it that belong to no result.
+    agent started, `repository` the top of the person's own checkout. `left_out` are paths in it that belong to no result. `since`
+    is the commit of the job that is continued in it, "" for none; `is_new` is not set if that job's agent left its files in it.
     """
 
     top: Path
@@ -40,6 +41,8 @@ class Worktree(msgspec.Struct, frozen=True):
     repository: Path
     note: str = ""
     left_out: tuple[str, ...] = ()
+    since: str = ""
+    is_new: bool = True
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +89,52 @@ class Worktrees:
         folder.mkdir(parents=True, exist_ok=True)
         return Worktree(top, folder, head, base, git_dir, repository, note)
 
+    async def take_up(self, workspace: Path, name: str, thread: str) -> Worktree | None:
+        """Return the worktree of an earlier job as its agent left it, made again if it is gone; None if its result is gone.
+
+        It is made in the same folder: some agents know their sessions by it.
+
+        Raises:
+            NoWorktree: If git cannot make it.
+        """
+        try:
+            before = self._results.get(thread)
+        except NoResult:
+            return None
+        top = Path(before.worktree) if before.worktree else self._home / name
+        git_dir, repository = Path(before.git_dir), Path(before.repository)
+        try:
+            prefix = await line(workspace, "rev-parse", "--show-prefix")
+            async with self._one:
+                is_there = before.worktree != "" and await asyncio.to_thread(_are_folders, top, git_dir)
+                if top in self._busy:
+                    raise NoWorktree(f"another job works in `{top}`")
+                if not is_there:
+                    await results.remove_worktree(top, repository)
+                    await git(repository, "worktree", "add", "--detach", "--quiet", str(top), before.commit)
+                    git_dir = Path(await line(top, "rev-parse", "--absolute-git-dir"))
+                self._busy.add(top)
+                # From now on the worktree goes with the later job: who discards the earlier one must not remove it.
+                self._results.save(msgspec.structs.replace(before, worktree=""))
+        except GitError as error:
+            raise NoWorktree(str(error)) from None
+        folder = top / prefix
+        folder.mkdir(parents=True, exist_ok=True)
+        return Worktree(
+            top=top,
+            folder=folder,
+            head=before.head,
+            base=before.base,
+            git_dir=git_dir,
+            repository=repository,
+            note=""
+            if is_there
+            else "the worktree of the job before was removed, and is made again with what it changed",
+            left_out=before.left_out if is_there else (),
+            since=before.commit,
+            is_new=not is_there,
+        )
+
     async def collect(self, tree: Worktree, job: str, attempt: int) -> Change:
         """Store what changed since the worktree began as the job's result, with new files, and return it.
 
@@ -114,6 +163,8 @@ class Worktrees:
                 base=tree.base,
                 commit=commit,
                 worktree=str(tree.top),
+                git_dir=str(tree.git_dir),
+                since=tree.since,
                 left_out=tree.left_out,
             )
             # The record first: a commit without one would be kept for ever, a record without a commit is removed in time.
@@ -169,6 +220,10 @@ class Worktrees:
         except GitError:
             repository = path.parent
         await results.remove_worktree(path, repository)
+
+
+def _are_folders(*paths: Path) -> bool:
+    return all(path.is_dir() for path in paths)
 
 
 def _folders(home: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from baton.cli.groups import group
 from baton.cli.jobs import account
 from baton.cli.jobs.follow import follow as follow_job
 from baton.cli.jobs.job_card import waiting_line
+from baton.cli.jobs.reply import comment, reply
 from baton.cli.jobs.result import apply, branch, diff, discard, pr
 from baton.cli.options import AsJson, Everybody, Limit
 from baton.cli.output import plain, show_json, show_table
@@ -87,6 +88,8 @@ app.command()(apply)
 app.command()(branch)
 app.command()(discard)
 app.command()(pr)
+app.command()(reply)
+app.command()(comment)
 
 
 @app.command()

@@ -16,10 +16,11 @@ from acp.schema import (
 )
 
 from baton.runner.agents.acp_client import AcpClient
-from baton.runner.agents.driving import AgentError, EventSink, Task
+from baton.runner.agents.driving import NO_THREAD, AgentError, EventSink, Task, with_recap
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import fitting
 from baton.runner.config import Provider
+from baton.runner.job_updates import words
 from baton.runner.permissions import Permissions
 
 _CLOSE_S = 2.0
@@ -37,7 +38,7 @@ class AcpDriver:
         self._client = AcpClient(task.folder, permissions, self._take)
         self._connection: ClientSideConnection | None = None
         self._session = ""
-        self._appends = False
+        self._appends = self._resumed = False
         self._listening = False
         self.usage: dict[str, float] = {}
 
@@ -94,12 +95,14 @@ class AcpDriver:
                     resumed = await connection.resume_session(
                         session_id=task.agent_session, cwd=folder, mcp_servers=tools
                     )
-                    self._session = task.agent_session
+                    self._session, self._resumed = task.agent_session, True
                     return list(resumed.config_options or [])
                 if able.load_session:  # tells the whole past again, which the server has
                     loaded = await connection.load_session(session_id=task.agent_session, cwd=folder, mcp_servers=tools)
-                    self._session = task.agent_session
+                    self._session, self._resumed = task.agent_session, True
                     return list(loaded.config_options or [])
+        if task.recap:
+            self._tell("session.update", {"update": words(NO_THREAD)})
         meta: dict[str, Any] = (
             {"systemPrompt": {"append": task.system_prompt}} if self._appends and task.system_prompt else {}
         )
@@ -132,9 +135,10 @@ class AcpDriver:
 
     def _prompt(self) -> str:
         """Return the prompt, after the system prompt if the agent takes none of its own; only Claude's adapter does."""
+        prompt = self._task.prompt if self._resumed else with_recap(self._task)
         if self._task.system_prompt and not self._appends:
-            return f"{self._task.system_prompt}\n\n{self._task.prompt}"
-        return self._task.prompt
+            return f"{self._task.system_prompt}\n\n{prompt}"
+        return prompt
 
     def _take(self, update: dict[str, Any]) -> None:
         if not self._listening:  # the past of a session that is loaded, the agent's list of commands

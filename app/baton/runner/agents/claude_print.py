@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from baton.runner.agents.driving import AgentError, EventSink, Task
+from baton.runner.agents.driving import AgentError, EventSink, Task, ThreadLost
 from baton.runner.agents.process import ProcessTree
 from baton.runner.agents.updates import chunk, fitting
 from baton.runner.config import Provider
@@ -25,7 +25,7 @@ class ClaudePrint:
         self._tell = tell
         self.usage: dict[str, float] = {}
         self._messages: dict[str, dict[str, int]] = {}
-        self._cancelled = False
+        self._cancelled = self._begun = False
         self._tree: ProcessTree | None = None
 
     def command(self) -> list[str]:
@@ -62,6 +62,8 @@ class ClaudePrint:
                 return "cancelled"
             raise ConnectionError("it ended without a result")
         self.usage = _usage(result)
+        if result.get("is_error") and self._task.agent_session and not self._begun:
+            raise ThreadLost(f"it has no session `{self._task.agent_session}`")
         if result.get("is_error") and not self._cancelled:
             raise AgentError("agent_failed", str(result.get("result") or result.get("subtype") or "it failed"))
         return "cancelled" if self._cancelled else "end_turn"
@@ -77,6 +79,7 @@ class ClaudePrint:
 
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "system" and event.get("subtype") == "init":
+            self._begun = True
             self._tell("agent.session", {"id": str(event.get("session_id", ""))})
         message = _object(event.get("message"))
         if event.get("type") == "assistant" and message.get("usage"):

@@ -13,11 +13,19 @@ from baton.runner.wire import AgentTask
 
 
 class AgentError(Exception):
-    """The agent cannot do the job; `code` is stable, the text is for people."""
+    """The agent cannot do the job; `code` is stable, the text is for people. `output` is what the job then has as its output."""
 
-    def __init__(self, code: str, detail: str) -> None:
+    def __init__(self, code: str, detail: str, output: str = "") -> None:
         super().__init__(detail)
         self.code = code
+        self.output = output
+
+
+class ThreadLost(AgentError):
+    """The agent does not have the session that it was to resume; it did nothing, and may be started again without it."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("thread_lost", detail)
 
 
 class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +42,16 @@ class Task(AgentTask, frozen=True, kw_only=True):
 
     folder: Path
     tools: ToolServer | None = None
+
+
+NO_THREAD = "the agent cannot take up its thread again; it is given a summary of it instead"
+
+
+def with_recap(task: Task) -> str:
+    """Return the prompt behind a summary of the thread, for an agent that does not remember it."""
+    if not task.recap:
+        return task.prompt
+    return f"<earlier>\nWhat was said and done before, as a summary:\n\n{task.recap}\n</earlier>\n\n{task.prompt}"
 
 
 EventSink = Callable[[str, dict[str, Any]], None]
