@@ -3,6 +3,8 @@
 import asyncio
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sqlalchemy import func, select
 
@@ -14,6 +16,7 @@ from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
 from baton.records.pipeline.search import Filters, restricted
+from baton.records.pipeline.spool import Spool
 from baton.records.pipeline.stream import RecordStream
 from baton.records.pipeline.tables import DECISIONS
 
@@ -61,7 +64,15 @@ class Both:
         self._redis = Redis(url, timeout_s=5)
         target = driver_target(database.engine.url)
         self._driver = driver(target)
-        self.drain = Drain(RecordStream(self._redis), self._driver, target.dialect)
+        self._folder = TemporaryDirectory()
+        self.spool = Spool(Path(self._folder.name) / "spool", settings.records_spool_mb << 20)
+        self.drain = Drain(
+            RecordStream(self._redis),
+            self._driver,
+            target.dialect,
+            self.spool,
+            most_in_stream=settings.records_redis_mb << 20,
+        )
 
     async def start(self):
         await self._redis.start()
@@ -73,6 +84,8 @@ class Both:
         self.drain.finish()
         await self._task
         await self._driver.close()
+        self.spool.close()
+        self._folder.cleanup()
         await self._redis.close()
 
     def stats(self):

@@ -118,6 +118,15 @@ class Settings(BaseSettings):
     redis_timeout_ms: int = Field(50, ge=5, le=10_000, description="Longest wait for Redis within a decision, in ms.")
     history_ttl_s: int = Field(86_400, ge=60, description="How long an idle session's history is kept, in seconds.")
     records_queue: int = Field(10_000, ge=1, description="Records held in memory while Redis is away.")
+    records_redis_mb: int = Field(
+        64,
+        ge=1,
+        description="MB of records that wait in Redis while the database is away; more moves to disk. From twice as much on,"
+        " records are dropped in the order of docs/operations.md.",
+    )
+    records_spool_mb: int = Field(
+        4_096, ge=0, description="MB of records that wait on disk, in the home folder, while the database is away."
+    )
     workers: int = Field(
         1, ge=1, le=64, description="Processes that answer, on one socket; more than one for more than one processor."
     )

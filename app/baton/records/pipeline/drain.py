@@ -1,6 +1,7 @@
 """The drain: store the records of the stream in SQL, in batches, at least once each."""
 
 import asyncio
+import contextlib
 import logging
 
 import msgspec
@@ -11,7 +12,8 @@ from baton.kernel.base.driver import Dialect, Driver, DriverUnavailable, RowsRef
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import RedisUnavailable
 from baton.records.pipeline.rows import writes
-from baton.records.pipeline.stream import BATCH, Entry, RecordStream
+from baton.records.pipeline.spool import Spool, SpoolFull
+from baton.records.pipeline.stream import BATCH, Entry, RecordSize, RecordStream
 from baton.shared.backoff import Backoff
 
 log = logging.getLogger(__name__)
@@ -41,13 +43,22 @@ class Drain:
     """Store records until told to finish.
 
     A record that cannot be stored because of its content is set aside. While Redis or the database is away, all
-    others wait in the stream.
+    others wait in the stream. What the stream may not hold then moves to the spool, the oldest first, and is stored
+    before what the stream holds: an outcome must find its decision.
     """
 
-    def __init__(self, stream: RecordStream, driver: Driver, dialect: Dialect) -> None:
+    def __init__(
+        self, stream: RecordStream, driver: Driver, dialect: Dialect, spool: Spool, *, most_in_stream: int
+    ) -> None:
+        """`most_in_stream` is how many bytes of records may wait in Redis while the database is away."""
         self._stream = stream
         self._driver = driver
         self._dialect = dialect
+        self._spool = spool
+        self._most_in_stream = most_in_stream
+        self._size = RecordSize()
+        self._noted = 0
+        self._spool_open = False
         self._stopping = asyncio.Event()
         self.stored = 0
         self.set_aside = 0
@@ -65,8 +76,12 @@ class Drain:
         while True:
             entries: list[Entry] = []
             try:
+                if await self._store_spooled():
+                    backoff.reset()
+                    continue
                 entries = await self._stream.take(wait_ms=0 if self._stopping.is_set() else WAIT_MS)
                 if entries:
+                    self._size.note([content for _, content in entries])
                     await self._settle(entries)
                 backoff.reset()
             except Exception as error:
@@ -77,6 +92,9 @@ class Drain:
                 if self._stopping.is_set():
                     return
                 self._stream.look_back(idle_ms=0)
+                if isinstance(error, DriverUnavailable):
+                    log.warning("records wait, the database is away: %s", error)
+                    await self._make_room()
                 await self._rest(backoff.next_s())
                 continue
             if self._stopping.is_set() and not entries:
@@ -109,23 +127,62 @@ class Drain:
                 await self._put_aside(entry)
 
     async def _add(self, batch: list[Record | OutcomeReport]) -> bool:
-        """Store records and reports, waiting while the database is away; return False if the content of a record is at fault."""
-        backoff = Backoff(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        """Store records and reports; return False if the content of a record is at fault.
+
+        Raises:
+            DriverUnavailable: If the database is away.
+        """
         records = [one for one in batch if isinstance(one, Record)]
         reports = [one for one in batch if isinstance(one, OutcomeReport)]
-        while True:
+        try:
+            await self._driver.write(writes(self._dialect, records, reports))
+        except (RowsRefused, ValueError):
+            return False
+        self.stored += len(batch)
+        return True
+
+    async def _store_spooled(self) -> bool:
+        """Store the oldest records of the spool; return False if it has none."""
+        if not self._spool.bytes and self._spool_open:
+            return False
+        self._spool_open = await asyncio.to_thread(self._spool.open)  # not while a killed server's drain has it
+        contents = await asyncio.to_thread(self._spool.read, BATCH)
+        if contents:
+            await self._settle([(b"", content) for content in contents])
+            await asyncio.to_thread(self._spool.remove)
+        await self._note_spool()
+        return bool(contents)
+
+    async def _make_room(self) -> None:
+        """Move records from the stream to the spool while the stream holds more than it may."""
+        with contextlib.suppress(RedisUnavailable):
+            await self._move_to_spool()
+            await self._note_spool()
+
+    async def _move_to_spool(self) -> None:
+        while await self._stream.length() * self._size.mean > self._most_in_stream:
+            entries = await self._stream.take()
+            if not entries:
+                break
+            contents = [content for _, content in entries]
+            self._size.note(contents)
             try:
-                await self._driver.write(writes(self._dialect, records, reports))
-            except DriverUnavailable as error:
-                if self._stopping.is_set():
-                    raise
-                log.warning("records wait in the stream, the database is away: %s", error)
-                await self._rest(backoff.next_s())
-            except (RowsRefused, ValueError):
-                return False
-            else:
-                self.stored += len(batch)
-                return True
+                await asyncio.to_thread(self._spool.append, contents)
+            except SpoolFull as error:
+                log.error("records fill Redis: the spool in the home folder takes no more (%s)", error)  # noqa: TRY400
+                self._stream.look_back(idle_ms=0)
+                break
+            # They are on the disk, so Redis need not hold them.
+            await self._stream.done([(entry, b"") for entry in entries])
+
+    async def _note_spool(self) -> None:
+        """Tell the servers what the spool holds, for the operator; log when it has become much more or less."""
+        size = self._spool.bytes
+        if size or self._noted:
+            await self._stream.note_spool(size, self._spool.most)
+        if abs(size - self._noted) > self._spool.most // 20 or (size == 0) != (self._noted == 0):
+            log.warning("%d of %d MB of records wait on disk for the database", size >> 20, self._spool.most >> 20)
+            self._noted = size
 
     async def _put_aside(self, entry: Entry) -> None:
         await self._stream.set_aside(entry)

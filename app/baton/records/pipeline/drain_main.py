@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from baton.kernel.base import logs
 from baton.kernel.base.driver import DriverTarget, driver
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
+from baton.records.pipeline.spool import Spool
 from baton.records.pipeline.stream import RecordStream
 
 TIMEOUT_S = 5.0
@@ -33,6 +35,11 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     redis_url: str
     target: DriverTarget
+    spool: str
+    """The folder for records while the database is away for long."""
+    most_in_spool: int
+    most_in_stream: int
+    """Bytes of records that the spool may hold, and that may wait in Redis."""
     courier: CourierOrder | None
     """How events are published, None where they are switched off."""
     log_level: Literal["debug", "info", "warning", "error"]
@@ -44,7 +51,8 @@ async def run(order: Order) -> None:
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     writer = driver(order.target)
     await redis.start()
-    drain = Drain(RecordStream(redis), writer, order.target.dialect)
+    spool = Spool(Path(order.spool), order.most_in_spool)
+    drain = Drain(RecordStream(redis), writer, order.target.dialect, spool, most_in_stream=order.most_in_stream)
     loop = asyncio.get_running_loop()
     # A connection of its own: both wait in Redis, and neither may wait for the other.
     bus = Redis(order.redis_url, timeout_s=TIMEOUT_S)
@@ -66,6 +74,7 @@ async def run(order: Order) -> None:
     await redis.close()
     await bus.close()
     await writer.close()
+    spool.close()
 
 
 def main() -> None:

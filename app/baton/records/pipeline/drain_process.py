@@ -33,6 +33,9 @@ class DrainProcess:
         order = Order(
             redis_url=redis_url,
             target=driver_target(database_url(settings)),
+            spool=str((settings.home / "spool").absolute()),
+            most_in_spool=settings.records_spool_mb << 20,
+            most_in_stream=settings.records_redis_mb << 20,
             courier=_courier(settings),
             log_level=settings.log_level,
             log_format=settings.log_format,

@@ -28,7 +28,7 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.stream import Answer, RecordStream
+from baton.records.pipeline.stream import Answer, RecordSize, RecordStream
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,20 @@ STOP_S = 5.0
 """Longest time that stopping waits for Redis, in seconds."""
 STATS_S = 0.5
 """Longest wait for the length of the stream, in seconds."""
+
+LOOK_S = 1.0
+"""How often Redis is asked for the length of the stream while records are dropped, in seconds."""
+SHED_FROM = (2.0, 3.0, 4.0)
+"""How full the stream must be for each degree of dropping, as a multiple of what may wait in Redis.
+
+The drain moves what is above 1 to disk. So the stream grows to 2 only if the disk is full too, or the drain is down.
+"""
+_SHEDDING = (
+    "nothing is dropped any more",
+    "calls that no rule matched and the ends of calls are dropped from now on",
+    "everything but refusals, questions and overridden calls is dropped from now on",
+    "every record is dropped from now on",
+)
 
 _encode = msgspec.msgpack.Encoder().encode
 _IDS = (
@@ -82,11 +96,19 @@ class Recorder:
         self._stopping = asyncio.Event()
         self._appending: asyncio.Task[None] | None = None
         self._lengths = (0, 0)
+        self._spooled = (0, 0)
+        self._most_in_redis = settings.records_redis_mb << 20
+        self._size = RecordSize()
+        self._shedding = 0
+        self._shed = 0
         self._appended = 0
         self._dropped = 0
 
     def put(self, record: Record, answer: Answer | None = None) -> None:
         """Queue a record, and the answer to keep for retries of its call. Never waits, whatever is away."""
+        if self._shedding and self._shedding >= _worth(record):
+            self._shed += 1
+            return
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
@@ -102,6 +124,9 @@ class Recorder:
 
     def put_outcome(self, report: OutcomeReport) -> None:
         """Queue the end of a call, behind the record of its decision. Never waits, whatever is away."""
+        if self._shedding:
+            self._shed += 1
+            return
         if len(self._queue) >= self._limit:
             self._dropped += 1
             return
@@ -110,15 +135,27 @@ class Recorder:
         self._arrived.set()
 
     def counts(self) -> dict[str, int]:
-        """Return the counts since the start; `queued` is the present length of the queue."""
-        return {"queued": len(self._queue), "dropped": self._dropped, "appended": self._appended}
+        """Return the counts since the start; `queued` is the present length of the queue.
+
+        `shed` are those of the `dropped` that were left out because Redis holds as much as it may.
+        """
+        dropped = self._dropped + self._shed
+        return {"queued": len(self._queue), "dropped": dropped, "shed": self._shed, "appended": self._appended}
 
     async def stats(self) -> dict[str, int]:
-        """Return `counts` and, as last known, how many entries in Redis are `waiting` to be stored or `set_aside`."""
+        """Return `counts` and, as last known, what waits beside the queue.
+
+        `waiting` and `set_aside` are entries in Redis, `spool_mb` and `spool_most_mb` what waits on the disks of all
+        machines and what may wait there; the latter is 0 while nothing does.
+        """
         with contextlib.suppress(RedisUnavailable, TimeoutError):
             async with asyncio.timeout(STATS_S):
                 self._lengths = await self._stream.lengths()
-        return self.counts() | {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
+                self._spooled = await self._stream.spooled()
+        # Rounded up: what waits on disk is never shown as nothing.
+        spooled, most = (-(-size >> 20) if size else 0 for size in self._spooled)
+        waits = {"waiting": self._lengths[0], "set_aside": self._lengths[1]}
+        return self.counts() | waits | {"spool_mb": spooled, "spool_most_mb": most}
 
     async def start(self) -> None:
         """Start to append. Redis may be away."""
@@ -142,7 +179,7 @@ class Recorder:
 
     async def _append_all(self) -> None:
         while not self._stopping.is_set() or self._queue:
-            await self._arrived.wait()
+            await self._wait()
             self._arrived.clear()
             if not self._stopping.is_set():
                 await asyncio.sleep(GATHER_S)
@@ -151,7 +188,9 @@ class Recorder:
                 batch = self._next(BATCH if self._redis.up else 1)
                 packed = [content for record, _, _ in batch if (content := self._pack(record)) is not None]
                 try:
-                    await self._stream.append(packed, [answer for _, answer, _ in batch if answer is not None])
+                    waiting = await self._stream.append(
+                        packed, [answer for _, answer, _ in batch if answer is not None]
+                    )
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
@@ -161,8 +200,34 @@ class Recorder:
                 # them, so the stream can hold a record twice; SQL stores it once, by its id.
                 for _ in batch:
                     self._queue.popleft()
+                self._size.note(packed)
+                self._look_at(waiting)
                 self._appended += len(packed)
                 self._dropped += len(batch) - len(packed)
+
+    async def _wait(self) -> None:
+        """Wait for records. While some are dropped, look now and then whether Redis has room again."""
+        while self._shedding and not self._stopping.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._arrived.wait(), LOOK_S)
+            with contextlib.suppress(RedisUnavailable):
+                self._look_at(await self._stream.length())
+            if self._queue:
+                return
+        await self._arrived.wait()
+
+    def _look_at(self, waiting: int) -> None:
+        """Decide which records are dropped while so many wait in Redis."""
+        full = waiting * self._size.mean / self._most_in_redis
+        # A degree that was reached ends a little below where it begins, or it would come and go.
+        shedding = sum(
+            full >= (limit if degree > self._shedding else 0.9 * limit) for degree, limit in enumerate(SHED_FROM, 1)
+        )
+        if shedding != self._shedding:
+            self._shedding = shedding
+            log.error(
+                "%d records wait in Redis, %.1f times what may wait there: %s", waiting, full, _SHEDDING[shedding]
+            )
 
     def _next(self, most: int) -> list[_QueueEntry]:
         """Return the first records of the queue, as many as can be masked without delaying the event loop."""
@@ -199,6 +264,13 @@ class Recorder:
                 return
             for _ in batch:
                 self._queue.popleft()
+
+
+def _worth(record: Record) -> int:
+    """Return from which degree of `SHED_FROM` on a record is dropped."""
+    if record.decision != "allow" or record.overridden:
+        return 3
+    return 2 if record.rules or record.effect == "rewrite" else 1
 
 
 def _size(record: Record) -> int:

@@ -1,4 +1,5 @@
 -- Appends records to the stream and to the outbox of events, and keeps answers for retries, in one step.
+-- Returns how many records wait in the stream.
 -- KEYS: 1 the stream, 2 to 4 the outbox's, then one for each answer.
 -- ARGV: 1 lifetime of an answer in s, 2 whether the outbox is wanted (0 or 1), 3 the number of answers, then the answers in
 --   the order of their keys, then the records.
@@ -12,4 +13,4 @@ end
 if ARGV[2] == '1' then
   put_events({KEYS[2], KEYS[3], KEYS[4]}, ARGV, 4 + answers)
 end
-return #ARGV - 3 - answers
+return redis.call('XLEN', KEYS[1])

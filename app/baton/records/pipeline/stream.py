@@ -20,6 +20,9 @@ FEED = b"baton:feed"
 """The stream of stored decisions, for those who follow them live."""
 FEED_LENGTH = 5_000
 """About how many decisions the feed keeps, so that a reader who was away for a while misses none."""
+SPOOLS = b"baton:records:spools"
+"""The hash of what each machine's spool holds."""
+SPOOL_NOTE_S = 60
 GROUP = b"store"
 BATCH = 200
 ABANDONED_MS = 60_000
@@ -39,6 +42,22 @@ _APPEND = outbox.beside(Path(__file__).with_name("stream.lua"))
 _DONE = Script.read(Path(__file__).with_name("done.lua"))
 
 
+class RecordSize:
+    """The mean size of a record in Redis, in bytes, of the latest ones: Redis tells their number at no cost."""
+
+    OVERHEAD = 48
+    """Bytes of an entry besides its content."""
+
+    def __init__(self) -> None:
+        self.mean = 700.0
+
+    def note(self, contents: Sequence[bytes]) -> None:
+        """Learn from a batch; one batch changes the mean by a tenth of the difference."""
+        if contents:
+            mean = sum(map(len, contents)) / len(contents) + self.OVERHEAD
+            self.mean += (mean - self.mean) / 10
+
+
 class RecordStream:
     """A Redis stream with one consumer group.
 
@@ -52,8 +71,11 @@ class RecordStream:
         self._claim_from = b"0-0"
         self._claim_idle_ms = 0
 
-    async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> None:
+    async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> int:
         """Append records, their events with them, and keep answers in one call. When it returns, Redis has them.
+
+        Returns:
+            How many records wait in the stream.
 
         Raises:
             RedisUnavailable: If Redis is away; it may have taken them all the same.
@@ -66,7 +88,8 @@ class RecordStream:
             *(answer for _, answer in answers),
             *records,
         ]
-        await self._redis.script(_APPEND, keys, arguments)
+        waiting: int = await self._redis.script(_APPEND, keys, arguments)
+        return waiting
 
     async def take(self, *, wait_ms: int = 0) -> list[Entry]:
         """Return the next batch: first entries that a stopped server left unacknowledged, then new ones.
@@ -93,21 +116,34 @@ class RecordStream:
     async def done(self, entries: Sequence[tuple[Entry, bytes]]) -> None:
         """Acknowledge and delete entries, and append to the feed what comes with each, b"" for nothing.
 
-        Call it only once they are stored: nothing delivers them again.
+        Call it only once they are stored: nothing delivers them again. Entries of the spool have no id, and left the
+        stream long ago.
         """
-        if entries:
-            pairs = [part for entry, fed in entries for part in (entry[0], fed)]
+        pairs = [part for entry, fed in entries if entry[0] for part in (entry[0], fed)]
+        if pairs:
             await self._redis.script(_DONE, [STREAM, FEED], [GROUP, FEED_LENGTH, *pairs])
 
     async def set_aside(self, entry: Entry) -> None:
         """Move an entry that cannot be stored to the stream `SET_ASIDE`, then acknowledge and delete it."""
+        leave = [(b"XACK", STREAM, GROUP, entry[0]), (b"XDEL", STREAM, entry[0])] if entry[0] else []
         await self._redis.pipeline(
-            [
-                (b"XADD", SET_ASIDE, b"MAXLEN", b"~", 10_000, b"*", b"r", entry[1]),
-                (b"XACK", STREAM, GROUP, entry[0]),
-                (b"XDEL", STREAM, entry[0]),
-            ],
+            [(b"XADD", SET_ASIDE, b"MAXLEN", b"~", 10_000, b"*", b"r", entry[1]), *leave],
         )
+
+    async def note_spool(self, size: int, most: int) -> None:
+        """Tell how many bytes this machine's spool holds, and may hold; the note lasts a minute, nothing for 0."""
+        machine = socket.gethostname()
+        if size:
+            await self._redis.pipeline(
+                [(b"HSET", SPOOLS, machine, f"{size} {most}"), (b"EXPIRE", SPOOLS, SPOOL_NOTE_S)],
+            )
+        else:
+            await self._redis.call(b"HDEL", SPOOLS, machine)
+
+    async def spooled(self) -> tuple[int, int]:
+        """Return how many bytes the spools of all machines hold, and may hold."""
+        notes = [tuple(map(int, note.split())) for note in await self._redis.call(b"HVALS", SPOOLS)]
+        return sum(note[0] for note in notes), sum(note[1] for note in notes)
 
     async def length(self) -> int:
         """Return how many entries are not stored yet."""
