@@ -33,10 +33,10 @@ class Stub:
     status = PoliciesStatus(revision="r1", rules=1, loaded_at=datetime(2026, 1, 1, tzinfo=UTC))
 
     def counts(self):
-        return {"queued": 3, "dropped": 2, "appended": 5}
+        return {"queued": 3, "dropped": 2, "shed": 1, "appended": 5}
 
     async def stats(self):
-        return self.counts() | {"waiting": 7, "set_aside": 1}
+        return self.counts() | {"waiting": 7, "set_aside": 1, "spool_mb": 2, "spool_most_mb": 9}
 
     async def check(self):
         return HealthState(phase="ready", redis="down", database="up")
@@ -92,6 +92,8 @@ async def lines(metrics):
         'baton_events_removed_total{topic="jobs"} 3.0',
         "baton_records_waiting 7.0",
         "baton_records_set_aside 1.0",
+        'baton_records_spool_bytes{what="used"} 2.097152e+06',
+        "baton_records_shed_total 1.0",
         'baton_policy{revision="r1"} 1.0',
         'baton_dependency_up{dependency="redis"} 0.0',
         'baton_dependency_up{dependency="database"} 1.0',

@@ -37,6 +37,7 @@ def status(as_json: AsJson = False) -> None:
     decisions = answer.get("decisions")  # absent while SQL cannot be read
     _counts("decisions", decisions, _UNKNOWN if decisions is None else "none yet")
     _counts("records", answer["records"], "none")
+    _outage(answer["records"])
     degraded = dict(answer["degraded"])
     changed = degraded.pop("installation", 0)
     unannounced = degraded.pop("agent_model", 0)
@@ -61,6 +62,17 @@ def status(as_json: AsJson = False) -> None:
         print(plain(f"  ! {count} hook calls with a refused token: {who}"))
     _models(answer)
     _callers(answer)
+
+
+def _outage(records: dict[str, int]) -> None:
+    """Show that records wait for the database on disk, or are lost."""
+    if most := records.get("spool_most_mb"):
+        used = records["spool_mb"]
+        print(f"  ! {used} of {most} MB of records wait on disk, because the database is away or was: see its log")
+    if shed := records.get("shed"):
+        print(
+            f"  ! {shed} records were dropped, because Redis and the disk hold as many as they may: mend the database"
+        )
 
 
 def _models(answer: dict[str, Any]) -> None:

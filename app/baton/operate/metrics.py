@@ -87,6 +87,7 @@ class Metrics:
         self._refused_who = counter(_WHO, "The same by token id or address; shown to people only.", "who")
         self._appended = counter("records_appended", "Records that were brought to the stream.")
         self._dropped = counter("records_dropped", "Records that were lost because no store took them in time.")
+        self._shed = counter("records_shed", "Those of them that were left out while Redis held as much as it may.")
         self._events_dropped = counter("events_dropped", "Events that found no room in memory while Redis was away.")
         self._model_calls = counter("model_calls", "Calls of models and routing nodes.", "breaker", "outcome")
         self._breaker_changes = counter(
@@ -129,6 +130,7 @@ class Metrics:
         counts = self._recorder.counts()
         self._add(self._appended, {(): counts["appended"]})
         self._add(self._dropped, {(): counts["dropped"]})
+        self._add(self._shed, {(): counts["shed"]})
         self._queued.set(counts["queued"])
         self._add(self._events_dropped, {(): self._events.own().get("dropped", 0)})
 
@@ -171,6 +173,7 @@ class Metrics:
             records={
                 "queued": found["baton_records_queued"].get("", 0),
                 "dropped": found["baton_records_dropped_total"].get("", 0),
+                "shed": found["baton_records_shed_total"].get("", 0),
                 "appended": found["baton_records_appended_total"].get("", 0),
             },
         )
@@ -222,6 +225,14 @@ class Metrics:
         )
         yield GaugeMetricFamily("baton_records_waiting", "Records in the stream, not in SQL yet.", records["waiting"])
         yield GaugeMetricFamily("baton_records_set_aside", "Records that no database takes.", records["set_aside"])
+        spool = GaugeMetricFamily(
+            "baton_records_spool_bytes",
+            "Records on disk that wait for the database, and how much may.",
+            labels=["what"],
+        )
+        spool.add_metric(["used"], records["spool_mb"] << 20)
+        spool.add_metric(["most"], records["spool_most_mb"] << 20)
+        yield spool
         available = GaugeMetricFamily("baton_dependency_up", "1 while it answers.", labels=["dependency"])
         for name, answers in up.items():
             available.add_metric([name], int(answers))

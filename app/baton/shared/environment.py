@@ -76,6 +76,8 @@ SERVER_VARIABLES: frozenset[str] = frozenset(
         "BATON_RATE_BURST",
         "BATON_RATE_PER_MINUTE",
         "BATON_RECORDS_QUEUE",
+        "BATON_RECORDS_REDIS_MB",
+        "BATON_RECORDS_SPOOL_MB",
         "BATON_REDIS_TIMEOUT_MS",
         "BATON_REDIS_URL",
         "BATON_ROUTE_PROMPTS",

@@ -30,6 +30,7 @@ async def test_records_reach_the_database_and_leave_the_stream(make, database, r
     assert recorder.stats() == {
         "queued": 0,
         "dropped": 0,
+        "shed": 0,
         "appended": 333,
         "stored": 333,
         "set_aside": 0,

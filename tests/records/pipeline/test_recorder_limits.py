@@ -58,4 +58,6 @@ def test_records_leave_in_order_and_no_more_at_once_than_masking_takes_milliseco
 async def test_what_does_not_fit_is_counted_one_by_one(recorder):
     for _ in range(7):
         recorder.put(record())
-    assert await recorder.stats() == {"queued": 5, "dropped": 2, "appended": 0, "waiting": 0, "set_aside": 0}
+    assert await recorder.stats() == {
+        "queued": 5, "dropped": 2, "shed": 0, "appended": 0, "waiting": 0, "set_aside": 0, "spool_mb": 0, "spool_most_mb": 0,
+    }  # fmt: skip

@@ -84,16 +84,14 @@ class Drain:
                     self._size.note([content for _, content in entries])
                     await self._settle(entries)
                 backoff.reset()
-            except Exception as error:
-                # Any error: the drain must go on. The entries of this batch are not acknowledged, so
+            except Exception as error:  # noqa: BLE001 - whatever it is, the drain must go on
+                # The entries of this batch are not acknowledged, so
                 # looking back takes them again; storing one twice changes nothing.
-                if not isinstance(error, RedisUnavailable | DriverUnavailable):
-                    log.exception("records cannot be stored")
+                _tell(error)
                 if self._stopping.is_set():
                     return
                 self._stream.look_back(idle_ms=0)
                 if isinstance(error, DriverUnavailable):
-                    log.warning("records wait, the database is away: %s", error)
                     await self._make_room()
                 await self._rest(backoff.next_s())
                 continue
@@ -192,6 +190,14 @@ class Drain:
     async def _rest(self, seconds: float) -> None:
         """Pause, but not while stopping."""
         await pause(self._stopping, seconds)
+
+
+def _tell(error: Exception) -> None:
+    """Log why records are not stored now."""
+    if isinstance(error, DriverUnavailable):
+        log.warning("records wait, the database is away: %s", error)
+    elif not isinstance(error, RedisUnavailable):  # the connection tells of that itself
+        log.error("records cannot be stored", exc_info=error)
 
 
 def fed(content: bytes, record: Record | OutcomeReport) -> bytes:
