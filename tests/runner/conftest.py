@@ -113,6 +113,7 @@ def laptop(server, settings, tmp_path):
         log.close()
         return started[-1]
 
+    start.env = env
     yield start
     for process in started:
         process.kill()

@@ -28,7 +28,9 @@ DIGESTS = {
 """The names of the checksums of what was installed, by client."""
 INSTALLED = "BATON_INSTALLED"
 """The paths that this machine has elsewhere than usual, with `:` between them."""
-NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN, INSTALLED, *DIGESTS.values())
+RUNNER_START = "BATON_RUNNER_START"
+"""Whether the person agreed that `baton delegate` starts the runner: `yes`, `no`, or absent if they were not asked."""
+NAMES = (*_ALSO_IN_THE_ENVIRONMENT, "BATON_WORK_ITEMS_COMMAND", LOGIN, INSTALLED, RUNNER_START, *DIGESTS.values())
 """A command is taken from the file alone: in the environment anything that a session runs could leave one behind."""
 DEFAULT_URL = "http://127.0.0.1:8080"
 

@@ -73,12 +73,13 @@ class RunnerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     `workspaces` maps an alias to a folder, or to a `Workspace`. `share` lends the runner to the owner's team.
     With `confirm: always` only a person allows what an agent asks for, with `by-rules` also a rule of the policies in force.
-    `env_pass` are names or globs of variables that every agent gets from the runner's environment.
+    `notices` shows on the desktop that a job asks or has ended. `env_pass` are names or globs of variables that every agent gets from the runner's environment.
     """
 
     name: str = ""
     slots: Annotated[int, msgspec.Meta(ge=1, le=64)] = 2
     share: bool = False
+    notices: bool = True
     confirm: Literal["always", "by-rules"] = "by-rules"
     env_pass: list[str] = []
     drain_s: Seconds = 300
@@ -171,7 +172,9 @@ def _named(path: Path, providers: Mapping[str, Provider]) -> dict[str, Provider]
 def _likely(error: str) -> str:
     """Return a hint at the field that was probably meant, for an error that names an unknown one."""
     found = _UNKNOWN.search(error)
-    fields = [name for kind in (RunnerConfig, Provider, Workspace, Worktrees) for name in kind.__struct_fields__]
+    places: dict[str, type[msgspec.Struct]] = {"providers": Provider, "worktrees": Worktrees, "workspaces": Workspace}
+    kind = next((kind for place, kind in places.items() if f"`$.{place}" in error), RunnerConfig)
+    fields = kind.__struct_fields__
     return _near(found[1], fields) if found else ""
 
 

@@ -5,7 +5,10 @@ import os
 import re
 import secrets
 import socket
+import time
 from pathlib import Path
+
+_TRIES = 10
 
 
 class HomeInUse(Exception):
@@ -21,6 +24,7 @@ class Home:
         self.spools = folder / "spool"
         self.worktrees = folder / "worktrees"
         self.results = folder / "results"
+        self._lock = folder / "lock"
         self.host = socket.gethostname()
         self.runner_id = self._id()
 
@@ -30,13 +34,35 @@ class Home:
         Raises:
             HomeInUse: If another runner has locked it.
         """
-        file = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            raise HomeInUse(f"another runner already uses `{self.folder}`; stop it first") from None
+        file = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        for left in reversed(range(_TRIES)):  # who looks whether a runner runs holds the lock for a moment
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if not left:
+                    os.close(file)
+                    raise HomeInUse(f"another runner already uses `{self.folder}`; stop it first") from None
+                time.sleep(0.05)
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         return file
+
+    def running_pid(self) -> int:
+        """Return the process that has locked the folder, 0 if no runner runs. It may end at any time."""
+        try:
+            file = os.open(self._lock, os.O_RDONLY)
+        except FileNotFoundError:
+            return 0
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            text = os.pread(file, 32, 0).strip()
+            return int(text) if text.isdigit() else 0
+        else:
+            return 0
+        finally:
+            os.close(file)
 
     def _id(self) -> str:
         path = self.folder / "id"

@@ -56,6 +56,7 @@ class Job:
         spools: Path,
         env: Mapping[str, str],
         say: Callable[[str], None] = lambda _text: None,
+        ask: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.lease = lease
         self.events = 0
@@ -66,7 +67,7 @@ class Job:
         self._server = server
         self._worktrees = worktrees
         self._env = env
-        self._say = say
+        self._say, self._on_ask = say, ask
         self._outbox = Outbox(
             server,
             Spool(spools, lease.job, lease.attempt, lease.token),
@@ -304,7 +305,7 @@ class Job:
         pauses, self.note = waits(), f"asking: {request['title']}"
         while True:
             try:
-                return await self._server.ask(lease.job, body)
+                answer = await self._server.ask(lease.job, body)
             except (ServerAway, TokenRefused):
                 await anext(pauses)
             except LeaseLost as error:
@@ -312,6 +313,10 @@ class Job:
                 return PermissionAnswer(answer="deny", reason=str(error))
             except Refused as error:
                 return PermissionAnswer(answer="deny", reason=str(error))
+            else:
+                if answer.answer == "pending":
+                    self._on_ask(f"asks for leave: {request['title']}")
+                return answer
 
     def _told(self, stopped: str) -> JobEnd:
         output = self._answer.text()

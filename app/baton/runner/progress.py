@@ -14,7 +14,7 @@ class Progress:
     """Writes to a terminal, with the jobs' lines at the bottom; to a file it writes events only, line by line."""
 
     def __init__(self, out: TextIO) -> None:
-        self._out = out
+        self.out = out
         self._live = out.isatty()
         self._shown = 0
 
@@ -22,8 +22,8 @@ class Progress:
         """Write a line that stays."""
         with contextlib.suppress(OSError):  # a log on a full disk
             self._erase()
-            self._out.write(f"{time.strftime('%H:%M:%S')}  {plain(text)}\n")
-            self._out.flush()
+            self.out.write(f"{time.strftime('%H:%M:%S')}  {plain(text)}\n")
+            self.out.flush()
 
     def show(self, jobs: Iterable[Job]) -> None:
         """Rewrite the lines of the running jobs."""
@@ -32,13 +32,13 @@ class Progress:
         with contextlib.suppress(OSError):
             self._erase()
             lines = [line(job)[:_WIDTH] for job in jobs]
-            self._out.write("".join(f"{one}\n" for one in lines))
-            self._out.flush()
+            self.out.write("".join(f"{one}\n" for one in lines))
+            self.out.flush()
             self._shown = len(lines)
 
     def _erase(self) -> None:
         if self._shown:
-            self._out.write(f"\x1b[{self._shown}F\x1b[J")
+            self.out.write(f"\x1b[{self._shown}F\x1b[J")
             self._shown = 0
 
 

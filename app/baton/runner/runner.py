@@ -15,6 +15,7 @@ from baton.runner import folders
 from baton.runner.config import RunnerConfig
 from baton.runner.home import Home
 from baton.runner.job import Job
+from baton.runner.notices import Notices
 from baton.runner.outbox import replay, waits
 from baton.runner.progress import Progress
 from baton.runner.result_actions import Outcome, action_of, perform
@@ -52,6 +53,7 @@ class Runner:
         self._home = home
         self._env = env
         self._progress = progress
+        self._notices = Notices(env, progress.out, on=config.notices)
         self._server = Server(link, home.runner_id)
         self._worktrees = Worktrees(home.worktrees, keep=config.worktrees.keep, days=config.worktrees.days)
         self._boot = secrets.token_hex(8)
@@ -200,6 +202,7 @@ class Runner:
             self._home.spools,
             self._env,
             lambda text: self._progress.say(f"{lease.job[:12]} {text}"),
+            lambda text: self._tell(lease, text),
         )
         self._jobs[key] = job
         self._running[key] = asyncio.create_task(self._run(key, job))
@@ -209,9 +212,14 @@ class Runner:
         self._progress.say(f"{lease.job[:12]} started: {lease.provider} in {lease.workspace}")
         try:
             await job.run()
-            self._progress.say(f"{lease.job[:12]} {_outcome(job)} after {int(time.monotonic() - job.started)} s")
+            self._tell(lease, f"{_outcome(job)} after {int(time.monotonic() - job.started)} s")
         finally:
             del self._jobs[key], self._running[key]
+
+    def _tell(self, lease: Lease, text: str) -> None:
+        """Say something in the terminal, and where the person looks who is not at it."""
+        self._progress.say(f"{lease.job[:12]} {text}")
+        self._notices.show(f"{lease.provider} in {lease.workspace}", f"{lease.job[:12]} {text}")
 
     def _obey(self, command: Command) -> None:
         if command.kind == "result":
@@ -224,6 +232,8 @@ class Runner:
                 continue
             if command.kind == "permission":
                 allow = command.body.get("answer") == "allow"
+                if command.body.get("by") == "timeout" and command.id not in self._acked:
+                    self._tell(job.lease, "nobody answered the question in time; it is denied")
                 job.answer(str(command.body.get("permission", "")), allow=allow, by=str(command.body.get("by", "")))
             elif command.kind == "cancel":
                 job.stop("cancel", "the server cancelled it")

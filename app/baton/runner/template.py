@@ -17,6 +17,7 @@ slots: 2                    # jobs at once
 confirm: by-rules           # always: only you allow what an agent asks for; by-rules: a rule of the policies may, too
 env_pass: []                # more of your environment that agents get: [AWS_PROFILE, "NPM_*"]; see docs/delegation.md
 share: false                # true: jobs of your team run here too, with your login and your files
+notices: true               # tell you on the desktop, or by the terminal's bell, that a job asks for leave or has ended
 drain_s: 300                # after SIGTERM: how long running jobs may take to end
 cancel_grace_s: 5           # how long an agent may take to heed a cancel before it is killed
 # Worktrees (isolation `worktree`): how many of ended jobs are kept, and whether uncommitted changes are copied into a new one

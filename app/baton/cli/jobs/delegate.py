@@ -73,6 +73,10 @@ def delegate(
         show_json(answer)
         return
     job = answer["job"]
+    if job.get("waiting"):
+        from baton.cli.jobs import services  # it takes longer to import than most tasks take to submit
+
+        services.offer_start(job["waiting"])
     if follow:
         raise typer.Exit(follow_job(api, job["id"]))
     print(answer["acknowledgement"])

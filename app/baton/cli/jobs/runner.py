@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from baton.cli.groups import group
+from baton.cli.jobs import services
 from baton.cli.jobs.result import state_folder
 from baton.cli.options import AsJson
 from baton.cli.output import show_findings, show_json, show_table
@@ -29,7 +30,12 @@ ConfigFile = Annotated[
 
 
 @app.command()
-def run(config_file: ConfigFile = None) -> None:
+def run(
+    config_file: ConfigFile = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file that holds the runner's token, as a service has one.")
+    ] = None,
+) -> None:
     """Lease and run your jobs until Ctrl-C or SIGTERM. Running jobs end first; a second Ctrl-C cancels them."""
     from baton.runner.wire import Refused
 
@@ -41,7 +47,7 @@ def run(config_file: ConfigFile = None) -> None:
     log = logging.handlers.RotatingFileHandler(home.folder / "runner.log", maxBytes=1_000_000, backupCount=1)
     logging.basicConfig(handlers=[log], level=logging.WARNING, format="%(asctime)s %(message)s")
     try:
-        asyncio.run(_run(settings, home))
+        asyncio.run(_run(settings, home, _token(token_file)))
     except Refused as error:
         raise ApiError(f"the server refuses this runner: {error}") from None
     finally:
@@ -59,6 +65,13 @@ def init(
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     person.replace_file(path, template.written(os.environ, Path.cwd()).encode(), mode=0o600)
     print(f"Wrote `{path}`. Check it with: baton runner doctor")
+
+
+app.command()(services.install)
+app.command()(services.uninstall)
+app.command()(services.start)
+app.command()(services.stop)
+app.command()(services.logs)
 
 
 @app.command("doctor")
@@ -79,13 +92,16 @@ def check(config_file: ConfigFile = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Show your runners as the server sees them, and how many attempts wait here to be sent."""
+    """Show your runners as the server sees them, whether one runs here, and how many attempts wait here to be sent."""
     answer = Api().request("GET", "/runners")
     runners: list[dict[str, Any]] = answer["items"]
     home = Home(state_folder())
     waiting = len(list(home.spools.glob("*.jsonl")))
     if as_json:
-        show_json({"runners": runners, "this": home.runner_id, "spooled": waiting})
+        pid = home.running_pid()
+        show_json(
+            {"runners": runners, "this": home.runner_id, "spooled": waiting, "running": pid > 0, "pid": pid or None}
+        )
         return
     rows = [
         (
@@ -102,21 +118,28 @@ def status(as_json: AsJson = False) -> None:
     ]
     columns = ("runner", "name", "last seen", "providers", "workspaces", "jobs", "free", "serves")
     show_table(columns, rows, none="The server knows no runner of yours; `baton runner run` starts one.")
-    print(f"{waiting} attempts wait here to be sent")
+    print(f"{waiting} attempts wait here to be sent; {services.standing(home)}")
 
 
-async def _run(settings: config.RunnerConfig, home: Home) -> None:
+async def _run(settings: config.RunnerConfig, home: Home, token: str) -> None:
     from baton.runner.progress import Progress
     from baton.runner.runner import Runner
     from baton.runner.wire import Link
 
     found = person_token.with_token(person.load())
-    link = Link(url=found.url, token=found.token, user=found.user, ca_file=found.ca_file)
+    link = Link(url=found.url, token=token or found.token, user=found.user, ca_file=found.ca_file)
     runner = Runner(settings, link, home, os.environ, Progress(sys.stdout))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.drain)
     await runner.run()
+
+
+def _token(file: Path | None) -> str:
+    try:
+        return file.read_text().strip() if file else ""
+    except OSError as error:
+        raise ApiError(f"the token cannot be read: {error}; `baton runner install` writes it") from None
 
 
 def _server() -> tuple[str, bool]:
