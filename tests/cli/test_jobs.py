@@ -61,9 +61,8 @@ def test_who_delegates_is_told_why_the_job_waits(typed, server):
     job = job_of(said)
     hint = "no runner is known that takes it; start one with `baton runner run`"
     assert hint in said
-    assert f"waiting since {json.loads(baton('jobs', 'show', job, '--json'))['queued_at']}: {hint}" in baton(
-        "jobs", "show", job
-    )
+    since = json.loads(baton("jobs", "show", job, "--json"))["queued_at"]
+    assert f"waiting since {since[:19].replace('T', ' ')}: {hint}" in baton("jobs", "show", job)
     assert "; it fails at " in baton("jobs", "show", job)
     assert hint in baton("jobs", "list")
     with server.client(**{"Baton-User": "walter"}) as http:
@@ -360,16 +359,21 @@ def test_a_refusal_ends_the_following_at_once(monkeypatch):
 def test_a_follower_of_a_queued_job_is_told_why_it_waits_once(monkeypatch, capsys):
     queued = {
         "state": "queued",
-        "waiting": {"reason": "no_runner", "detail": "none", "since": "12:00", "expires_at": "13:00"},
+        "waiting": {
+            "reason": "no_runner",
+            "detail": "none",
+            "since": "2026-05-01T12:00:00",
+            "expires_at": "2026-05-01T13:00:00",
+        },
     }
-    behind = {"state": "queued", "waiting": {"reason": "slots_busy", "detail": "busy", "since": "12:00"}}
+    behind = {"state": "queued", "waiting": {"reason": "slots_busy", "detail": "busy", "since": "2026-05-01T12:00:00"}}
     ended = [("3", "job.state", {"state": "failed", "error": {"code": "queue_expired", "detail": "no runner"}})]
     events = [("2", "job.state", {"state": "queued"})]
     away = Away(monkeypatch, events, queued, queued, ApiError("gone"), queued, behind, {"state": "running"}, ended)
     assert (follow(away, "job_1"), away.after) == (1, "2")
     assert capsys.readouterr().out.splitlines() == [
-        "(waiting since 12:00: none; it fails at 13:00)",
-        "(waiting since 12:00: busy)",
+        "(waiting since 2026-05-01 12:00:00: none; it fails at 2026-05-01 13:00:00)",
+        "(waiting since 2026-05-01 12:00:00: busy)",
         "failed: no runner (queue_expired)",
     ]
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import anyio
 from mcp.server.mcpserver.exceptions import ToolError
 
-from baton.local.server import Api, ApiError
+from baton.local.server import Api, ApiError, PersonNeeded, Refused, TokenRefused
 
 ENDED = frozenset({"completed", "failed", "cancelled", "skipped"})
 FIRST_PAUSE_S = 0.1
@@ -19,6 +19,8 @@ CANCEL_S = 5.0
 """How long a cancelled tool call may take to cancel its job, in seconds."""
 ACTION_S = 5
 """How long one request waits for what a runner does with a result, in seconds."""
+AWAY_S = 600.0
+"""How long the server may stay away while a tool waits for a job, in seconds."""
 ProgressSink = Callable[[str], Awaitable[None]]
 """Tells the client how far a job is."""
 
@@ -30,6 +32,10 @@ def standing(job: dict[str, Any]) -> str:
     if waiting := job.get("waiting"):
         return f"since {waiting['since']}: {waiting['detail']}"
     return f"waiting for {job['waiting_for']}" if job.get("waiting_for") else ""
+
+
+class ServerAway(ToolError):
+    """The server did not answer, or cannot now."""
 
 
 class ServerClient:
@@ -49,8 +55,10 @@ class ServerClient:
         """
         try:
             return await asyncio.to_thread(self._api.request, method, path, body=body, query=query)
-        except ApiError as error:
+        except (Refused, TokenRefused, PersonNeeded) as error:
             raise ToolError(str(error)) from None
+        except ApiError as error:
+            raise ServerAway(str(error)) from None
 
     async def job(self, job_id: str) -> dict[str, Any]:
         """Return a job. Raises ToolError."""
@@ -58,11 +66,17 @@ class ServerClient:
         return found
 
     async def ended(self, job_id: str, tell: ProgressSink, timeout_s: float | None = None) -> dict[str, Any]:
-        """Wait until a job has ended, or at most so many seconds, and return the job. Raises ToolError."""
+        """Wait until a job has ended, or at most so many seconds, and return the job.
+
+        Once the server has answered it may be away for `AWAY_S`: a restart of it must not cost an agent its answer.
+
+        Raises:
+            ToolError: If the server refuses to show the job, or stays away.
+        """
         end = None if timeout_s is None else time.monotonic() + timeout_s
         pause_s, told = FIRST_PAUSE_S, ""
+        job, heard = await self.job(job_id), time.monotonic()
         while True:
-            job = await self.job(job_id)
             if job["state"] in ENDED or (end is not None and time.monotonic() >= end):
                 return job
             now = f"{job['state']} {standing(job) or job['progress']}".strip()
@@ -71,6 +85,11 @@ class ServerClient:
                 told = now
             await asyncio.sleep(pause_s if end is None else max(min(pause_s, end - time.monotonic()), 0))
             pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
+            try:
+                job, heard = await self.job(job_id), time.monotonic()
+            except ServerAway:
+                if time.monotonic() - heard > AWAY_S:
+                    raise
 
     async def output(self, job_id: str) -> str:
         """Return what a job's agent has answered so far. Raises ToolError."""

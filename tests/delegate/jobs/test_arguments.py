@@ -97,3 +97,11 @@ async def test_a_thread_that_still_runs_or_never_began_is_refused(world):
             await runner.tell(lease, finish="failed")
         with pytest.raises(Invalid, match=words):
             await world.delegate(thread=queued.id)
+
+
+async def test_a_thread_whose_runner_no_longer_serves_it_is_refused(world):
+    runner = Runner(world)
+    first = await ended(world, runner)
+    await runner.poll(providers=("gemini",))
+    with pytest.raises(Invalid, match=r"whose runner `laptop` serves it no longer \(`laptop`: gemini in shop\)"):
+        await world.delegate(thread=first.id)

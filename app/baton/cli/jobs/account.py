@@ -18,7 +18,7 @@ def standing(job: dict[str, Any]) -> str:
 def lines(job: dict[str, Any]) -> list[str]:
     """Return the lines of the card: moments, runner, usage, and the attempts if there were several."""
     moments = {"created": "created_at", "queued": "queued_at", "started": "started_at", "ended": "ended_at"}
-    times = [f"{word} {_moment(job[name])}" for word, name in moments.items() if job.get(name)]
+    times = [f"{word} {moment(job[name])}" for word, name in moments.items() if job.get(name)]
     if took := _took(job.get("started_at"), job.get("ended_at")):
         times.append(f"took {took}")
     found = [", ".join(times)]
@@ -41,12 +41,13 @@ def _attempt(one: dict[str, Any]) -> str:
     state = one["state"] or "under way"
     if one["error_code"]:
         state += f" ({one['error_code']})"
-    began = f" began {_moment(one['began_at'])}" if one.get("began_at") else ""
+    began = f" began {moment(one['began_at'])}" if one.get("began_at") else ""
     took = _took(one.get("began_at"), one.get("ended_at"))
     return f"attempt {one['attempt']} on {one['runner'] or '-'}: {state},{began}{f', took {took}' if took else ''}, {used(one)}"
 
 
-def _moment(text: str) -> str:
+def moment(text: str) -> str:
+    """Return a moment in the person's own time."""
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
 
 

@@ -4,6 +4,7 @@ import re
 import sys
 from typing import Any
 
+from baton.cli.jobs.account import moment
 from baton.cli.output import plain
 
 _NAMES = {"codex": "Codex", "claude_code": "Claude Code", "opencode": "OpenCode", "gemini": "Gemini"}
@@ -27,8 +28,8 @@ def summary(change: dict[str, Any]) -> list[str]:
 
 def waiting_line(waiting: dict[str, Any]) -> str:
     """Return the line that says why a job waits, since when, and when it fails."""
-    until = f"; it fails at {waiting['expires_at']}" if waiting.get("expires_at") else ""
-    return f"waiting since {waiting['since']}: {plain(waiting['detail'])}{until}"
+    until = f"; it fails at {moment(waiting['expires_at'])}" if waiting.get("expires_at") else ""
+    return f"waiting since {moment(waiting['since'])}: {plain(waiting['detail'])}{until}"
 
 
 class Card:

@@ -1,14 +1,17 @@
 """Checks a new job's specification before it is stored, and fills in what the server decides where a caller does not."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
 
-from baton.delegate.core.job import CONTINUE, FRESH, JobSpec
+from baton.delegate.core.job import CONTINUE, FRESH, Job, JobSpec
+from baton.delegate.core.runner import Runner
+from baton.delegate.core.waiting import served
 from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
 from baton.kernel.base.sql import storable
-from baton.shared.providers import PROVIDERS, provider_name
+from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider, provider_name
 
 LONGEST_PROMPT = 131_072
 """Most characters of a prompt, and of a system prompt."""
@@ -78,6 +81,43 @@ def checked(new: JobSpec) -> JobSpec:
     return msgspec.structs.replace(
         new, **(texts | {"provider": provider, "depends_on": tuple(dict.fromkeys(new.depends_on))})
     )
+
+
+def check_served(new: JobSpec, usable: Sequence[Runner], before: Job | None) -> None:
+    """Refuse what none of the runners serves that may take a job, by their last word: one that is away may come back.
+
+    Without any runner every known agent is accepted: the first one may be started after the first job. The thread of a job
+    `before` goes on at that job's runner alone.
+
+    Raises:
+        Invalid: If no runner serves it; the error names what is served.
+    """
+    if before is not None:
+        there = [one for one in usable if (one.user, one.id) == (before.runner_user, before.runner_id)]
+        if not any(new.provider in one.providers and new.workspace in {"", *one.workspaces} for one in there):
+            said = f"is `{before.id}`, whose runner `{before.runner_id}` " + (
+                f"serves it no longer ({served(there)})" if there else "is not known any more"
+            )
+            raise Invalid("thread", said, [CONTINUE, FRESH])
+        return
+    providers = sorted({name for one in usable for name in one.providers})
+    near = near_provider(new.provider, providers)
+    hint = f"; did you mean `{near}`?" if near and new.provider not in {*ACP_AGENTS, *providers} else ""
+    if not usable:
+        if new.provider not in ACP_AGENTS:
+            said = f"is `{new.provider}`, which is not an agent that is known here; start a runner that serves it{hint}"
+            raise Invalid("provider", said, list(PROVIDERS))
+        return
+    if new.provider not in providers:
+        said = f"is `{new.provider}`, which no runner of yours serves ({served(usable)}){hint}"
+        raise Invalid("provider", said, providers)
+    aliases = {alias for one in usable for alias in one.workspaces}
+    if new.workspace and new.workspace not in aliases:
+        raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", sorted(aliases))
+    fitting = {alias for one in usable if new.provider in one.providers for alias in one.workspaces}
+    if new.workspace and new.workspace not in fitting:
+        said = f"is `{new.workspace[:100]}`, where no runner of yours serves `{new.provider}` ({served(usable)})"
+        raise Invalid("workspace", said, sorted(fitting))
 
 
 def digest_of(new: JobSpec) -> str:

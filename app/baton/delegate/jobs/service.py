@@ -15,15 +15,14 @@ from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import text_of
 from baton.delegate.core.states import EndHook, JobStates
 from baton.delegate.core.transaction import JobTransaction
-from baton.delegate.core.waiting import Waiting, served
-from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, checked, digest_of
+from baton.delegate.core.waiting import Waiting
+from baton.delegate.jobs.new_job import LONGEST_KEY, JobDefaults, check_served, checked, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base import clock, trace
 from baton.kernel.base.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.permissions import covers, reach, require
 from baton.people.row_scope import row_scope
-from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider
 
 _AWAY = "jobs cannot be read or changed now; nothing was changed, try again"
 OwnsGraph = Callable[[AsyncConnection, Principal, str], Awaitable[bool]]
@@ -187,7 +186,10 @@ class Jobs:
             return _same(known, digest, key)
         new, before = await self._continued(transaction, principal, new)
         await self._check_dependencies(transaction, principal, new)
-        await self._check_served(transaction, principal, new)
+        usable = await runners_store.usable(
+            transaction.connection, principal.organisation, {principal.user}, {principal.team}
+        )
+        check_served(new, usable, before)
         named = "" if new.task else new.graph_id  # the job of a graph's task is made under the graph's lock
         if named and not await self._owns_graph(transaction.connection, principal, named):
             raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is not a task graph of yours")
@@ -248,33 +250,6 @@ class Jobs:
         for job_id in new.depends_on:
             if job_id not in theirs:
                 raise Invalid("depends_on", f"names `{job_id[:100]}`, which is not a job of yours")
-
-    async def _check_served(self, transaction: JobTransaction, principal: Principal, new: JobSpec) -> None:
-        """Refuse what none of the caller's runners serves, by its last word: one that is away may come back.
-
-        Without any runner every known agent is accepted: the first one may be started after the first job.
-        """
-        usable = await runners_store.usable(
-            transaction.connection, principal.organisation, {principal.user}, {principal.team}
-        )
-        providers = sorted({name for one in usable for name in one.providers})
-        near = near_provider(new.provider, providers)
-        hint = f"; did you mean `{near}`?" if near and new.provider not in {*ACP_AGENTS, *providers} else ""
-        if not usable:
-            if new.provider not in ACP_AGENTS:
-                said = f"is `{new.provider}`, which is not an agent that is known here; start a runner that serves it{hint}"
-                raise Invalid("provider", said, list(PROVIDERS))
-            return
-        if new.provider not in providers:
-            said = f"is `{new.provider}`, which no runner of yours serves ({served(usable)}){hint}"
-            raise Invalid("provider", said, providers)
-        aliases = {alias for one in usable for alias in one.workspaces}
-        if new.workspace and new.workspace not in aliases:
-            raise Invalid("workspace", f"is `{new.workspace[:100]}`, which none of your runners knows", sorted(aliases))
-        fitting = {alias for one in usable if new.provider in one.providers for alias in one.workspaces}
-        if new.workspace and new.workspace not in fitting:
-            said = f"is `{new.workspace[:100]}`, where no runner of yours serves `{new.provider}` ({served(usable)})"
-            raise Invalid("workspace", said, sorted(fitting))
 
 
 _OF_HOSTS = frozenset({"jobs.read", "jobs.decide"})
