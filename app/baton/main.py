@@ -223,6 +223,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
             policies=policies.policies,
             records=records,
             sessions=sessions,
+            context=context,
             seen=clients.seen,
             processes=clients.processes,
         ),

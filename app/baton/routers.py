@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from baton.clients import inventory_api
 from baton.context.codemap import api as codemap
+from baton.context.compliance import api as compliance
 from baton.context.patterns import api as patterns
 from baton.context.utilization import api as utilization
 from baton.delegate.jobs import api as jobs
@@ -57,6 +58,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         utilization,
         route_feedback,
         patterns,
+        compliance,
         tokens_api,
         terminal_codes_api,
         browser_sessions_api,

@@ -29,8 +29,8 @@ class Starts:
 class NoPatterns:
     """A team that has learned nothing."""
 
-    async def at_start(self, principal, session_id, project, *, source, room):
-        return "", ()
+    async def add_to(self, started, caller, event):
+        return started
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,10 @@ async def test_a_session_that_starts_prepares_for_the_prompts_that_will_be_route
         outcomes=None,
         routing=routing,
         route_prompts=route_prompts,
-        injection=NoPatterns(),
+        start_patterns=NoPatterns(),
         advisories=None,
         injections=None,
+        compliance=None,
     )
     await hooks.handle(who, START)
     assert told == prepared

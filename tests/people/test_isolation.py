@@ -175,6 +175,9 @@ MATRIX = {
     "put_team_settings": row(LEADS, "/teams/web/settings", {"keep_prompts": False}),
     "put_user": row(ADMINS, "/users/someone", {}),
     "replay_policies": row(ALL, "/policies/replay", {}),
+    "report_compliance": row(
+        ADMINS | {"observer"}, "/compliance/results", {"correlation_id": "none", "violations": []}
+    ),
     "reset_breaker": row(ADMINS, "/breakers/none/reset", {}),
     "reopen_wave": row(FOREIGN, "/graphs/{graph}/waves/1/reopen"),
     "reset_session": row(FOREIGN, "/sessions/b1/reset?user=bob"),

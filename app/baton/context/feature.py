@@ -6,6 +6,8 @@ from baton.context.advisories.service import PromptAdvisories
 from baton.context.advisories.store import Advisories
 from baton.context.codemap.indexes import CodeIndexes
 from baton.context.codemap.service import CodeMaps
+from baton.context.compliance.service import Compliance
+from baton.context.compliance.store import ComplianceStore
 from baton.context.enrichment.code_analysis import CodeAnalysis
 from baton.context.enrichment.handler import Handler
 from baton.context.enrichment.service import Enricher
@@ -38,6 +40,7 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     usage: ContextUsage
     injections: Injections
     switches: SourceSwitches
+    compliance: Compliance
 
     def session_started(self, principal: Principal, project: str, session_id: str) -> None:
         """Prepare for the prompts of a session that has started, resumed or been compacted; nobody waits for it."""
@@ -71,6 +74,18 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> Conte
     kernel.run(usage.run)
     injections = Injections(kernel.redis, usage, events)
     kernel.on_stop(injections.settle)
+    compliance = Compliance(
+        database=kernel.database,
+        store=ComplianceStore(kernel.redis),
+        in_force=in_force,
+        advisories=advisories,
+        counts=counts,
+        counters=counters,
+        emitter=events,
+        enabled=kernel.settings.enable_pattern_enforcement,
+        external=kernel.settings.external_compliance,
+    )
+    kernel.run(compliance.run)
     return ContextFeature(
         enricher=Enricher(lambda principal: [one for one in handlers if switches.on(principal, one.name)]),
         summarization=summarization,
@@ -83,4 +98,5 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> Conte
         patterns_in_force=in_force,
         injection=injection,
         advisories=PromptAdvisories(advisories, in_force),
+        compliance=compliance,
     )

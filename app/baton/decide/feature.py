@@ -11,6 +11,7 @@ from baton.decide.hooks import Hooks
 from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
 from baton.decide.session_events_api import SessionEventsEndpoint
+from baton.decide.start_patterns import StartPatterns
 from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
@@ -27,6 +28,7 @@ class DecideFeature(msgspec.Struct, frozen=True, kw_only=True):
 
     pre_tool_use: PreToolUse
     hooks: Hooks
+    start_patterns: StartPatterns
 
 
 def build(
@@ -57,6 +59,7 @@ def build(
         installation=installation,
         outcomes=sessions.outcomes,
     )
+    start_patterns = StartPatterns(sessions.sessions, context.injection, context.injections, routing.is_on)
     hooks = Hooks(
         pre_tool_use=pre_tool_use,
         sessions=sessions.sessions,
@@ -65,11 +68,12 @@ def build(
         outcomes=sessions.outcomes,
         routing=routing,
         route_prompts=kernel.settings.route_prompts,
-        injection=context.injection,
+        start_patterns=start_patterns,
         advisories=context.advisories,
         injections=context.injections,
+        compliance=context.compliance,
     )
-    return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks)
+    return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks, start_patterns=start_patterns)
 
 
 def hot_routes(
@@ -79,6 +83,7 @@ def hot_routes(
     policies: Policies,
     records: RecordsFeature,
     sessions: SessionsFeature,
+    context: ContextFeature,
     seen: ClientActivity,
     processes: ClientProcesses,
 ) -> list[HotRoute]:
@@ -86,7 +91,7 @@ def hot_routes(
     hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen, processes)
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
     evaluate = EvaluateEndpoint(feature.pre_tool_use, policies)
-    events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes)
+    events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance)
     agents = callers.read_for_call
     return [
         HotRoute(

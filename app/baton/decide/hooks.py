@@ -1,14 +1,14 @@
 """The use case of each hook event, whatever client it comes from."""
 
 import msgspec
-from uuid_utils import uuid7
 
-from baton.clients.event import CONTEXT_LIMIT, HookAnswer, HookEvent
+from baton.clients.event import HookAnswer, HookEvent
 from baton.context.advisories.advisory import HEADING as ADVISORIES
 from baton.context.advisories.service import PromptAdvisories
-from baton.context.patterns.injection import PatternInjection
+from baton.context.compliance.service import Compliance
 from baton.context.utilization.injections import Injections
 from baton.decide.service import PreToolUse
+from baton.decide.start_patterns import StartPatterns
 from baton.engine.call.client_words import words_of
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
@@ -22,8 +22,6 @@ from baton.sessions.outcomes import Outcomes
 from baton.sessions.service import Sessions, as_call
 from baton.sessions.subagent_brackets import SubagentBrackets
 from baton.shared.client_abilities import takes_context
-
-_BETWEEN = len("\n\n")
 
 
 class HookOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +47,13 @@ class Hooks:
         outcomes: Outcomes,
         routing: Routing,
         route_prompts: bool,
-        injection: PatternInjection,
+        start_patterns: StartPatterns,
         advisories: PromptAdvisories,
         injections: Injections,
+        compliance: Compliance,
     ) -> None:
-        self._injection = injection
+        self._compliance = compliance
+        self._start_patterns = start_patterns
         self._advisories = advisories
         self._injections = injections
         self._pre_tool_use = pre_tool_use
@@ -95,22 +95,9 @@ class Hooks:
     async def _started(self, caller: Caller, event: HookEvent) -> HookOutcome:
         started = await self._sessions.start(caller, event)
         await self._expect_prompts(caller, event)
-        patterns, missing = "", tuple[str, ...]()
-        wanted = takes_context(event.client, "SessionStart") and self._routing.is_on(caller.principal, "patterns")
-        if wanted and not caller.disabled:
-            call = await self._sessions.placed(caller.principal, as_call(caller, event))
-            room = CONTEXT_LIMIT - len(started.context.encode("utf-8", "replace")) - _BETWEEN
-            patterns, missing = await self._injection.at_start(
-                caller.principal, event.session_id, call.project, source=event.source, room=room
-            )
-        if patterns:
-            self._injections.injected(
-                caller.principal, event.session_id, str(uuid7()), {"patterns": patterns}, at_start=True
-            )
-        answer = HookAnswer(
-            context="\n\n".join(filter(None, (started.context, patterns))), system_message=started.notice
-        )
-        return HookOutcome(answer=answer, degraded=started.degraded + missing, wants_agents=started.wants_agents)
+        started = await self._start_patterns.add_to(started, caller, event)
+        answer = HookAnswer(context=started.context, system_message=started.notice)
+        return HookOutcome(answer=answer, degraded=started.degraded, wants_agents=started.wants_agents)
 
     async def _tool_call(self, caller: Caller, event: HookEvent, unknown: tuple[str, ...]) -> HookOutcome:
         call = as_call(caller, event)
@@ -134,6 +121,8 @@ class Hooks:
         if event.name != "PostToolUse":
             return HookOutcome(degraded=missing)
         missing = await self._sessions.tool_used(caller, event) + missing
+        if not caller.disabled:
+            self._compliance.submit(caller.principal, self._sessions.place(caller.principal, as_call(caller, event)))
         answer = await self._late_advice(caller, event)
         if not caller.disabled and not event.agent_id and not takes_context(event.client, "UserPromptSubmit"):
             waiting, without = await self._waiting_advisories(caller, event)

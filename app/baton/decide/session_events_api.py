@@ -7,6 +7,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from baton.clients.event import EventName, HookEvent
+from baton.context.compliance.service import Compliance
+from baton.decide.start_patterns import StartPatterns
 from baton.engine.call.modes import Mode
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Invalid
@@ -14,7 +16,7 @@ from baton.kernel.http.asgi import Request, Response
 from baton.kernel.http.fields import optional_count, optional_text, required_object, required_text
 from baton.kernel.http.json_io import decode_object, encode
 from baton.sessions.outcomes import Outcomes
-from baton.sessions.service import Sessions
+from baton.sessions.service import Sessions, as_call
 
 SOURCES = ["startup", "resume", "clear", "compact", "fork"]
 
@@ -45,7 +47,7 @@ class SessionStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: ModeView
     additional_context: str | UnsetType = UNSET
-    """Directives for the orchestrator; absent while the mode is off."""
+    """Directives for the orchestrator while the mode is on, and what the team has learned; absent without either."""
     message: str | UnsetType = UNSET
     """A notice for the person."""
     degraded: tuple[str, ...]
@@ -61,9 +63,13 @@ class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
 class SessionEventsEndpoint:
     """Read the events and hand them to `Sessions`."""
 
-    def __init__(self, sessions: Sessions, outcomes: Outcomes) -> None:
+    def __init__(
+        self, sessions: Sessions, outcomes: Outcomes, start_patterns: StartPatterns, compliance: Compliance
+    ) -> None:
         self._sessions = sessions
         self._outcomes = outcomes
+        self._start_patterns = start_patterns
+        self._compliance = compliance
 
     async def start(self, request: Request, caller: Caller) -> Response:
         """Answer the start of a session."""
@@ -75,6 +81,7 @@ class SessionEventsEndpoint:
         if work_items is not None:
             caller = msgspec.structs.replace(caller, work_items=work_items)
         started = await self._sessions.start(caller, event)
+        started = await self._start_patterns.add_to(started, caller, event)
         answer = SessionStartAnswer(
             mode=ModeView.of(started.mode),
             additional_context=started.context or UNSET,
@@ -97,6 +104,8 @@ class SessionEventsEndpoint:
         event = read_event(payload, "PostToolUse")
         degraded = await self._sessions.tool_used(caller, event)
         degraded += tuple(cause for cause in await self._outcomes.ended(caller, event) if cause not in degraded)
+        if not caller.disabled:
+            self._compliance.submit(caller.principal, self._sessions.place(caller.principal, as_call(caller, event)))
         return Response(encode(Acknowledged(degraded=degraded)))
 
 

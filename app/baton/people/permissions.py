@@ -48,6 +48,7 @@ TABLE: dict[str, dict[str, Reach]] = {
     "context.read": _READ_BY_TEAM,
     "context.write": _WRITE_BY_LEADS,
     "console.open": {"developer": "own", "lead": "own", "admin": "own", "auditor": "own"},
+    "compliance.report": {"admin": "organisation", "observer": "organisation"},  # who may read the request, too
     "decisions.read": _READ,
     "delegation.try": _READ_BY_ALL,
     "events.read": {**_READ, "observer": "organisation"},

@@ -37,6 +37,11 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
     ]
 
 
+def within_project(path: str, call: ToolCall) -> str:
+    """Return a path that a call names relative to its project, as it stands if it lies elsewhere."""
+    return _relative(path, call.cwd, call.project_root or call.cwd)
+
+
 def patched(text: str) -> Iterator[str]:
     """Yield the files that a patch names, Codex's kind or a unified diff."""
     for found in (PATCHED if "*** " in text else _DIFFED).finditer(text):

@@ -239,6 +239,17 @@ class Settings(BaseSettings):
         description="Add to a prompt what its agent should know (recent work, code, patterns); `ENABLE_LOCAL_ENRICHMENT`"
         " works too, and `BATON_ENABLE_LOCAL_INFERENCE_PIPELINE` must be on.",
     )
+    enable_pattern_enforcement: bool = Field(
+        default=True,
+        validation_alias=_also("enable_pattern_enforcement"),
+        description="Hold finished edits to the team's patterns; the session's next prompt says what was violated."
+        " `ENABLE_PATTERN_ENFORCEMENT` works too.",
+    )
+    external_compliance: bool = Field(
+        default=False,
+        description="Put patterns without a check to an external evaluator: it reads the topic `compliance-evaluate` and"
+        " posts to `/compliance/results`.",
+    )
     use_onex_routing_nodes: bool = Field(
         default=False,
         validation_alias=_also("use_onex_routing_nodes"),

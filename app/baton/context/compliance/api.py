@@ -1,0 +1,72 @@
+"""`POST /compliance/results`: what an external evaluator found."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.context.compliance.evaluator import MOST_PATTERNS
+from baton.context.compliance.service import Compliance, Violation
+from baton.context.patterns.pattern import LONGEST_MESSAGE
+from baton.kernel.http.features import of
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import WORK
+
+router = APIRouter(tags=["patterns"])
+ComplianceOf = Annotated[Compliance, Depends(of(Compliance))]
+
+
+class ViolationBody(BaseModel):
+    """What was found of one pattern of the request."""
+
+    model_config = ConfigDict(
+        extra="ignore"
+    )  # the event's other fields may come along; they are the server's own words
+
+    pattern_id: str = Field(min_length=1, max_length=100)
+    violated: bool
+    message: str = Field("", max_length=4 * LONGEST_MESSAGE)
+    """What the agent is told, cut to 300 characters."""
+
+
+class ComplianceResultBody(BaseModel):
+    """The result of an evaluation that the topic `compliance-evaluate` asked for."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "correlation_id": "019b8d5e-3f00-7000-8000-000000000001",
+                    "violations": [
+                        {
+                            "pattern_id": "019b8d5e-3f00-7000-8000-000000000002",
+                            "violated": True,
+                            "message": "`get` has no timeout",
+                        }
+                    ],
+                }
+            ]
+        },
+    )
+
+    correlation_id: str = Field(min_length=1, max_length=100)
+    """That of the request."""
+    violations: Annotated[list[ViolationBody], Field(max_length=MOST_PATTERNS)]
+
+
+class ComplianceTaken(BaseModel):
+    """What became of a result."""
+
+    taken: bool
+    """False if no evaluation of this id waits: its result came before, or an hour is over. Sending again does no harm."""
+    advisories: int
+    """Advisories that wait for the session's next prompt now."""
+
+
+@router.post("/compliance/results", operation_id="report_compliance", dependencies=[WORK])
+async def report_compliance(caller: CallerOf, compliance: ComplianceOf, body: ComplianceResultBody) -> ComplianceTaken:
+    """Report what an evaluation found. The session's next prompt says once what was violated."""
+    violations = [Violation(**one.model_dump()) for one in body.violations]
+    advisories = await compliance.report(caller.principal, body.correlation_id, violations)
+    return ComplianceTaken(taken=advisories is not None, advisories=advisories or 0)

@@ -1,0 +1,239 @@
+"""Edits that are held to patterns: what is said of them, once; what is bounded; what an external evaluator adds."""
+
+import asyncio
+
+import pytest
+
+from baton.context.advisories.service import PromptAdvisories
+from baton.context.advisories.store import Advisories
+from baton.context.compliance import service
+from baton.context.compliance.service import Compliance, Violation
+from baton.context.compliance.store import COOL_DOWN_S, ComplianceStore
+from baton.context.patterns.counts import PatternCounts
+from baton.context.patterns.pattern import Check
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
+from baton.events.payloads.context import ComplianceEvaluate, ComplianceEvaluated
+from baton.kernel.base.errors import Forbidden, StoreUnavailable
+from baton.kernel.redis.client import Redis
+from baton.records.pipeline.counters import Counters
+from tests.support.patterns import LEAD, Store
+
+ADA = Principal(team="web", user="ada")
+EVALUATOR = Principal(user="judge", role="observer")
+NO_EVAL = Check(forbidden=r"\beval\(", message="parse it instead")
+
+
+class Emitted(list):
+    """An emitter that keeps what is emitted."""
+
+    def emit(self, principal, payload, *, event_id=""):
+        self.append(payload)
+
+    def emit_later(self, principal, build, *, size, event_id=""):
+        self.append(build())
+
+
+class Server:
+    """One server, whose queue the test works off."""
+
+    def __init__(self, database, redis, **settings):
+        self.store = Store(database, redis)
+        self.emitted, self.counters = Emitted(), Counters()
+        self.counts = PatternCounts(database, "default")
+        advisories = Advisories(redis)
+        self.waiting = PromptAdvisories(advisories, self.store.in_force)
+        self.compliance = Compliance(
+            database=database,
+            store=ComplianceStore(redis),
+            in_force=self.store.in_force,
+            advisories=advisories,
+            counts=self.counts,
+            counters=self.counters,
+            emitter=self.emitted,
+            **({"enabled": True, "external": False} | settings),
+        )
+
+    async def edit(self, text, path="src/a.py", session="s", who=ADA, **fields):
+        call = {"tool_name": "Write", "tool_input": {"file_path": path, "content": text}, "session_id": session}
+        self.compliance.submit(
+            who, ToolCall(**({"client": "claude-code", "cwd": "/p", "project": "shop"} | call | fields))
+        )
+        await self.work()
+
+    async def work(self):
+        stop = asyncio.Event()
+        task = asyncio.create_task(self.compliance.run(stop))
+        while self.compliance._waiting:  # noqa: ASYNC110 - the queue tells nobody when it is empty
+            await asyncio.sleep(0)
+        stop.set()
+        await task
+
+    async def advised(self, session="s", who=ADA):
+        return await self.waiting.for_prompt(who, session)
+
+
+@pytest.fixture
+def server(database, redis):
+    return Server(database, redis)
+
+
+async def test_a_violation_is_said_at_the_next_prompt_once(server):
+    made = await server.store.add("Never eval", check=NO_EVAL, language="python", confidence=0.9)
+    await server.edit("x = eval(y)", path="/p/src/a.py")
+    said = await server.advised()
+    assert said.split("\n")[-1] == "- **Never eval** (90% confidence): `src/a.py`: parse it instead"
+    assert await server.advised() == ""
+    await server.edit("z = eval(y)")
+    assert await server.advised() == "", "it cools down"
+    await server.edit("z = eval(y)", session="t")
+    assert "Never eval" in await server.advised("t")
+    await server.counts.flush()
+    assert (await server.store.patterns.get(ADA, made.id)).violated == 2
+
+
+async def test_an_edit_that_follows_does_not_hide_the_next_that_does_not(server):
+    made = await server.store.add("Never eval", check=NO_EVAL)
+    await server.edit("x = 1")
+    assert await server.advised() == ""
+    await server.edit("x = eval(y)")
+    assert "Never eval" in await server.advised()
+    await server.counts.flush()
+    stored = await server.store.patterns.get(ADA, made.id)
+    assert (stored.followed, stored.violated) == (1, 1)
+
+
+async def test_the_cool_down_lasts_half_an_hour(server, redis):
+    await server.store.add("Never eval", check=NO_EVAL)
+    await server.edit("eval(y)")
+    (key,) = await redis.call(b"KEYS", b"baton:cooling:*")
+    assert COOL_DOWN_S - 10 < await redis.call(b"TTL", key) <= COOL_DOWN_S == 1_800
+    await redis.call(b"DEL", key)
+    await server.advised()
+    await server.edit("eval(y)")
+    assert "Never eval" in await server.advised()
+
+
+async def test_the_pattern_s_text_is_said_where_its_check_has_no_message(server):
+    await server.store.add("Never eval", text="It runs what users type.", check=Check(forbidden="eval"))
+    await server.edit("eval(y)")
+    assert (await server.advised()).endswith("`src/a.py`: It runs what users type.")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"language": "go"}, {"globs": ("tests/**",)}, {"project": "other"}, {"confidence": 0.69}, {"approve": False}],
+)
+async def test_patterns_that_do_not_concern_an_edit_say_nothing(server, fields):
+    await server.store.add("Never eval", check=NO_EVAL, **fields)
+    await server.edit("eval(y)")
+    assert await server.advised() == ""
+    assert server.emitted == []
+
+
+async def test_another_team_s_patterns_say_nothing(server):
+    await server.store.add("Never eval", check=NO_EVAL)
+    sam = Principal(team="data", user="sam")
+    await server.edit("eval(y)", who=sam)
+    assert await server.advised(who=sam) == ""
+
+
+async def test_a_retired_pattern_is_not_said_any_more(server):
+    made = await server.store.add("Never eval", check=NO_EVAL)
+    await server.store.add("Never exec", check=Check(forbidden="exec"))
+    await server.edit("eval(y); exec(z)")
+    await server.store.patterns.retire(LEAD, made.id, reason="", version="2")
+    said = await server.advised()
+    assert "Never exec" in said
+    assert "Never eval" not in said
+
+
+async def test_ten_patterns_at_most_are_asked_and_the_content_is_bounded(server):
+    for number in range(12):
+        await server.store.add(f"Rule {number:02}", check=NO_EVAL, confidence=0.7 + number / 100)
+    await server.edit("é" * 20_000)
+    request, result = server.emitted
+    assert isinstance(request, ComplianceEvaluate)
+    assert [one.pattern_signature for one in request.applicable_patterns] == [f"Rule {n:02}" for n in range(11, 1, -1)]
+    assert (len(request.content.encode()), request.language, request.source_path) == (32_768, "python", "src/a.py")
+    assert isinstance(result, ComplianceEvaluated)
+    assert result.correlation_id == request.correlation_id != ""
+    assert [one.violated for one in result.violations] == [False] * 10
+
+
+async def test_switched_off_nothing_is_looked_at(database, redis):
+    made = Server(database, redis, enabled=False)
+    await made.store.add("Never eval", check=NO_EVAL)
+    await made.edit("eval(y)")
+    assert (await made.advised(), made.emitted) == ("", [])
+
+
+async def test_what_does_not_fit_the_queue_is_dropped_and_counted(server, monkeypatch):
+    monkeypatch.setattr(service, "MOST_WAITING", 2)
+    await server.store.add("Never eval", check=NO_EVAL)
+    call = ToolCall(client="c", session_id="s", tool_name="Write", tool_input={"file_path": "a", "content": "eval("})
+    for _ in range(5):
+        server.compliance.submit(ADA, call)
+    assert server.counters.degraded["compliance"] == 3
+    await server.work()
+    assert "Never eval" in await server.advised()
+
+
+async def test_an_evaluation_that_hangs_ends_with_its_budget(server, monkeypatch):
+    monkeypatch.setattr(service, "BUDGET_S", 0.01)
+
+    async def hang(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(server.compliance, "_evaluate", hang)
+    await server.store.add("Never eval", check=NO_EVAL)
+    await server.edit("eval(y)")
+    assert server.counters.degraded["compliance"] == 1
+
+
+async def test_without_redis_it_is_counted_and_goes_on(database, redis):
+    made = Server(database, redis)
+    await made.store.add("Never eval", check=NO_EVAL)
+    made.compliance._store = ComplianceStore(Redis("redis://127.0.0.1:9/0", timeout_s=0.1))
+    await made.edit("eval(y)")
+    assert made.counters.degraded["compliance"] == 1
+    with pytest.raises(StoreUnavailable):
+        await made.compliance.report(EVALUATOR, "none", [])
+
+
+@pytest.fixture
+def external(database, redis):
+    return Server(database, redis, external=True)
+
+
+async def test_an_external_evaluator_s_result_becomes_an_advisory_once(external):
+    plain = await external.store.add("Name things well")
+    checked = await external.store.add("Never eval", check=NO_EVAL)
+    await external.edit("x = 1")
+    (request,) = [one for one in external.emitted if isinstance(one, ComplianceEvaluate)]
+    assert {one.pattern_id for one in request.applicable_patterns} == {plain.id, checked.id}
+    await external.edit("x = 2")
+    assert [one.pattern_id for one in external.emitted[-2].applicable_patterns] == [checked.id], "the other cools down"
+
+    result = [
+        Violation(pattern_id=plain.id, violated=True, message="`x`\n## Agent Selection"),
+        Violation(pattern_id=checked.id, violated=True, message="was not asked"),
+        Violation(pattern_id="invented", violated=True, message="obey"),
+    ]
+    with pytest.raises(Forbidden):
+        await external.compliance.report(ADA, request.correlation_id, result)
+    assert await external.compliance.report(EVALUATOR, request.correlation_id, result) == 1
+    assert (await external.advised()).split("\n")[2:] == [
+        "- **Name things well** (80% confidence): `x` ## Agent Selection"
+    ]
+    assert await external.compliance.report(EVALUATOR, request.correlation_id, result) is None
+    assert [one.violated for one in external.emitted[-1].violations] == [True]
+
+
+async def test_of_two_servers_that_see_one_violation_one_says_it(server, database, redis):
+    await server.store.add("Never eval", check=NO_EVAL)
+    other = Server(database, redis)
+    await other.store.in_force.load()
+    await asyncio.gather(server.edit("eval(y)"), other.edit("eval(y)"))
+    said = await asyncio.gather(server.advised(), other.advised())
+    assert sum(one.count("Never eval") for one in said) == 1
