@@ -26,6 +26,7 @@ _numbers = count(100)
 def examples(operation):
     """Return the examples that stand beside the model; those that the document builds from a schema do not count."""
     schema = REQUESTS[operation][2]["schema"]
+    schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)  # a body that may be left out
     if "$ref" in schema:
         schema = COMPONENTS[schema["$ref"].rpartition("/")[2]]
     return schema.get("examples", [])
@@ -97,6 +98,10 @@ class Objects:
         lease = until(leased)
         return {"runner_id": "ada-laptop", "job_id": job}, {"attempt": lease["attempt"], "token": lease["token"]}
 
+    def running(self):
+        """Return a job that has no result yet."""
+        return {"job_id": self.lease()[0]["job_id"]}, {}
+
     def permission(self):
         places, body = self.lease()
         self.sent("ask_job_permission", "/runners/{runner_id}/jobs/{job_id}/permissions".format(**places), body)
@@ -112,17 +117,23 @@ PREPARED = {
     "answer_job_permission": lambda make: (make.permission(), {}),
     "answer_report": lambda make: ({"report_id": make.report()}, {}),
     "approve_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
+    "apply_job": Objects.running,
     "ask_job_permission": Objects.lease,
+    "branch_job": Objects.running,
     "client_hook": lambda _: ({"client": "claude-code"}, {}),
     "close_breaker": lambda _: ({"name": "model"}, {}),
     "create_token": Objects.team,
+    "discard_job": Objects.running,
     "give_route_feedback": lambda make: ({"route_id": make.route()}, {}),
     "make_report": lambda make: ({}, {"decision_id": make.decision()}),
     "merge_pattern": lambda make: ({"pattern_id": make.pattern()}, {"into": make.pattern()}),
     "take_events": lambda _: ({"topic": "jobs", "group": "examples"}, {}),
+    "open_job_request": Objects.running,
     "open_breaker": lambda _: ({"name": "model"}, {}),
     "poll_runner": lambda _: (RUNNER, {}),
+    "post_job_action": lambda make: (make.running()[0] | {"runner_id": "ada-laptop", "action_id": "none"}, {}),
     "post_job_events": Objects.lease,
+    "put_context_source": lambda _: ({"source": "patterns"}, {}),
     "put_agent_override": lambda _: ({"tier": "organisation", "table": "stravinsky", "agent": "explore"}, {}),
     "put_policy_layer": lambda _: ({"tier": "organisation"}, {}),
     "put_project": Objects.team,
@@ -130,6 +141,7 @@ PREPARED = {
     "put_team": lambda _: ({"name": "web"}, {}),
     "put_team_settings": Objects.team,
     "put_user": lambda make: ({"name": "ada"}, make.team()[1]),
+    "reply_job": Objects.running,
     "reset_breaker": lambda _: ({"name": "model"}, {}),
     "retire_pattern": lambda make: ({"pattern_id": make.pattern()}, {}),
     "sign_in": lambda make: ({}, {"code": make.link()}),
@@ -138,6 +150,10 @@ PREPARED = {
     "unlock_policies": lambda _: ({}, {"team": "", "until": (datetime.now(UTC) + HOUR).isoformat()}),
 }
 """Makes what an operation speaks of; gives the parameters of its path, and the fields that only the server knows."""
+
+
+NEED_A_RESULT = {"apply_job", "branch_job", "discard_job", "open_job_request", "post_job_action", "reply_job"}
+"""Operations whose body is accepted, and that are then refused: no agent has run here, so that no job has a result."""
 
 
 @pytest.mark.parametrize("operation", REQUESTS)
@@ -153,6 +169,9 @@ def test_each_example_is_accepted(http, operation):
     places, ids = PREPARED.get(operation, lambda _: ({}, {}))(Objects(http))
     for example in examples(operation):
         answer = http.request(method, template.format(**places), json=example | ids, headers={"If-Match": "*"})
+        if operation in NEED_A_RESULT:
+            assert answer.status_code in {404, 409}, f"{answer.status_code} {answer.text}"
+            continue
         assert 200 <= answer.status_code < 300, f"{answer.status_code} {answer.text}"
         if operation == "replay_policies":
             assert "problem" not in answer.text

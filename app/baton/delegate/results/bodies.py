@@ -20,7 +20,7 @@ Branch = Annotated[str, Field(max_length=LONGEST_BRANCH, pattern=r"^[^-\s][^\s~^
 class ResultBody(BaseModel):
     """Nothing more needs to be said; the answer may be waited for."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"wait_s": 5}]})
 
     wait_s: float = Field(
         LONGEST_WAIT_S, ge=0, le=LONGEST_WAIT_S, description="How long to wait for the runner, in seconds."
@@ -37,6 +37,10 @@ class BranchBody(ResultBody):
 
 class PullRequestBody(ResultBody):
     """The request to open; everything may be left out."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"branch": "cart", "title": "Add a cart", "draft": True}]}
+    )
 
     branch: Branch | None = Field(None, description="The new branch; `baton/` and the job's id if absent.")
     title: str = Field("", max_length=LONGEST_TITLE, description="The job's title if absent.")
