@@ -13,6 +13,7 @@ from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.events import api as events
+from baton.events import webhooks_api
 from baton.modes import api as modes
 from baton.operate import console_pages, health_api, metrics_api, retention_api, user_data_api
 from baton.operate import costs_api as agent_costs_api
@@ -54,6 +55,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         catalogue_api,
         inventory_api,
         codemap,
+        webhooks_api,
         events,
         utilization,
         route_feedback,

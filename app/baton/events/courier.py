@@ -12,6 +12,7 @@ from baton.events.cloud_event import enveloped
 from baton.events.from_records import of_record, of_report
 from baton.events.outbox import BATCH, Emission, Outbox
 from baton.events.session_tally import SessionTally
+from baton.events.sinks.sinks import SinksOrder
 from baton.events.topics import BY_NAME, full_names
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -41,6 +42,7 @@ class CourierOrder(msgspec.Struct, frozen=True, kw_only=True):
     names: dict[str, str] = {}
     without: tuple[str, ...] = ()
     bounds: Bounds
+    sinks: SinksOrder = SinksOrder()
 
 
 class Courier:

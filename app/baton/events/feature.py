@@ -6,6 +6,7 @@ from baton.events.catalogue import TopicCatalogue
 from baton.events.emission import NO_EVENTS, Emitter, Events
 from baton.events.reading import EventReader
 from baton.events.stats import EventStats
+from baton.events.webhooks import Webhooks
 from baton.kernel.kernel import Kernel
 
 
@@ -16,12 +17,14 @@ class EventsFeature(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: TopicCatalogue
     reader: EventReader
     stats: EventStats
+    webhooks: Webhooks
 
 
 async def build(kernel: Kernel) -> EventsFeature:
     """Build the services and start to send.
 
     Raises:
+        DatabaseUnavailable: If the webhooks cannot be read.
         ValueError: If a setting names a topic that is none.
     """
     catalogue = TopicCatalogue(kernel.settings)
@@ -29,7 +32,22 @@ async def build(kernel: Kernel) -> EventsFeature:
     await reader.start()
     kernel.on_stop(reader.stop)
     emitter = await _emitter(kernel)
-    return EventsFeature(emitter=emitter, catalogue=catalogue, reader=reader, stats=EventStats(emitter, kernel.redis))
+    webhooks = Webhooks(
+        kernel.database,
+        kernel.changes,
+        kernel.redis,
+        organisation=kernel.organisation,
+        internal_hosts=kernel.settings.webhook_hosts,
+    )
+    await webhooks.load()
+    kernel.run(webhooks.run)
+    return EventsFeature(
+        emitter=emitter,
+        catalogue=catalogue,
+        reader=reader,
+        stats=EventStats(emitter, kernel.redis),
+        webhooks=webhooks,
+    )
 
 
 async def _emitter(kernel: Kernel) -> Emitter:

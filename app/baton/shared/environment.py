@@ -43,9 +43,12 @@ SERVER_VARIABLES: frozenset[str] = frozenset(
         "BATON_ENABLE_PATTERN_ENFORCEMENT",
         "BATON_EVENTS",
         "BATON_EVENTS_ENTRIES",
+        "BATON_EVENTS_FILE",
+        "BATON_EVENTS_FILE_MB",
         "BATON_EVENTS_HOURS",
         "BATON_EVENTS_MB",
         "BATON_EVENTS_PREFIX",
+        "BATON_EVENTS_RESTRICTED_OUT",
         "BATON_EVENTS_TOPICS",
         "BATON_EVENTS_WITHOUT",
         "BATON_EXPENSIVE_PER_MINUTE",
@@ -55,6 +58,7 @@ SERVER_VARIABLES: frozenset[str] = frozenset(
         "BATON_HOST",
         "BATON_JOB_INACTIVITY_S",
         "BATON_JOB_TIMEOUT_S",
+        "BATON_KAFKA_URL",
         "BATON_LLM_ROUTING_TIMEOUT_S",
         "BATON_LOCAL_DELEGATION_AS",
         "BATON_LOCAL_DELEGATION_CONFIDENCE",
@@ -88,6 +92,7 @@ SERVER_VARIABLES: frozenset[str] = frozenset(
         "BATON_TEAM",
         "BATON_USE_LLM_ROUTING",
         "BATON_USE_ONEX_ROUTING_NODES",
+        "BATON_WEBHOOK_HOSTS",
         "BATON_WORKERS",
     }
 )

@@ -201,6 +201,24 @@ class Settings(BaseSettings):
     events_entries: int = Field(10_000, ge=100, description="Events that each topic's stream in Redis holds.")
     events_mb: int = Field(16, ge=1, le=4_096, description="MiB of events that each topic's stream in Redis holds.")
     events_hours: float = Field(24, gt=0, le=8_760, description="How old an event on the bus grows, in hours.")
+    events_file: Path | None = Field(None, description="File that events are appended to, one a line; empty for none.")
+    events_file_mb: int = Field(
+        64, ge=1, le=65_536, description="Size in MiB at which that file is renamed; five older ones are kept."
+    )
+    events_restricted_out: bool = Field(
+        default=False,
+        description="Send the restricted topics, which hold prompts and file contents, to Kafka and the file too.",
+    )
+    kafka_url: SecretStr = Field(
+        SecretStr(""),
+        description="`kafka://host:9092[,host:9092]`, or `kafkas://[user:password@]…` for TLS, to send events to; needs the"
+        " package `confluent-kafka`. Empty for none.",
+    )
+    webhook_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Hosts that webhooks may be sent to although they are internal, as `host` or `host:port`, separated by"
+        " commas.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log on standard error; `json` is one object a line."
@@ -349,7 +367,7 @@ class Settings(BaseSettings):
                 raise ValueError(f"`{full}` for `{short}` is no topic's name; use letters, digits, `.`, `_` and `-`")
         return value
 
-    @field_validator("allowed_hosts", "events_without", mode="before")
+    @field_validator("allowed_hosts", "events_without", "webhook_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(v.strip() for v in value.split(",") if v.strip()) if isinstance(value, str) else value

@@ -21,13 +21,19 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class GroupReader:
-    """One member of a group on one or more streams; the group is created when it is first needed, from the oldest entry on."""
+    """One member of a group on one or more streams.
 
-    def __init__(self, redis: Redis, streams: Sequence[bytes], group: bytes, *, batch: int) -> None:
+    The group is created when it is first needed, from the entry `start` on: `0` for the oldest, `$` for what is to come.
+    """
+
+    def __init__(
+        self, redis: Redis, streams: Sequence[bytes], group: bytes, *, batch: int, start: bytes = b"0"
+    ) -> None:
         self._redis = redis
         self._streams = list(streams)
         self._group = group
         self._batch = batch
+        self._start = start
         self._consumer = f"{socket.gethostname()}-{os.getpid()}".encode()
         self._claiming: dict[bytes, bytes] = {}
         self._claim_idle_ms = 0
@@ -45,7 +51,7 @@ class GroupReader:
         except RedisRefused as error:
             if not str(error).startswith("NOGROUP"):
                 raise
-        # Redis is new or lost its data; from entry 0, so that what was appended before the group existed is delivered.
+        # Redis is new or lost its data.
         for stream in self._streams:
             await self._create(stream)
         return await self._new(0)
@@ -65,7 +71,7 @@ class GroupReader:
 
     async def _create(self, stream: bytes) -> None:
         try:
-            await self._redis.call(b"XGROUP", b"CREATE", stream, self._group, b"0", b"MKSTREAM")
+            await self._redis.call(b"XGROUP", b"CREATE", stream, self._group, self._start, b"MKSTREAM")
         except RedisRefused as error:
             if not str(error).startswith("BUSYGROUP"):  # another member was first
                 raise

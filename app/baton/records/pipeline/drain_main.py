@@ -15,6 +15,7 @@ import msgspec
 import uvloop
 
 from baton.events.courier import Courier, CourierOrder
+from baton.events.sinks.sinks import Sinks
 from baton.kernel.base import logs
 from baton.kernel.base.driver import DriverTarget, driver
 from baton.kernel.redis.client import Redis
@@ -57,14 +58,16 @@ async def run(order: Order) -> None:
     # A connection of its own: both wait in Redis, and neither may wait for the other.
     bus = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     await bus.start()
-    courier = None if order.courier is None else Courier(bus, order.courier)
-    work = asyncio.gather(drain.run(), *([] if courier is None else [courier.run()]))
+    publishing: list[Courier | Sinks] = []
+    if order.courier is not None:
+        publishing = [Courier(bus, order.courier), _sinks(order.redis_url, order.courier)]
+    work = asyncio.gather(drain.run(), *(one.run() for one in publishing))
 
     def finish() -> None:
         loop.remove_reader(sys.stdin.fileno())
         drain.finish()
-        if courier is not None:
-            courier.finish()
+        for one in publishing:
+            one.finish()
         loop.call_later(FINISH_S, work.cancel)
 
     loop.add_signal_handler(signal.SIGTERM, finish)
@@ -75,6 +78,10 @@ async def run(order: Order) -> None:
     await bus.close()
     await writer.close()
     spool.close()
+
+
+def _sinks(redis_url: str, order: CourierOrder) -> Sinks:
+    return Sinks(redis_url, order.sinks, prefix=order.prefix, names=order.names, without=order.without)
 
 
 def main() -> None:

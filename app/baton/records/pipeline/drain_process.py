@@ -11,6 +11,7 @@ import msgspec
 
 from baton.events.bus import Bounds
 from baton.events.courier import CourierOrder
+from baton.events.sinks.sinks import SinksOrder
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import database_url, driver_target
@@ -74,6 +75,13 @@ def _courier(settings: Settings) -> CourierOrder | None:
         names=dict(settings.events_topics),
         without=settings.events_without,
         bounds=bounds,
+        sinks=SinksOrder(
+            file=str(settings.events_file.absolute()) if settings.events_file else "",
+            file_bytes=settings.events_file_mb << 20,
+            kafka_url=settings.kafka_url.get_secret_value(),
+            restricted=settings.events_restricted_out,
+            internal_hosts=settings.webhook_hosts,
+        ),
     )
 
 
