@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from baton.events import webhooks_store as store
-from baton.events.webhooks_store import RegisteredWebhook
+from baton.events.registered_webhook import RegisteredWebhook
 
 
 def webhook(number):

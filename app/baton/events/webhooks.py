@@ -13,10 +13,11 @@ from uuid_utils import uuid7
 from baton.engine.call.principal import Principal
 from baton.events import webhooks_store as store
 from baton.events.reading import topic_named
+from baton.events.registered_webhook import RegisteredWebhook
 from baton.events.sinks.runner import SinkCounts, sink_counts
 from baton.events.sinks.sinks import WEBHOOKS
 from baton.events.sinks.webhook import SECRET_PREFIX, Webhook
-from baton.events.webhooks_store import KIND, RegisteredWebhook
+from baton.events.webhooks_store import KIND
 from baton.kernel.base.errors import Conflict, Invalid, NotFound
 from baton.kernel.base.pause import pause
 from baton.kernel.base.sql import Database

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from baton.events.registered_webhook import RegisteredWebhook
 from baton.events.sinks.runner import SinkCounts
 from baton.events.webhooks import Webhooks
-from baton.events.webhooks_store import RegisteredWebhook
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN

@@ -8,22 +8,11 @@ from sqlalchemy import JSON, Column, Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
+from baton.events.registered_webhook import RegisteredWebhook
 from baton.kernel.base.sql import Database, UTCDateTime, storable
 
 KIND = "event_webhooks"
 """The kind of change that makes every server read the webhooks anew."""
-
-
-class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook as it is stored; `secret` is shown once, when it is made."""
-
-    id: str
-    url: str
-    topics: tuple[str, ...]
-    secret: str
-    description: str
-    created_at: datetime
-    created_by: str
 
 
 class WebhookRow(SQLModel, table=True):
