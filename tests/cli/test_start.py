@@ -37,6 +37,7 @@ def test_each_command_that_prints_data_prints_json_too():
     }
     assert without == {
         *("serve", "mcp", "model-agent", "runner run", "runner init", "policy schema"),
+        *(f"runner {one}" for one in ("install", "uninstall", "start", "stop", "logs")),
     }
 
 

@@ -155,3 +155,7 @@ async def test_a_runner_that_stays_away_is_given_up_in_the_end(world):
     assert (failed.state, failed.error_code) == ("failed", "runner_lost")
     assert f"{heard:%H:%M:%S} UTC" in failed.error_detail
     assert [told(event) for event in await world.events(job)][-3] == "tool_call_update failed"
+    with pytest.raises(LeaseLost):
+        await report(world, lease, [1, 2], finish="completed")
+    late = (await world.get(job)).late_result
+    assert (late["attempt"], late["state"]) == (1, "completed")
