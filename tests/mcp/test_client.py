@@ -7,7 +7,9 @@ from baton.local.server import ApiError, Refused
 from baton.mcp import client as module
 from baton.mcp.client import ServerClient
 
-RUNNING, DONE = {"state": "running", "progress": ""}, {"state": "completed", "progress": ""}
+RUNNING = {"state": "running", "progress": "", "events": 1}
+DONE = RUNNING | {"state": "completed"}
+LONG_S = 3_600
 GONE = ApiError("no server answers")
 
 
@@ -44,7 +46,7 @@ async def tell(_text):
 
 async def test_a_wait_outlasts_a_server_that_restarts(clock):
     api = Answers(RUNNING, *[GONE] * 200, DONE)
-    assert await ServerClient(api, "s").ended("job_1", tell) == DONE
+    assert await ServerClient(api, "s").ended("job_1", tell, LONG_S) == DONE
     assert 300 < clock.now < 600
 
 
@@ -56,12 +58,49 @@ async def test_a_wait_outlasts_a_server_that_restarts(clock):
 async def test_a_wait_ends_at_once_where_patience_is_no_use(clock, answers, asked):
     api = Answers(*answers)
     with pytest.raises(ToolError):
-        await ServerClient(api, "s").ended("job_1", tell)
+        await ServerClient(api, "s").ended("job_1", tell, LONG_S)
     assert (api.asked, clock.now < 1) == (asked, True)
 
 
 async def test_a_wait_ends_when_the_server_stays_away_or_its_own_time_is_over(clock):
     with pytest.raises(ToolError, match="no server answers"):
-        await ServerClient(Answers(RUNNING, GONE), "s").ended("job_1", tell)
+        await ServerClient(Answers(RUNNING, GONE), "s").ended("job_1", tell, LONG_S)
     assert 600 < clock.now < 610
     assert await ServerClient(Answers(RUNNING, GONE), "s").ended("job_1", tell, 5) == RUNNING
+
+
+class Server:
+    """Answers each look at a job with the next state, and keeps what was asked."""
+
+    def __init__(self, *states):
+        self.states = list(states)
+        self.asked = []
+
+    def request(self, method, path, *, body=None, query=None):
+        self.asked.append((method, path, dict(query or {})))
+        if path.endswith("/output"):
+            return {"output": "did it"}
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return {"id": "job_1", "state": state, "progress": "", "events": len(self.asked)}
+
+
+async def test_a_wait_asks_the_server_for_what_comes_next_and_does_not_poll():
+    server, told = Server("queued", "running", "completed"), []
+
+    async def tell(text):
+        told.append(text)
+
+    assert await ServerClient(server, "s").answer("job_1", tell, 60) == "did it"
+    assert told == ["queued", "running"]
+    waits = [query for _, path, query in server.asked if path == "/jobs/job_1"]
+    assert waits == [{}, {"wait_s": "5.000", "after": "1"}, {"wait_s": "5.000", "after": "2"}]
+
+
+@pytest.mark.parametrize("limit", [0, 0.2])
+async def test_an_answer_that_takes_too_long_for_the_client_says_how_to_go_on(limit):
+    async def tell(_):
+        return
+
+    said = await ServerClient(Server("running"), "s").answer("job_1", tell, limit)
+    assert said.startswith("The task job_1 is running.")
+    assert "agent_output(task_id='job_1')" in said

@@ -210,6 +210,19 @@ def test_a_task_is_looked_at_without_waiting_and_cancelled(mcp):
     assert later["state"] == "cancelled"
 
 
+def test_a_wait_that_ends_before_the_job_says_how_to_go_on(mcp, world):
+    *_, folder = world
+    go_on = folder / "go-on"
+    texts, _ = mcp.called("delegate.run", user_prompt=f"say half\nawait {go_on}\nsay done")
+    job = texts[1].split("'")[1]
+    _, now = mcp.called("agent_output", task_id=job, timeout_s=2)
+    assert now["state"] in {"queued", "leased", "running"}
+    assert f"agent_output(task_id='{job}')" in now["note"]
+    go_on.touch()
+    _, later = mcp.called("agent_output", task_id=job)
+    assert later == {"task_id": job, "state": "completed", "output": "halfdone"}
+
+
 def test_a_tool_call_that_is_given_up_cancels_its_job(world, mcp):
     http, *_ = world
     with pytest.raises(Exception, match=r"(?i)timed out|timeout"):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -12,13 +13,16 @@ from mcp.server.mcpserver.exceptions import ToolError
 from baton.local.server import Api, ApiError, PersonNeeded, Refused, TokenRefused
 
 ENDED = frozenset({"completed", "failed", "cancelled", "skipped"})
-FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 2.0
-"""The pause between two looks at a job grows from the first to the longest, in seconds."""
+CHATTY_S = 0.5
+"""Shortest time between two looks at a job, in seconds."""
 CANCEL_S = 5.0
 """How long a cancelled tool call may take to cancel its job, in seconds."""
-ACTION_S = 5
-"""How long one request waits for what a runner does with a result, in seconds."""
+ACTION_S = 5.0
+"""How long one request waits for a job's next event, or for what a runner does with a result, in seconds."""
+MOST_REQUESTS = 100
+"""Most requests at once; each of the calls that wait has one."""
+AWAY_PACE_S = 2.0
+"""Shortest time between two looks while the server is away, in seconds."""
 AWAY_S = 600.0
 """How long the server may stay away while a tool waits for a job, in seconds."""
 ProgressSink = Callable[[str], Awaitable[None]]
@@ -38,11 +42,17 @@ class ServerAway(ToolError):
     """The server did not answer, or cannot now."""
 
 
+def resume_hint(job_id: str) -> str:
+    """Return how an agent goes on waiting for a job, whose call ended before the client would have given it up."""
+    return f"It goes on; call agent_output(task_id={job_id!r}) again to go on waiting for its answer."
+
+
 class ServerClient:
     """Calls the server for one agent's session."""
 
     def __init__(self, api: Api, session_id: str) -> None:
         self._api = api
+        self._limiter = anyio.CapacityLimiter(MOST_REQUESTS)
         self.session_id = session_id
 
     async def request(
@@ -54,7 +64,8 @@ class ServerClient:
             ToolError: If the server refuses it or is away; with the server's own words.
         """
         try:
-            return await asyncio.to_thread(self._api.request, method, path, body=body, query=query)
+            asking = partial(self._api.request, method, path, body=body, query=query)
+            return await anyio.to_thread.run_sync(asking, abandon_on_cancel=True, limiter=self._limiter)
         except (Refused, TokenRefused, PersonNeeded) as error:
             raise ToolError(str(error)) from None
         except ApiError as error:
@@ -65,7 +76,7 @@ class ServerClient:
         found: dict[str, Any] = await self.request("GET", f"/jobs/{quote(job_id, safe='')}")
         return found
 
-    async def ended(self, job_id: str, tell: ProgressSink, timeout_s: float | None = None) -> dict[str, Any]:
+    async def ended(self, job_id: str, tell: ProgressSink, timeout_s: float) -> dict[str, Any]:
         """Wait until a job has ended, or at most so many seconds, and return the job.
 
         Once the server has answered it may be away for `AWAY_S`: a restart of it must not cost an agent its answer.
@@ -73,23 +84,29 @@ class ServerClient:
         Raises:
             ToolError: If the server refuses to show the job, or stays away.
         """
-        end = None if timeout_s is None else time.monotonic() + timeout_s
-        pause_s, told = FIRST_PAUSE_S, ""
+        end, told = time.monotonic() + timeout_s, ""
         job, heard = await self.job(job_id), time.monotonic()
         while True:
-            if job["state"] in ENDED or (end is not None and time.monotonic() >= end):
+            left_s = end - time.monotonic()
+            if job["state"] in ENDED or left_s <= 0:
                 return job
-            now = f"{job['state']} {standing(job) or job['progress']}".strip()
+            now, seen = f"{job['state']} {standing(job) or job['progress']}".strip(), job["events"]
             if now != told:
                 await tell(now)
                 told = now
-            await asyncio.sleep(pause_s if end is None else max(min(pause_s, end - time.monotonic()), 0))
-            pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
+            began, pace_s = time.monotonic(), CHATTY_S
+            # The server answers at the next event.
+            query = {"wait_s": f"{min(ACTION_S, left_s):.3f}", "after": str(seen)}
             try:
-                job, heard = await self.job(job_id), time.monotonic()
+                job = await self.request("GET", f"/jobs/{quote(job_id, safe='')}", query=query)
+                heard = time.monotonic()
             except ServerAway:
                 if time.monotonic() - heard > AWAY_S:
                     raise
+                pace_s = AWAY_PACE_S
+            # An agent that talks all the time is looked at now and then.
+            rest_s = pace_s - (time.monotonic() - began) if job["state"] not in ENDED else 0
+            await asyncio.sleep(max(min(rest_s, end - time.monotonic()), 0))
 
     async def output(self, job_id: str) -> str:
         """Return what a job's agent has answered so far. Raises ToolError."""
@@ -111,18 +128,22 @@ class ServerClient:
             found = await self.request("GET", f"{path}/actions/{quote(found['id'], safe='')}", query=query)
         return found
 
-    async def answer(self, job_id: str, tell: ProgressSink) -> str:
+    async def answer(self, job_id: str, tell: ProgressSink, timeout_s: float) -> str:
         """Wait until a job has ended and return its answer; if the tool call is cancelled, cancel the job.
+
+        If that takes longer than so many seconds, return how to go on waiting.
 
         Raises:
             ToolError: If the job did not complete.
         """
         try:
-            job = await self.ended(job_id, tell)
+            job = await self.ended(job_id, tell, timeout_s)
         except asyncio.CancelledError:
             with anyio.move_on_after(CANCEL_S, shield=True):
                 await self.cancel(job_id)
             raise
+        if job["state"] not in ENDED:
+            return f"The task {job_id} is {job['state']}. {resume_hint(job_id)}"
         if job["state"] != "completed":
             error = job.get("error") or {}
             raise ToolError(f"{job_id} is {job['state']}: {error.get('detail') or 'no reason was given'}")

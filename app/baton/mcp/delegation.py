@@ -7,11 +7,11 @@ from mcp_types import TextContent
 from pydantic import Field
 
 from baton.mcp.arguments import with_job_arguments
-from baton.mcp.client import ENDED, ProgressSink, ServerClient
+from baton.mcp.client import ENDED, ProgressSink, ServerClient, resume_hint
+from baton.mcp.waits import LONGEST_WAIT_S, longest_wait_s
 
 MAX_TURNS = 10
 """The default of `invoke_gemini_agentic`."""
-LONGEST_WAIT_S = 600.0
 LONGEST_TITLE = 120
 """Most characters of the line by which people recognise a task."""
 
@@ -93,17 +93,26 @@ def _offer_agents(server: MCPServer, baton: ServerClient) -> None:
         }
         return spawn_summary(await baton.request("POST", "/spawn", body | arguments))
 
-    @server.tool(description="Wait until a task has ended, and return what its agent has answered.")
+    @server.tool(
+        description="Wait until a task has ended, and return what its agent has answered. If it takes longer than your"
+        " client lets a tool wait, the answer so far comes back with a note: call it again, which goes on waiting."
+    )
     async def agent_output(
         task_id: TaskId,
         context: Context,
         *,
         block: Annotated[bool, Field(description="Wait for the end; false returns the answer so far.")] = True,
-        timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="Longest wait, in seconds.")] = 300,
+        timeout_s: Annotated[
+            float,
+            Field(ge=0, le=LONGEST_WAIT_S, description="Longest wait, in seconds; at most what your client allows."),
+        ] = LONGEST_WAIT_S,
     ) -> dict[str, Any]:
-        job = await baton.ended(task_id, progress_sink(context), timeout_s if block else 0)
+        limit = min(timeout_s, longest_wait_s(context)) if block else 0
+        job = await baton.ended(task_id, progress_sink(context), limit)
         found = {"task_id": task_id, "state": job["state"], "output": await baton.output(task_id)}
-        if job["state"] in ENDED and job.get("error"):
+        if job["state"] not in ENDED:
+            found["note"] = resume_hint(task_id)
+        elif job.get("error"):
             found["error"] = job["error"]
         if job["state"] == "completed" and job["cancel_requested"]:
             found["note"] = "completed before the cancel"
@@ -184,7 +193,7 @@ async def _invoked(
         **arguments,
     }
     found = await baton.request("POST", "/delegate", body)
-    return await baton.answer(found["job"]["id"], progress_sink(context))
+    return await baton.answer(found["job"]["id"], progress_sink(context), longest_wait_s(context))
 
 
 def progress_sink(context: Context) -> ProgressSink:

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from baton.kernel.base.errors import NotFound
 from baton.operate import user_data_store
-from tests.support.delegating import ADA, Runner, World, told
+from tests.support.delegating import ADA, BOB, Runner, World, running, told
 
 
 class Away:
@@ -101,3 +102,19 @@ async def test_a_job_that_is_deleted_ends_its_stream(world, database):
     world.notifier.notify(f"job {job.id}")
     assert await reading == []
     assert await world.found(ADA) == []
+
+
+async def test_news_of_a_job_come_at_its_next_event_or_its_end(world):
+    runner, lease, job = await running(world)
+    known = (await world.get(job)).next_no - 1
+    assert (await world.jobs.news(ADA, job.id, known - 1, 60)).id == job.id
+    assert (await world.jobs.news(ADA, job.id, known, 0)).state == "leased"
+    waiting = asyncio.create_task(world.jobs.news(ADA, job.id, known, 60))
+    await runner.tell(lease, "a")
+    assert (await waiting).next_no - 1 > known
+    ending = asyncio.create_task(world.jobs.news(ADA, job.id, 2**31 - 1, 60))
+    await runner.tell(lease, "b", first=2)
+    await runner.tell(lease, first=3, finish="completed")
+    assert (await ending).state == "completed"
+    with pytest.raises(NotFound):
+        await world.jobs.news(BOB, job.id, 0, 60)

@@ -21,6 +21,8 @@ AgentModesOf = Annotated[AgentModes, Depends(of(AgentModes))]
 JobControlOf = Annotated[JobControl, Depends(of(JobControl))]
 JobsOf = Annotated[Jobs, Depends(of(Jobs))]
 JobId = Annotated[str, Path(max_length=200)]
+LONGEST_WAIT_S = 8.0
+"""Longest wait of one request for a job's news, in seconds; ask again to go on."""
 FilterText = Annotated[str, Field(max_length=1_024)]
 
 
@@ -72,9 +74,17 @@ async def list_jobs(caller: CallerOf, jobs: JobsOf, query: Annotated[JobsQuery, 
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", response_model_exclude_none=True)
-async def get_job(caller: CallerOf, jobs: JobsOf, job_id: JobId) -> JobModel:
-    """Show one job."""
-    return await _shown(jobs, await jobs.get(caller.principal, job_id))
+async def get_job(
+    caller: CallerOf,
+    jobs: JobsOf,
+    job_id: JobId,
+    wait_s: Annotated[float, Query(ge=0, le=LONGEST_WAIT_S, description="How long to wait for its end.")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="With `wait_s`: wait only until it has more `events` than this.")
+    ] = 2**31 - 1,
+) -> JobModel:
+    """Show one job, or wait for what comes next: nobody needs to poll."""
+    return await _shown(jobs, await jobs.news(caller.principal, job_id, after, wait_s))
 
 
 @router.get("/jobs/{job_id}/output", operation_id="get_job_output", response_model_exclude_none=True)

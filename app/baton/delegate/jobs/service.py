@@ -1,5 +1,6 @@
 """Submits, finds and reads jobs. Their states are in `delegate.core.states`, their runners in `delegate.runners`."""
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -11,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core import events_store, runners_store
 from baton.delegate.core import jobs_store as store
 from baton.delegate.core.job import CONTINUE, ENDED_STATES, FRESH, Job, JobEvent, JobFilter, JobSpec
-from baton.delegate.core.notifier import JobNotifier
+from baton.delegate.core.notifier import JobNotifier, wait
 from baton.delegate.core.protocol import text_of
 from baton.delegate.core.states import EndHook, JobStates
 from baton.delegate.core.transaction import JobTransaction
@@ -113,6 +114,22 @@ class Jobs:
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
         return visible(principal, job, job_id, action)
+
+    async def news(self, principal: Principal, job_id: str, after: int, wait_s: float) -> Job:
+        """Return a job once it has ended, or has more events than `after`, or so many seconds have passed.
+
+        Raises:
+            NotFound: If there is no such job that the principal may see.
+            StoreUnavailable: If the database is away.
+        """
+        ends = asyncio.get_running_loop().time() + wait_s
+        with self._notifier.subscribe(f"job {job_id}") as woken:
+            while True:
+                job = await self.get(principal, job_id)
+                left_s = ends - asyncio.get_running_loop().time()
+                if job.state in ENDED_STATES or job.next_no - 1 > after or left_s <= 0:
+                    return job
+                await wait(woken, min(left_s, self._notifier.pause_s))
 
     async def find(self, principal: Principal, wanted: JobFilter, *, before: tuple[str, ...], limit: int) -> list[Job]:
         """Find jobs, the newest first; `before` is the creation time and the id of the last job of the page before.
