@@ -38,12 +38,12 @@ def used(usage: dict[str, Any]) -> str:
 
 
 def _attempt(one: dict[str, Any]) -> str:
-    state = one["state"] or "under way"
-    if one["error_code"]:
-        state += f" ({one['error_code']})"
-    began = f" began {moment(one['began_at'])}" if one.get("began_at") else ""
-    took = _took(one.get("began_at"), one.get("ended_at"))
-    return f"attempt {one['attempt']} on {one['runner'] or '-'}: {state},{began}{f', took {took}' if took else ''}, {used(one)}"
+    parts = [(one["state"] or "under way") + (f" ({one['error_code']})" if one["error_code"] else "")]
+    if one.get("began_at"):
+        parts.append(f"began {moment(one['began_at'])}")
+    if took := _took(one.get("began_at"), one.get("ended_at")):
+        parts.append(f"took {took}")
+    return f"attempt {one['attempt']} on {one['runner'] or '-'}: {', '.join((*parts, used(one)))}"
 
 
 def moment(text: str) -> str:
