@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -47,6 +48,48 @@ def test_a_server_that_is_killed_while_a_task_streams_loses_and_doubles_nothing(
     assert mode == "default_mode"
     assert "✓ Delegated to codex. Task: list files\n┌ → Codex\n│ one.two.three.four.\n└\ncompleted\n" in shown, shown
     assert [shown.count(word) for word in ("✓", "one.", "four.", "completed")] == [1, 1, 1, 1]
+
+
+@pytest.mark.slow("leaves a follower without a server for longer than a restart takes")
+def test_a_follower_of_a_job_that_waits_outlasts_the_absence_of_the_server(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    server = Server(home, {"PORT": str(free_port())})
+    try:
+        process, out = follower(server, tmp_path, "delegate", "list files", "--session", "s", "--follow")
+        until(lambda: "(waiting since" in out.read_text())
+        server.stop(signal.SIGKILL)
+        until(lambda: "Trying again for 10 minutes." in out.read_text())
+        time.sleep(15)
+        assert process.poll() is None
+        server.start()
+        with server.client(**{"Baton-User": "s"}) as http:
+            (job,) = http.get("/jobs").json()["items"]
+            assert (job["state"], job["waiting"]["reason"]) == ("queued", "no_runner")
+            poll = {"boot_id": "b", "slots": 1, "wait_s": 0, "providers": ["codex"], "workspaces": []}
+            (lease,) = http.post("/runners/r/poll", json=poll).json()["jobs"]
+            proof = {"attempt": lease["attempt"], "token": lease["token"]}
+            tell(http, job["id"], proof, "done.", state="completed")
+            assert process.wait(60) == 0, out.read_text()
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+    shown = out.read_text()
+    assert [shown.count(word) for word in ("(waiting since", "answers again", "│ done.")] == [1, 1, 1], shown
+
+
+@pytest.mark.slow("waits for the sweeper")
+def test_a_job_that_nobody_takes_expires_and_who_follows_it_or_waits_for_it_is_told(tmp_path):
+    with serving(tmp_path / "home") as server, server.client(**{"Baton-User": "s"}) as http:
+        words = ("delegate", "list files", "--session", "s", "--queue-expiry", "2s", "--follow")
+        process, out = follower(server, tmp_path, *words)
+        assert process.wait(60) == 1, out.read_text()
+        assert "failed: no runner took it in 2 s: no runner is known" in out.read_text()
+        assert "(queue_expired)" in out.read_text()
+        (job,) = http.get("/jobs").json()["items"]
+        assert (job["state"], job["error"]["code"], job.get("waiting")) == ("failed", "queue_expired", None)
+        again = http.post(f"/jobs/{job['id']}/retry").json()
+        assert (again["state"], again["waiting"]["reason"]) == ("queued", "no_runner")
 
 
 def test_ctrl_c_cancels_and_watches_until_the_agent_has_ended(tmp_path):
