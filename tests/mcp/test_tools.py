@@ -266,6 +266,13 @@ def test_the_arguments_of_each_tool_reach_the_job(world, connect, tool, more):
     assert {name: job[name] for name in arguments} == arguments
 
 
+@pytest.mark.parametrize(("more", "concurrent"), [({}, False), ({"BATON_JOB": "job_0"}, True)])
+def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect, more, concurrent):
+    http, *_ = world
+    texts, _ = connect(**more).called("delegate.run", user_prompt="say hello")
+    assert http.get(f"/jobs/{texts[1].split(chr(39))[1]}").json()["concurrent"] is concurrent
+
+
 def test_what_the_server_refuses_is_told_in_its_words(mcp):
     assert "allowed" in mcp.refused("delegate.run", user_prompt="x", provider="gpt")
     refused = mcp.refused("delegate.run", user_prompt="x", provider="opencode")

@@ -44,6 +44,7 @@ def test_they_are_those_of_the_session_that_the_job_belongs_to():
         "BATON_URL": "http://x",
         "BATON_TOKEN": "s3cret",
         "PATH": "/bin",
+        "BATON_JOB": "job_1",
         "BATON_SESSION": "s-1",
     }
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
+from baton.local.delegated import is_delegated
+
 Tool = Callable[..., Awaitable[Any]]
 T = TypeVar("T", bound=Tool)
 _ARGUMENTS: dict[str, Any] = {
@@ -57,6 +59,8 @@ def with_job_arguments(tool: T) -> T:
     @functools.wraps(tool)
     async def wrapped(**given: Any) -> Any:
         arguments = {name: value for name in _ARGUMENTS if (value := given.pop(name, None)) is not None}
+        if is_delegated():
+            arguments.setdefault("concurrent", True)
         return await tool(**given, arguments=arguments)
 
     wrapped.__annotations__ = {

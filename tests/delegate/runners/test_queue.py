@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from baton.delegate.core.tables import RunnerRow
+from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid
 from tests.support.delegating import ADA, BEA, BOB, Runner, World
 
@@ -155,6 +156,15 @@ async def test_tasks_of_one_graph_run_in_one_folder_at_once_and_others_wait_for_
         assert (await laptop.poll()).jobs == []
         await laptop.tell(lease, finish="completed")
     assert [one.job.id for one in (await laptop.poll()).jobs] == [others[0].id]
+
+
+async def test_what_an_agent_at_work_hands_on_does_not_wait_for_the_agent(world):
+    laptop = Runner(world, **ALL)
+    parent = await world.delegate(workspace="shop", agent_type="explore")
+    await laptop.lease()
+    agent = Principal(user="ada", team="red", role="delegating-agent", job=parent.id, session="s")
+    child = await world.delegate(agent, workspace="shop")
+    assert (child.concurrent, (await laptop.lease()).job.id) == (True, child.id)
 
 
 @pytest.mark.parametrize("end", ["requeue", "cancel", "lose"])

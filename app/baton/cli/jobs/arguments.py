@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from baton.cli.options import UsageError, span_of
+from baton.local.delegated import is_delegated
 
 SECOND = timedelta(seconds=1)
 _seconds = span_of(SECOND)
@@ -70,7 +71,7 @@ def arguments(
         "timeout_s": _whole("--timeout", timeout),
         "inactivity_timeout_s": _whole("--inactivity-timeout", inactivity_timeout),
         "thread": thread,
-        "concurrent": concurrent or None,
+        "concurrent": concurrent or is_delegated() or None,
         "queue_expiry_s": _whole("--queue-expiry", queue_expiry),
     }
     return {name: value for name, value in given.items() if value not in ("", None)}

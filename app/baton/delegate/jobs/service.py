@@ -212,6 +212,8 @@ class Jobs:
             raise Invalid("graph", f"is `{new.graph_id[:100]}`, which is not a task graph of yours")
         job_id = f"job_{uuid4().hex}"
         fields = msgspec.structs.asdict(new) | self._defaults.fill(new) | {"session_id": new.session_id or job_id}
+        # An agent at work in place waits for the job that it hands on, which must not wait for the folder of the first.
+        fields["concurrent"] = new.concurrent or principal.job != ""
         job = Job(
             traceparent=trace.parent.get(),
             **fields,

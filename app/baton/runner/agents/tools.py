@@ -14,6 +14,7 @@ _PASSED = ("BATON_URL", "BATON_USER", "BATON_TOKEN", "BATON_CA_FILE", "HOME", "P
 def tool_server(lease: Lease, env: Mapping[str, str]) -> ToolServer:
     """Return `baton mcp` for the session of the job: what the agent delegates belongs to that session, too."""
     passed = {name: env[name] for name in _PASSED if env.get(name)}
+    passed["BATON_JOB"] = lease.job
     if lease.session_id:
         passed["BATON_SESSION"] = lease.session_id
     command = str(Path(sys.executable).with_name("baton"))
