@@ -167,6 +167,7 @@ MATRIX = {
     "post_job_events": row(FOREIGN, "/runners/r/jobs/{job}/events", LEASE),
     "post_tool_use": row(ALL, "/post-tool-use", CALL),
     "pre_tool_use": row(ALL, "/pre-tool-use", CALL),
+    "propose_from_records": row(LEADS, "/patterns/proposals", {}),
     "propose_pattern": row(ALL, "/patterns", {"signature": "a new one"}),
     "put_mode": row(FOREIGN, "/mode", MODE),
     "put_policy_layer": row(FOREIGN, "/policies/layers/user?name=bob", {"files": {}}),

@@ -15,6 +15,7 @@ from baton.context.enrichment.summarization import Summarization
 from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
 from baton.context.patterns.injection import PatternInjection
+from baton.context.patterns.learning import PatternLearning
 from baton.context.patterns.meanings import Meanings
 from baton.context.patterns.service import Patterns
 from baton.context.utilization.injections import Injections
@@ -23,6 +24,7 @@ from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
 from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
+from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
 
 
@@ -33,6 +35,7 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     summarization: Summarization
     patterns: Patterns
     patterns_in_force: PatternsInForce
+    learning: PatternLearning
     code_maps: CodeMaps
     code_indexes: CodeIndexes
     injection: PatternInjection
@@ -48,7 +51,7 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
         self.code_indexes.warm(principal, project)
 
 
-async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> ContextFeature:
+async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies: Policies) -> ContextFeature:
     """Build the services, read the patterns in force and the switches. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
     code_indexes = CodeIndexes(kernel.database)
@@ -74,6 +77,9 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> Conte
     kernel.run(usage.run)
     injections = Injections(kernel.redis, usage, events)
     kernel.on_stop(injections.settle)
+    patterns = Patterns(kernel.database, kernel.changes, in_force, meanings)
+    learning = PatternLearning(kernel.database, kernel.changes, patterns, policies, kernel.organisation)
+    kernel.run(learning.run)
     compliance = Compliance(
         database=kernel.database,
         store=ComplianceStore(kernel.redis),
@@ -91,7 +97,8 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter) -> Conte
         summarization=summarization,
         code_maps=CodeMaps(kernel.database),
         code_indexes=code_indexes,
-        patterns=Patterns(kernel.database, kernel.changes, in_force, meanings),
+        patterns=patterns,
+        learning=learning,
         usage=usage,
         injections=injections,
         switches=switches,

@@ -1,6 +1,7 @@
 """Builds routing: the stages in their order, and everything that they ask."""
 
 import asyncio
+from functools import partial
 
 import msgspec
 
@@ -15,6 +16,7 @@ from baton.policies.agent_tables import AgentTables
 from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
 from baton.route.feedback.agreement_store import of_tier
+from baton.route.feedback.corrections import proposals
 from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
 from baton.route.llm.breakers import Breakers
@@ -77,6 +79,7 @@ async def build(
         kernel.database, kernel.changes, traces, organisation=organisation, threshold=threshold, events=events
     )
     await feedback.load()
+    context.learning.also_from(partial(proposals, kernel.database))
     indexes = Indexes()
     in_force = RoutingRosters(kernel.database, kernel.changes, policies, indexes, organisation)
     await in_force.load()

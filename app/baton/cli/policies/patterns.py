@@ -100,6 +100,17 @@ def add(
 
 
 @app.command()
+def propose(team: Team = "", as_json: AsJson = False) -> None:
+    """Propose what your team's records of the last 30 days repeat. Leads and admins only."""
+    made = Api(administer=True).request("POST", "/patterns/proposals", query=_given(team=team))["items"]
+    if as_json:
+        show_json(made)
+        return
+    rows = [(one["id"], f"{one['confidence']:.2f}", one["signature"], one["project"]) for one in made]
+    show_table(("id", "sure", "signature", "project"), rows, none="The records repeat nothing new.")
+
+
+@app.command()
 def approve(
     pattern_id: PatternId,
     confidence: Annotated[

@@ -14,9 +14,11 @@ from baton.context.patterns.bodies import (
     PatternPage,
     PatternQuery,
     PatternSearch,
+    ProposedPatterns,
     RetireBody,
 )
 from baton.context.patterns.in_force import INDEX
+from baton.context.patterns.learning import PatternLearning
 from baton.context.patterns.pattern import PatternFilter
 from baton.context.patterns.service import Patterns
 from baton.kernel.http.etags import IfMatch, etag
@@ -27,6 +29,7 @@ from baton.people.rate_limits import ADMIN, EXPENSIVE
 
 router = APIRouter(tags=["patterns"])
 PatternsOf = Annotated[Patterns, Depends(of(Patterns))]
+LearningOf = Annotated[PatternLearning, Depends(of(PatternLearning))]
 PatternId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
@@ -44,6 +47,23 @@ async def propose_pattern(
     made = await patterns.propose(caller.principal, body.proposal(), body.team)
     response.headers["ETag"] = etag(made.version)
     return PatternModel.of(made)
+
+
+@router.post(
+    "/patterns/proposals",
+    operation_id="propose_from_records",
+    response_model_exclude_none=True,
+    dependencies=[ADMIN, EXPENSIVE],
+)
+async def propose_from_records(
+    caller: CallerOf, learning: LearningOf, team: Annotated[str, Query(max_length=200)] = ""
+) -> ProposedPatterns:
+    """Propose what your team's records of the last 30 days repeat: commands that check work, corrected routes.
+
+    What was proposed before is left out, and so is what was declined.
+    """
+    made = await learning.propose(caller.principal, team)
+    return ProposedPatterns(items=[PatternModel.of(one) for one in made])
 
 
 @router.get("/patterns", operation_id="list_patterns", response_model_exclude_none=True, dependencies=[EXPENSIVE])
