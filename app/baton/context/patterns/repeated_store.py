@@ -6,7 +6,8 @@ import msgspec
 from sqlalchemy import func, select
 
 from baton.kernel.base.sql import Database, storable
-from baton.records.pipeline.store import DecisionRow
+from baton.kernel.base.uuid7 import least_id
+from baton.records.pipeline.tables import DecisionRow
 
 MOST_COMMANDS = 200
 _decisions = DecisionRow.__table__
@@ -31,7 +32,7 @@ async def commands(
         .where(
             _decisions.c.organisation == organisation,
             _decisions.c.team == storable(team),
-            _decisions.c.at >= since,
+            _decisions.c.id >= least_id(since),  # the index of teams is by id
             _decisions.c.event == "PreToolUse",
             _decisions.c.outcome == "ran",
             _decisions.c.command != "",
