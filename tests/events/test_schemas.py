@@ -131,3 +131,12 @@ def test_the_asyncapi_file_has_not_drifted_and_holds_together():
         found = document
         for part in reference.split("/"):
             found = found[part]
+
+
+def test_the_table_of_the_docs_has_every_topic():
+    rows = [
+        f"| `{one.name}` | {one.kind} | {'restricted' if one.restricted else 'open'} | {one.summary} |"
+        for one in TOPICS
+    ]
+    table = (ROOT / "docs" / "events.md").read_text().splitlines()
+    assert [line for line in table if line.startswith("| `") and line.count("|") == 5] == rows
