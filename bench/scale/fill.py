@@ -37,7 +37,8 @@ def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
     step_ms = days * 86_400_000 / count
     first_ms = int((END - timedelta(days=days)).timestamp() * 1000)
     live = [_session(chance, number) for number in range(PEOPLE)]
-    defaults = {"degraded": [], "revision": "5f2c1d", "mode_level": "strict", "mode_scope": "organisation"}
+    usual = dict(zip(COLUMNS[-len(Record.__struct_defaults__) :], Record.__struct_defaults__, strict=True))
+    defaults = usual | {"degraded": [], "revision": "5f2c1d", "mode_level": "strict", "mode_scope": "organisation"}
     for number in range(count):
         ms = first_ms + int(number * step_ms)
         slot = chance.randrange(PEOPLE)

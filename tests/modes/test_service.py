@@ -348,3 +348,63 @@ async def test_a_setting_is_read_until_the_moment_of_its_expiry_and_not_at_it(mo
     await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(hours=1)))
     for moment, count in ((NOON + timedelta(minutes=59), 1), (NOON + timedelta(hours=1), 0)):
         assert len(await store.load_all(modes._database, "default", moment)) == count
+
+
+@pytest.fixture
+async def two(modes, monkeypatch):
+    """Two servers that have looked for changes once, and from now on may not read all settings."""
+    await modes.put(BOB, setting("user", id="bob", enabled=True))
+    other = await another(modes)
+    for one in (modes, other):
+        await one._changes.catch_up()
+    whole = []
+
+    async def refuse(*_):
+        whole.append(1)
+        raise AssertionError("all settings were read")
+
+    monkeypatch.setattr(store, "load_all", refuse)
+    monkeypatch.setattr(store, "load_with", refuse)
+    return modes, other, whole
+
+
+def shown(modes):
+    return {one.key: (one.enabled, one.level) for one in modes.settings}
+
+
+async def test_a_change_reads_the_settings_that_changed_and_no_others(two):
+    modes, other, whole = two
+    await modes.put(ALICE, setting("user", enabled=True))
+    await other._changes.catch_up()
+    # The second server has not seen this change of the first one when it makes its own.
+    await modes.put(ALICE, setting("project", enabled=True))
+    await other.put(ALICE, setting("user", enabled=True, level="strict"))
+    await other.delete(BOB, Target(scope="user", id="bob"))
+    await other.delete(BOB, Target(scope="user", id="nobody"))
+    await modes._changes.catch_up()
+    expected = {("user", "alice", ""): (True, "strict"), ("project", PROJECT, ""): (True, "guidance")}
+    assert shown(modes) == shown(other) == expected
+    assert not whole
+
+
+async def test_a_setting_that_expired_before_it_was_read_is_not_kept(two):
+    modes, other, _ = two
+    await modes.put(ALICE, setting("user", enabled=True, expires_at=NOON + timedelta(minutes=1)))
+    other._now = lambda: NOON + timedelta(hours=1)
+    await other._changes.catch_up()
+    assert set(shown(other)) == {("user", "bob", "")}
+
+
+async def test_a_server_that_has_missed_too_many_changes_reads_all(modes, monkeypatch):
+    monkeypatch.setattr(numbers, "MOST_CHANGES", 2)
+    other = await another(modes)
+    await modes.put(BOB, setting("user", id="bob", enabled=True))
+    await other._changes.catch_up()
+    for level in ("strict", "guidance", "strict"):
+        await modes.put(ALICE, setting("user", enabled=True, level=level))
+    await other._changes.catch_up()
+    assert (
+        shown(other)
+        == shown(modes)
+        == {("user", "bob", ""): (True, "guidance"), ("user", "alice", ""): (True, "strict")}
+    )

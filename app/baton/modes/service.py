@@ -13,8 +13,9 @@ from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads.tools import ModeChanged
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
-from baton.kernel.base.sql import Database
+from baton.kernel.base.sql import Database, storable
 from baton.kernel.changes.announce import Changes
+from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
 from baton.modes import store
 from baton.modes.request import Target
@@ -55,13 +56,21 @@ class Modes:
         self._settings: dict[Key, ModeSetting] = {}
         self._known: dict[_Where, Mode] = {}
         self._known_until: datetime | None = None
-        changes.on(KIND, self.load)
+        changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
         """Read all settings that count from SQL."""
         async with self._changes.turn(KIND):
             settings = await store.load_all(self._database, self._organisation, self._now())
             self._take({setting.key: setting for setting in settings})
+
+    async def load_some(self, objects: list[str]) -> None:
+        """Read again the settings of these keys, as `_object` names them."""
+        async with self._changes.turn(KIND):
+            keys = [_key(one) for one in objects]
+            async with self._database.transaction() as connection:
+                found = await store.load_keys(connection, self._organisation, keys)
+            self._put(_laid_over(self._settings, keys, found, self._now()))
 
     def effective(self, principal: Principal, project: str, session_id: str) -> Mode:
         """Resolve the mode for a user, a project and a session. It is off for the agent of a delegated job."""
@@ -86,9 +95,12 @@ class Modes:
     def _take(self, settings: dict[Key, ModeSetting]) -> None:
         """Go by these settings from now on, as long as each counts."""
         now = self._now()
-        self._settings = {key: setting for key, setting in settings.items() if setting.counts(now)}
+        self._put({key: setting for key, setting in settings.items() if setting.counts(now)})
+
+    def _put(self, settings: dict[Key, ModeSetting]) -> None:
+        self._settings = settings
         self._known.clear()
-        self._known_until = min((s.expires_at for s in self._settings.values() if s.expires_at), default=None)
+        self._known_until = min((s.expires_at for s in settings.values() if s.expires_at), default=None)
 
     def _forget_expired(self) -> None:
         if self._known_until is not None and self._known_until <= self._now():
@@ -225,12 +237,13 @@ class Modes:
     ) -> None:
         """Store and remove what `work` makes of the stored settings; `reason` is why something is removed."""
         async with self._changes.write(KIND, actor, "mode.set") as change:
-            known = {one.key: one for one in await store.load_with(change.connection, self._organisation, self._now())}
+            known = await self._current(change)
             put, remove = work(known)
             remove = [key for key in remove if key in known]
             if not put and not remove:
                 change.unchanged()
             await store.change(change.connection, self._organisation, put=put, remove=remove)
+            await change.concerns([_object(key) for key in {*remove, *(one.key for one in put)}])
             for key in remove:
                 await change.audit(_name(key), before=_shown(known[key]), reason=reason, action="mode.remove")
             for setting in put:
@@ -257,6 +270,41 @@ class Modes:
             auto_activated=setting.auto_activated,
         )
         self._events.emit(actor, payload)
+
+    async def _current(self, change: Change) -> dict[Key, ModeSetting]:
+        """Return the stored settings that count: what is in memory, and what other servers have changed since.
+
+        The change holds the lock of its kind, so nothing changes meanwhile.
+        """
+        missed = await change.missed(self._changes.seen(KIND))
+        if missed is None:
+            return {one.key: one for one in await store.load_with(change.connection, self._organisation, self._now())}
+        keys = [_key(one) for one in missed]
+        found = await store.load_keys(change.connection, self._organisation, keys) if keys else []
+        known = _laid_over(self._settings, keys, found, self._now())
+        return {key: setting for key, setting in known.items() if setting.counts(self._now())}
+
+
+def _object(key: Key) -> str:
+    """Name a setting in the log of changes."""
+    return msgspec.json.encode([storable(part) for part in key]).decode()
+
+
+def _key(text: str) -> Key:
+    scope, one, other = msgspec.json.decode(text, type=tuple[str, str, str])
+    return scope, one, other
+
+
+def _laid_over(
+    known: dict[Key, ModeSetting], keys: list[Key], found: list[ModeSetting], now: datetime
+) -> dict[Key, ModeSetting]:
+    """Return settings with those of some keys as they are stored now; what is not stored, or has expired, is gone."""
+    fresh = {one.key: one for one in found if one.counts(now)}
+    settings = known | fresh
+    for key in keys:
+        if key not in fresh:
+            settings.pop(key, None)
+    return settings
 
 
 def _delegated(job: str, session_id: str) -> Mode:

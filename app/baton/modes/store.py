@@ -1,6 +1,6 @@
 """The table of mode settings, and its queries."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.engine.call.modes import ModeSetting
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime, insert_into, row_of, storable
 
 Key = tuple[str, str, str]
 
@@ -55,6 +55,16 @@ async def load_with(connection: AsyncConnection, organisation: str, now: datetim
     query = select(_modes).where(_modes.c.organisation == organisation, counts).order_by(_modes.c.key)
     rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), ModeSetting) for row in rows]
+
+
+async def load_keys(connection: AsyncConnection, organisation: str, keys: Sequence[Key]) -> list[ModeSetting]:
+    """Read the settings of these keys, as far as they are there."""
+    digests = [_digest(organisation, key) for key in keys]
+    found: list[ModeSetting] = []
+    for start in range(0, len(digests), LARGEST_BATCH):
+        query = select(_modes).where(_modes.c.key.in_(digests[start : start + LARGEST_BATCH]))
+        found += [msgspec.convert(row._asdict(), ModeSetting) for row in await connection.execute(query)]
+    return found
 
 
 async def change(

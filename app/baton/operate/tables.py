@@ -17,7 +17,7 @@ from baton.delegate.core.tables import (
 from baton.events.webhooks_store import WebhookRow
 from baton.kernel.changes.audit_store import AuditRow
 from baton.kernel.changes.leadership import LeadershipRow
-from baton.kernel.changes.numbers import ChangeRow
+from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow
 from baton.kernel.changes.organisation_settings import OrganisationSettingRow
 from baton.modes.store import ModeSettingRow
 from baton.people.browser_sessions_store import BrowserSessionRow
@@ -42,6 +42,7 @@ ALL: tuple[Table, ...] = (
             AuditRow,
             BrowserSessionRow,
             ChangeRow,
+            ChangedObjectRow,
             ClientRow,
             ContextDayRow,
             CodeMapFileRow,

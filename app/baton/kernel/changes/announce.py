@@ -27,6 +27,7 @@ class Changes:
         self._database = database
         self._organisation = organisation
         self._reloads: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._reload_some: dict[str, Callable[[list[str]], Awaitable[None]]] = {}
         self._seen: dict[str, int] = {}
         self._told = asyncio.Event()
         self._turns: dict[str, asyncio.Lock] = {}
@@ -43,9 +44,20 @@ class Changes:
         """
         return self._turns.setdefault(kind, asyncio.Lock())
 
-    def on(self, kind: str, reload: Callable[[], Awaitable[None]]) -> None:
-        """Register what reads a kind of state again when it has changed."""
+    def on(
+        self,
+        kind: str,
+        reload: Callable[[], Awaitable[None]],
+        some: Callable[[list[str]], Awaitable[None]] | None = None,
+    ) -> None:
+        """Register what reads a kind of state again when it has changed: all of it, or only the objects that it is given."""
         self._reloads[kind] = reload
+        if some is not None:
+            self._reload_some[kind] = some
+
+    def seen(self, kind: str) -> int | None:
+        """Return the number of the latest change of a kind that this process has read, None before the first look."""
+        return self._seen.get(kind)
 
     @contextlib.asynccontextmanager
     async def write(self, kind: str, principal: Principal, action: str) -> AsyncIterator[Change]:
@@ -70,9 +82,25 @@ class Changes:
                 await self._reload(changed)
 
     async def _reload(self, kind: str) -> None:
-        reload = self._reloads.get(kind)
-        if reload is not None:
-            await reload()
+        if kind in self._reload_some:
+            number = (await store.numbers(self._database, self._organisation)).get(kind, 0)
+            await self._read_again(kind, number)
+        elif kind in self._reloads:
+            await self._reloads[kind]()
+
+    async def _read_again(self, kind: str, number: int) -> None:
+        """Bring a kind up to a number: by the objects that changed since, or whole where they are not known."""
+        some, seen = self._reload_some.get(kind), self._seen.get(kind)
+        objects = None
+        if some is not None and seen is not None:
+            async with self._database.transaction() as connection:
+                objects = await store.objects_since(connection, self._organisation, kind, seen, number)
+        if some is None or objects is None:
+            await self._reloads[kind]()
+        else:
+            await some(objects)
+        # Only now: until then a change by this process must not take memory for up to date.
+        self._seen[kind] = max(number, self._seen.get(kind, 0))
 
     def announce(self, kind: str) -> None:
         """Publish to the other processes that a change was stored; while Redis is down they find it by polling SQL."""
@@ -107,16 +135,16 @@ class Changes:
             numbers = await store.numbers(self._database, self._organisation)
         except DatabaseUnavailable:
             return
-        for kind, reload in list(self._reloads.items()):  # more may be added while one is read
+        for kind in list(self._reloads):  # more may be added while one is read
             number = numbers.get(kind, 0)
-            if number != self._seen.get(kind, 0):
+            if number > self._seen.get(kind, 0):
                 try:
-                    await reload()
+                    await self._read_again(kind, number)
                 except DatabaseUnavailable:
                     continue
                 except Exception:
                     log.exception("changed %s could not be read again", kind)
-                self._seen[kind] = number
+                    self._seen[kind] = number
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Wait for a message, for the end, or for the next look."""

@@ -1,11 +1,9 @@
-"""The table that counts changes of shared state by kind, so that every process can tell what it must read again.
+"""The tables that count changes of shared state by kind and name what changed, so that every process reads that again."""
 
-It does not say what changed: the state's own table does.
-"""
-
+from collections.abc import Sequence
 from typing import ClassVar
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -23,15 +21,66 @@ class ChangeRow(SQLModel, table=True):
     number: int
 
 
+class ChangedObjectRow(SQLModel, table=True):
+    """One object that a change concerned, such as a setting by its key; kinds that are small name none."""
+
+    __tablename__ = "changed_objects"
+    __table__: ClassVar[Table]
+
+    organisation: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    part: int = Field(primary_key=True)
+    object: str
+
+
+MOST_CHANGES = 1_000
+"""Changes of a kind whose objects are known; a process that has missed more reads the whole kind."""
+_NOTHING = ""
+"""Stands for the objects of a change that concerned none."""
+
 _changes = ChangeRow.__table__
+_objects = ChangedObjectRow.__table__
 
 
-async def raise_number(connection: AsyncConnection, organisation: str, kind: str) -> None:
-    """Count a change, in the transaction of the change itself."""
-    insert = insert_into(connection.dialect.name, _changes).values(organisation=organisation, kind=kind, number=1)
-    await connection.execute(
-        insert.on_conflict_do_update(index_elements=["organisation", "kind"], set_={"number": _changes.c.number + 1})
+async def raise_number(connection: AsyncConnection, organisation: str, kind: str) -> int:
+    """Count a change, in the transaction of the change itself; return its number."""
+    first = insert_into(connection.dialect.name, _changes).values(organisation=organisation, kind=kind, number=1)
+    raised = first.on_conflict_do_update(
+        index_elements=["organisation", "kind"], set_={"number": _changes.c.number + 1}
     )
+    return int((await connection.execute(raised.returning(_changes.c.number))).scalar_one())
+
+
+async def name_objects(
+    connection: AsyncConnection, organisation: str, kind: str, number: int, objects: Sequence[str]
+) -> None:
+    """Store what a change concerns, which may be nothing, and forget that of very old ones."""
+    rows = [
+        {"organisation": organisation, "kind": kind, "number": number, "part": part, "object": one}
+        for part, one in enumerate(objects or [_NOTHING])
+    ]
+    await connection.execute(insert(_objects), rows)
+    old = _objects.c.number <= number - MOST_CHANGES
+    await connection.execute(
+        delete(_objects).where(_objects.c.organisation == organisation, _objects.c.kind == kind, old)
+    )
+
+
+async def objects_since(
+    connection: AsyncConnection, organisation: str, kind: str, seen: int, number: int
+) -> list[str] | None:
+    """Return what the changes after one number and up to another concern, None where that is not known of each."""
+    if number - seen > MOST_CHANGES:
+        return None
+    query = select(_objects.c.number, _objects.c.object).where(
+        _objects.c.organisation == organisation, _objects.c.kind == kind, _objects.c.number > seen,
+        _objects.c.number <= number,
+    )  # fmt: skip
+    rows = (await connection.execute(query)).all()
+    known = {row.number for row in rows}
+    objects = {row.object for row in rows} - {_NOTHING}
+    return sorted(objects) if len(known) == number - seen else None
 
 
 async def numbers(database: Database, organisation: str) -> dict[str, int]:

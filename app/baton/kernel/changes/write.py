@@ -1,6 +1,6 @@
 """One change of shared state: its transaction, its number, and the audit entry without which it is not stored."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,9 +14,12 @@ from baton.kernel.changes import audit_store, numbers
 class Change:
     """A change while it is made: `connection` is its transaction, `kinds` are the kinds of state that it changes."""
 
-    def __init__(self, connection: AsyncConnection, kind: str, principal: Principal, action: str) -> None:
+    def __init__(self, connection: AsyncConnection, kind: str, principal: Principal, action: str, number: int) -> None:
         self.connection = connection
         self.kinds = [kind]
+        self._kind = kind
+        self.number = number
+        """The change's number within its first kind."""
         self._principal = principal
         self._action = action
         self._accounted_for = False
@@ -25,6 +28,17 @@ class Change:
         """Change another kind of state in the same transaction."""
         self.kinds.append(kind)
         await numbers.raise_number(self.connection, self._principal.organisation, kind)
+
+    async def concerns(self, objects: Sequence[str]) -> None:
+        """Name the objects of the first kind that the change concerns: other processes read those alone again."""
+        await numbers.name_objects(self.connection, self._principal.organisation, self._kind, self.number, objects)
+
+    async def missed(self, seen: int | None) -> list[str] | None:
+        """Return the objects that changed between a number and this change, None where all must be read again."""
+        if seen is None:
+            return None
+        organisation = self._principal.organisation
+        return await numbers.objects_since(self.connection, organisation, self._kind, seen, self.number - 1)
 
     async def audit(
         self,
@@ -87,7 +101,7 @@ async def write(database: Database, kind: str, principal: Principal, action: str
     """
     async with database.transaction() as connection:
         # First, because it locks the kind's row: what the block reads cannot be changed by another server meanwhile.
-        await numbers.raise_number(connection, principal.organisation, kind)
-        change = Change(connection, kind, principal, action)
+        number = await numbers.raise_number(connection, principal.organisation, kind)
+        change = Change(connection, kind, principal, action, number)
         yield change
         change.check_accounted_for()
