@@ -123,8 +123,9 @@ operations: $(VENV)/.runtime ## Write docs/clients.md and the settings in docs/o
 lock: $(VENV)/.test ## Resolve the newest versions and write requirements/ anew
 	$(COMPILE) --extra server --group build pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --extra runner --extra mcp -c requirements/runtime.txt pyproject.toml -o requirements/tools.txt
-	$(COMPILE) --extra server --extra runner --extra mcp --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
+	$(COMPILE) --extra server --extra runner --extra mcp --extra otel --group test -c requirements/runtime.txt -c requirements/tools.txt pyproject.toml -o requirements/test.txt
 	$(COMPILE) --extra kafka -c requirements/runtime.txt -c requirements/test.txt pyproject.toml -o requirements/kafka.txt
+	$(COMPILE) --extra server --extra otel -c requirements/runtime.txt -c requirements/test.txt pyproject.toml -o requirements/otel.txt
 	$(COMPILE) --extra keyring -c requirements/tools.txt -c requirements/test.txt pyproject.toml -o requirements/keyring.txt
 	$(COMPILE) --group pyproject.toml:browser -c requirements/test.txt -o requirements/browser.txt
 	$(COMPILE) --group pyproject.toml:clients -o requirements/clients.txt

@@ -160,6 +160,7 @@ function Send-Event([byte[]]$Body) { # returns the status and the text of the an
         'Baton-Accept-Rewrites' = $script:stored['BATON_ACCEPT_REWRITES']
         'Baton-Installed' = $script:stored['BATON_INSTALLED']
         'Baton-Protocol' = '1'
+        'Traceparent' = $env:TRACEPARENT
     }
     if ('SessionStart', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied' -contains $EventName) { $headers['Baton-Client'] = $env:AI_AGENT }
     if ($EventName -eq 'SessionStart') {

@@ -220,6 +220,7 @@ write_request() { # CLIENT EVENT: sets request
     option header "Baton-Agents: $agents_sum"
   fi
   case $event in SessionStart | PostToolUse* | PermissionDenied) [ -z "${AI_AGENT-}" ] || option header "Baton-Client: $AI_AGENT" ;; esac
+  [ -z "${TRACEPARENT-}" ] || option header "Traceparent: $TRACEPARENT"
   set -- "User: $BATON_USER" "Project: $project" "Root: $root" "Disabled: $disabled" "Orchestrator-Disabled: $mode_off" "On-Failure: $on_failure" "Debug: $debug" "Accept-Rewrites: $accept" "Installed: $installed"
   for header in "$@" "Protocol: 1"; do option header "Baton-$header"; done
   option header "Content-Type: application/json"

@@ -36,7 +36,7 @@ def test_each_command_that_prints_data_prints_json_too():
         if "--json" not in options
     }
     assert without == {
-        *("serve", "mcp", "model-agent", "runner run", "runner init", "policy schema"),
+        *("serve", "mcp", "model-agent", "runner run", "runner init", "policy schema", "session export"),
         *(f"runner {one}" for one in ("install", "uninstall", "start", "stop", "logs")),
     }
 

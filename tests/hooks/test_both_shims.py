@@ -72,6 +72,7 @@ def test_the_same_headers_are_sent(env, folder, server):
         "BATON_TOKEN": "t",
         "BATON_DISABLED": "yes",
         "BATON_ON_FAILURE": "block",
+        "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     }
     for shell in (["sh"], PYTHON):
         run_shim(shell, env, folder, "qwen", "SessionStart")
@@ -80,3 +81,4 @@ def test_the_same_headers_are_sent(env, folder, server):
     assert sent[0] == sent[1]
     assert sent[0]["baton-orchestrator-disabled"] == b"1"
     assert sent[0]["baton-manifest"] == b"1,2,3,0"
+    assert sent[0]["traceparent"].decode() == env["TRACEPARENT"]

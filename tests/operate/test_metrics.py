@@ -45,6 +45,11 @@ class Stub:
         return JobTotals(jobs={"queued": 4, "failed": 1}, queue_age_s=2.5, runners_alive=3)
 
 
+class StubTelemetry:
+    async def read(self):
+        return {"sent": 2, "dropped": 1}
+
+
 class StubEvents:
     """What the metrics ask of events."""
 
@@ -56,7 +61,15 @@ class StubEvents:
 
 
 def metrics_of(counters):
-    return Metrics(counters=counters, recorder=Stub(), policies=Stub(), health=Stub(), jobs=Stub(), events=StubEvents())
+    return Metrics(
+        counters=counters,
+        recorder=Stub(),
+        policies=Stub(),
+        health=Stub(),
+        jobs=Stub(),
+        events=StubEvents(),
+        telemetry=StubTelemetry(),
+    )
 
 
 async def lines(metrics):

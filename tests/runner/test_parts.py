@@ -333,3 +333,10 @@ def test_a_terminal_shows_a_line_a_job_which_is_written_over(shop, tmp_path):
     shown.say("something happened")
     assert out.getvalue().count("\x1b[1F\x1b[J") == 1
     assert out.getvalue().endswith("something happened\n")
+
+
+def test_an_agent_gets_the_trace_of_its_attempt_and_not_the_runner_s():
+    env = {"TRACEPARENT": "the runner's", "PATH": "/bin"}
+    provider = config.Provider(command=["agent"])
+    assert "TRACEPARENT" not in environment(env, "codex", provider)
+    assert environment(env, "codex", provider, traceparent="00-x")["TRACEPARENT"] == "00-x"

@@ -28,6 +28,7 @@ from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import numbers
 from baton.kernel.kernel import Kernel
 from baton.people.users import Users
+from baton.records.pipeline.telemetry import JobTraces
 
 
 class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +65,9 @@ def build(
     """
     settings, database = kernel.settings, kernel.database
     agent_tokens = AgentTokens(database, kernel.changes, users, kernel.organisation)
+    traces = JobTraces(kernel.redis, is_on=settings.otel_endpoint != "")
     notifier = JobNotifier(kernel.redis, kernel.organisation)
-    states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens), events)
+    states = JobStates(database, notifier, kernel.organisation, _agents_hook(kernel, agent_tokens), events, traces)
     progress = JobProgress(states, DelegatedSessions(modes))
     permissions = JobPermissions(states, progress, rules, wait_s=settings.permission_s)
     kernel.run(notifier.run)
@@ -89,7 +91,9 @@ def build(
         progress=progress,
         replies=Replies(database, jobs),
         results=JobResults(database, states, notifier),
-        runners=Runners(database, states, notifier, longest_wait_s=settings.poll_s),
+        runners=Runners(
+            database, states, notifier, longest_wait_s=settings.poll_s, is_traced=settings.otel_endpoint != ""
+        ),
         streams=JobStreams(database, notifier),
         sweeper=sweeper,
     )

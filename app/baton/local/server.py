@@ -6,6 +6,7 @@ It is built on `http.client`, because an HTTP library takes longer to import tha
 import base64
 import http.client
 import json
+import os
 import shlex
 import socket
 import ssl
@@ -72,6 +73,8 @@ class Api:
             headers["Authorization"] = f"Bearer {self.config.token}"
         elif self._server.username:
             headers["Authorization"] = _basic(self._server)
+        if traceparent := os.environ.get("TRACEPARENT"):
+            headers["Traceparent"] = traceparent
         if any(set(value) & {"\n", "\r", "\0"} for value in headers.values()):
             raise ApiError(
                 "BATON_USER, BATON_TOKEN or the folder's path holds a line break, which no request can carry"

@@ -16,6 +16,7 @@ from baton.operate.user_data import UserData
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature
+from baton.records.pipeline.telemetry import TelemetryStats
 from baton.sessions.history import History
 
 
@@ -45,7 +46,13 @@ def build(
     """Build the services."""
     health = Health(kernel.redis, kernel.database, lifecycle)
     metrics = Metrics(
-        counters=records.counters, recorder=records.recorder, policies=policies, health=health, jobs=jobs, events=events
+        counters=records.counters,
+        recorder=records.recorder,
+        policies=policies,
+        health=health,
+        jobs=jobs,
+        events=events,
+        telemetry=TelemetryStats(kernel.redis),
     )
     retention = Retention(kernel.database, kernel.changes, kernel.organisation)
     kernel.run(metrics.run)

@@ -24,6 +24,7 @@ from baton.operate.health import Health
 from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import BUCKETS_MS, Counters
 from baton.records.pipeline.recorder import Recorder
+from baton.records.pipeline.telemetry import TelemetryStats
 
 FLUSH_S = 1.0
 """How often a worker's counts are copied to the metrics, in seconds."""
@@ -62,6 +63,7 @@ class Metrics:
         health: Health,
         jobs: JobCounts,
         events: EventStats,
+        telemetry: TelemetryStats,
     ) -> None:
         self._counters = counters
         self._recorder = recorder
@@ -69,6 +71,7 @@ class Metrics:
         self._health = health
         self._jobs = jobs
         self._events = events
+        self._telemetry = telemetry
         self._flushed: defaultdict[tuple[Counter, tuple[str, ...]], float] = defaultdict(float)
         self._own = CollectorRegistry()
         counter = self._counter
@@ -152,7 +155,15 @@ class Metrics:
         of_jobs = [] if jobs is None else families(jobs)
         shown = CollectorRegistry()
         shown.register(
-            _Collected([*self._counted(), *self._state(records, up), *of_jobs, *_of_events(await self._events.read())])
+            _Collected(
+                [
+                    *self._counted(),
+                    *self._state(records, up),
+                    *of_jobs,
+                    *_of_events(await self._events.read()),
+                    _of_telemetry(await self._telemetry.read()),
+                ]
+            )
         )
         return generate_latest(shown)
 
@@ -237,6 +248,15 @@ class Metrics:
         for name, answers in up.items():
             available.add_metric([name], int(answers))
         yield available
+
+
+def _of_telemetry(counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(
+        "baton_telemetry", "Decisions, routes and jobs for the OpenTelemetry collector.", labels=["result"]
+    )
+    for result, count in sorted(counts.items()):
+        family.add_metric([result], count)
+    return family
 
 
 def _of_events(counts: EventCounts) -> Iterator[Metric]:

@@ -42,6 +42,7 @@ def environment(
     *,
     thinking_tokens: int = 0,
     agent_token: str = "",
+    traceparent: str = "",
 ) -> dict[str, str]:
     """Return an agent's environment.
 
@@ -52,6 +53,7 @@ def environment(
         env_pass: Names and globs that the person passes to every agent.
         thinking_tokens: The thinking budget, 0 for the agent's own.
         agent_token: The token of the attempt, "" for none.
+        traceparent: The trace and the span of the attempt, "" for none.
     """
     patterns = (*PASSED, *OF_PROVIDER.get(name, ()), *env_pass, *provider.env_pass)
     exact = frozenset(patterns)
@@ -62,6 +64,8 @@ def environment(
     }
     if agent_token:
         made[_TOKEN] = agent_token
+    if traceparent:
+        made["TRACEPARENT"] = traceparent
     made |= provider.env
     if thinking_tokens:
         made["MAX_THINKING_TOKENS"] = str(min(thinking_tokens, provider.max_thinking_tokens))

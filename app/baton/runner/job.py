@@ -210,6 +210,7 @@ class Job:
             self._config.env_pass,
             thinking_tokens=lease.thinking_budget or 0,
             agent_token=lease.agent_token,
+            traceparent=lease.traceparent,
         )
         task = Task(**given, folder=folder, tools=tool_server(lease, env) if lease.agent_type else None)
         env |= {"BATON_JOB": lease.job}

@@ -66,6 +66,7 @@ class Lease(AgentTask, frozen=True, kw_only=True):
     thread: str = "continue"
     agent_type: str = ""
     agent_token: str = ""
+    traceparent: str = ""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

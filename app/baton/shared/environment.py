@@ -73,6 +73,8 @@ SERVER_VARIABLES: frozenset[str] = frozenset(
         "BATON_MODEL_URL",
         "BATON_ON_FAILURE",
         "BATON_ORGANISATION",
+        "BATON_OTEL_ENDPOINT",
+        "BATON_OTEL_HEADERS",
         "BATON_PERMISSION_S",
         "BATON_POLICIES",
         "BATON_POLL_S",

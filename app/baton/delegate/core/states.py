@@ -16,12 +16,14 @@ from baton.delegate.core import attempts, events_store, permissions_store, runne
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
 from baton.delegate.core.job_events import emit_state
+from baton.delegate.core.job_traces import job_end
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import acknowledgement, message, tool_call, tool_call_ended
 from baton.delegate.core.transaction import JobTransaction
 from baton.events.emission import NO_EVENTS, Emitter
 from baton.kernel.base import clock
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.records.pipeline.telemetry import JobTraces
 
 LEASE = timedelta(seconds=60)
 """How long a runner may be silent before its jobs show `disconnected_since`, or are queued for another attempt."""
@@ -45,7 +47,9 @@ class JobStates:
         organisation: str,
         on_agents: AgentsHook | None = None,
         events: Emitter = NO_EVENTS,
+        traces: JobTraces | None = None,
     ) -> None:
+        self._traces = traces
         self._events = events
         self.database = database
         self._on_agents = on_agents
@@ -82,6 +86,8 @@ class JobStates:
         if transaction.agents_changed and self._on_agents is not None:
             await self._on_agents(None)
         for job in transaction.ended:
+            if self._traces is not None:
+                self._traces.ended(job_end(job))
             with contextlib.suppress(DatabaseUnavailable):  # the sweeper advances them later
                 await self.advance_after(job)
 

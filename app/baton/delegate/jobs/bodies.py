@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from baton.delegate.core.job import Job, JobEvent, State
 from baton.delegate.core.waiting import Reason, Waiting
@@ -154,12 +154,15 @@ class LeaseModel(JobFields):
     token: str
     agent_token: str
     recap: str
+    traceparent: str = Field("", description="The trace and the span of this attempt, for the agent's environment.")
 
     @classmethod
-    def of(cls, job: Job, *, token: str, agent_session: str, agent_token: str, recap: str) -> "LeaseModel":
+    def of(
+        cls, job: Job, *, token: str, agent_session: str, agent_token: str, recap: str, traceparent: str
+    ) -> "LeaseModel":
         """Return a lease for its runner; `agent_session` is the agent's session to resume, "" for a new one."""
         more = {"job": job.id, "token": token, "agent_session": agent_session, "agent_token": agent_token}
-        return cls.model_validate(_fields(job) | more | {"recap": recap})
+        return cls.model_validate(_fields(job) | more | {"recap": recap, "traceparent": traceparent})
 
 
 class JobPage(BaseModel):

@@ -273,6 +273,7 @@ async def poll_runner(
                 agent_session=one.agent_session,
                 agent_token=one.agent_token,
                 recap=one.recap,
+                traceparent=one.traceparent,
             )
             for one in answer.jobs
         ],

@@ -12,6 +12,7 @@ from baton.delegate.core import attempts
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core import runners_store as store
 from baton.delegate.core.job import ACTIVE_STATES, CONTINUE, LEASED_STATES, Job
+from baton.delegate.core.job_traces import traceparent_for_agent
 from baton.delegate.core.notifier import POLL_S, JobNotifier, wait
 from baton.delegate.core.recap import recap_of
 from baton.delegate.core.runner import Runner, RunnerCommand
@@ -61,7 +62,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is leased to a runner, the token that proves it, and the agent's session to resume, "" for none.
 
     `agent_token` is for the agent: it proves which job the agent works on. `recap` tells an agent that cannot resume its session
-    what was said and done in the thread that the job names.
+    what was said and done in the thread that the job names. `traceparent` is the
+    span of the attempt, "" for none.
     """
 
     job: Job
@@ -69,6 +71,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     agent_session: str
     agent_token: str
     recap: str
+    traceparent: str = ""
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +92,9 @@ class Runners:
         notifier: JobNotifier,
         *,
         longest_wait_s: float = 20,
+        is_traced: bool = False,
     ) -> None:
+        self._is_traced = is_traced
         self._database = database
         self._states = states
         self._notifier = notifier
@@ -276,7 +281,14 @@ class Runners:
                 agent_session = await store.agent_session(connection, job)
             recap = await recap_of(connection, job)
             await self._states.announce_lease(transaction, job)
-        return Lease(job=job, token=token, agent_session=agent_session, agent_token=agent_token, recap=recap)
+        return Lease(
+            job=job,
+            token=token,
+            agent_session=agent_session,
+            agent_token=agent_token,
+            recap=recap,
+            traceparent=traceparent_for_agent(job, is_traced=self._is_traced),
+        )
 
 
 def digest_of(token: str) -> str:

@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -219,6 +220,14 @@ class Settings(BaseSettings):
         description="Hosts that webhooks may be sent to although they are internal, as `host` or `host:port`, separated by"
         " commas.",
     )
+    otel_endpoint: str = Field(
+        "",
+        description="Base of an OTLP endpoint over HTTP that spans and log events of decisions, routes and jobs are sent"
+        " to, such as `http://localhost:4318`. Needs the extra `otel`.",
+    )
+    otel_headers: SecretStr = Field(
+        SecretStr(""), description="Headers for it, as `name=value,name=value`; never logged."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log on standard error; `json` is one object a line."
@@ -352,7 +361,14 @@ class Settings(BaseSettings):
         """Return whether every request needs a token."""
         return _needs_tokens(self.auth, self.host, self.database_url)
 
-    @field_validator("model_url", "routing_node_url")
+    @field_validator("otel_endpoint")
+    @classmethod
+    def _sendable(cls, value: str) -> str:
+        if value and find_spec("opentelemetry.sdk") is None:
+            raise ValueError("needs the extra `otel`, which is not installed; install `baton[server,otel]`")
+        return value
+
+    @field_validator("model_url", "routing_node_url", "otel_endpoint")
     @classmethod
     def _reachable(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):

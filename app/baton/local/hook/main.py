@@ -154,6 +154,7 @@ class Hook:
             "Baton-Accept-Rewrites": self.stored.get("BATON_ACCEPT_REWRITES", ""),
             "Baton-Installed": self.stored.get("BATON_INSTALLED", ""),
             "Baton-Protocol": "1",
+            "Traceparent": env.get("TRACEPARENT", ""),
             "Content-Type": "application/json",
         }
         if self.event == "SessionStart" or self.event in _BACKGROUND:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -48,9 +49,17 @@ class Drain:
     """
 
     def __init__(
-        self, stream: RecordStream, driver: Driver, dialect: Dialect, spool: Spool, *, most_in_stream: int
+        self,
+        stream: RecordStream,
+        driver: Driver,
+        dialect: Dialect,
+        spool: Spool,
+        *,
+        most_in_stream: int,
+        on_stored: Callable[[Sequence[Record]], None] = lambda _: None,
     ) -> None:
         """`most_in_stream` is how many bytes of records may wait in Redis while the database is away."""
+        self._on_stored = on_stored
         self._stream = stream
         self._driver = driver
         self._dialect = dialect
@@ -137,6 +146,7 @@ class Drain:
         except (RowsRefused, ValueError):
             return False
         self.stored += len(batch)
+        self._on_stored(records)
         return True
 
     async def _store_spooled(self) -> bool:

@@ -22,6 +22,7 @@ from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.spool import Spool
 from baton.records.pipeline.stream import RecordStream
+from baton.records.pipeline.telemetry import Telemetry, TelemetryOrder
 
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds."""
@@ -43,6 +44,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of records that the spool may hold, and that may wait in Redis."""
     courier: CourierOrder | None
     """How events are published, None where they are switched off."""
+    telemetry: TelemetryOrder | None
+    """Where spans are sent, None where no collector is configured."""
     log_level: Literal["debug", "info", "warning", "error"]
     log_format: Literal["text", "json"]
 
@@ -52,15 +55,23 @@ async def run(order: Order) -> None:
     redis = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     writer = driver(order.target)
     await redis.start()
-    spool = Spool(Path(order.spool), order.most_in_spool)
-    drain = Drain(RecordStream(redis), writer, order.target.dialect, spool, most_in_stream=order.most_in_stream)
     loop = asyncio.get_running_loop()
     # A connection of its own: both wait in Redis, and neither may wait for the other.
     bus = Redis(order.redis_url, timeout_s=TIMEOUT_S)
     await bus.start()
-    publishing: list[Courier | Sinks] = []
+    spool = Spool(Path(order.spool), order.most_in_spool)
+    telemetry = None if order.telemetry is None else _telemetry(bus, order.telemetry)
+    drain = Drain(
+        RecordStream(redis),
+        writer,
+        order.target.dialect,
+        spool,
+        most_in_stream=order.most_in_stream,
+        on_stored=(lambda _: None) if telemetry is None else telemetry.put,
+    )
+    publishing: list[Courier | Sinks | Telemetry] = [] if telemetry is None else [telemetry]
     if order.courier is not None:
-        publishing = [Courier(bus, order.courier), _sinks(order.redis_url, order.courier)]
+        publishing += [Courier(bus, order.courier), _sinks(order.redis_url, order.courier)]
     work = asyncio.gather(drain.run(), *(one.run() for one in publishing))
 
     def finish() -> None:
@@ -82,6 +93,13 @@ async def run(order: Order) -> None:
 
 def _sinks(redis_url: str, order: CourierOrder) -> Sinks:
     return Sinks(redis_url, order.sinks, prefix=order.prefix, names=order.names, without=order.without)
+
+
+def _telemetry(redis: Redis, order: TelemetryOrder) -> Telemetry:
+    # Imported only here: it takes half a second, and is an extra.
+    from baton.records.pipeline.otlp import Otlp  # noqa: PLC0415
+
+    return Telemetry(redis, Otlp(order))
 
 
 def main() -> None:

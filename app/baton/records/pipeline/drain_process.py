@@ -16,6 +16,7 @@ from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import database_url, driver_target
 from baton.records.pipeline.drain_main import Order
+from baton.records.pipeline.telemetry import TelemetryOrder
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class DrainProcess:
             most_in_spool=settings.records_spool_mb << 20,
             most_in_stream=settings.records_redis_mb << 20,
             courier=_courier(settings),
+            telemetry=_telemetry(settings),
             log_level=settings.log_level,
             log_format=settings.log_format,
         )
@@ -83,6 +85,14 @@ def _courier(settings: Settings) -> CourierOrder | None:
             internal_hosts=settings.webhook_hosts,
         ),
     )
+
+
+def _telemetry(settings: Settings) -> TelemetryOrder | None:
+    if not settings.otel_endpoint:
+        return None
+    pairs = (one.partition("=") for one in settings.otel_headers.get_secret_value().split(",") if one.strip())
+    headers = {name.strip(): value.strip() for name, _, value in pairs}
+    return TelemetryOrder(endpoint=settings.otel_endpoint, headers=headers)
 
 
 def _close_stdin(child: Child) -> None:
