@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from baton.clients import inventory_api
 from baton.context.codemap import api as codemap
 from baton.context.compliance import api as compliance
+from baton.context.enrichment import api as enrichment
 from baton.context.patterns import api as patterns
 from baton.context.utilization import api as utilization
 from baton.delegate.jobs import api as jobs
@@ -58,6 +59,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         webhooks_api,
         events,
         utilization,
+        enrichment,
         route_feedback,
         patterns,
         compliance,

@@ -10,7 +10,9 @@ from baton.context.compliance.service import Compliance
 from baton.context.compliance.store import ComplianceStore
 from baton.context.enrichment.code_analysis import CodeAnalysis
 from baton.context.enrichment.handler import Handler
+from baton.context.enrichment.registry import HandlerRegistry
 from baton.context.enrichment.service import Enricher
+from baton.context.enrichment.similarity import Similarity
 from baton.context.enrichment.summarization import Summarization
 from baton.context.patterns.counts import PatternCounts
 from baton.context.patterns.in_force import PatternsInForce
@@ -40,6 +42,7 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
     code_indexes: CodeIndexes
     injection: PatternInjection
     advisories: PromptAdvisories
+    registry: HandlerRegistry
     usage: ContextUsage
     injections: Injections
     switches: SourceSwitches
@@ -55,7 +58,6 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
     """Build the services, read the patterns in force and the switches. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
     code_indexes = CodeIndexes(kernel.database)
-    handlers: tuple[Handler, ...] = (summarization, CodeAnalysis(code_indexes))
     in_force = PatternsInForce(kernel.database, kernel.changes, kernel.organisation)
     await in_force.load()
     meanings = Meanings()
@@ -71,8 +73,14 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
         emitter=events,
         lifetime_s=kernel.settings.history_ttl_s,
     )
-    switches = SourceSwitches(kernel.database, kernel.changes, kernel.organisation, lambda: BUILT_IN)
+    registry = HandlerRegistry(kernel.database, kernel.changes, kernel.organisation, kernel.settings.enrichment_hosts)
+    kernel.on_stop(registry.close)
+    await registry.load()
+    switches = SourceSwitches(kernel.database, kernel.changes, kernel.organisation, lambda: BUILT_IN | registry.names)
     await switches.load()
+    patterns = Patterns(kernel.database, kernel.changes, in_force, meanings)
+    similarity = Similarity(patterns.search, injection.given, lambda principal: switches.on(principal, "patterns"))
+    built_in: tuple[Handler, ...] = (summarization, CodeAnalysis(code_indexes), similarity)
     usage = ContextUsage(kernel.database, counters)
     kernel.run(usage.run)
     injections = Injections(kernel.redis, usage, events)
@@ -93,7 +101,10 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
     )
     kernel.run(compliance.run)
     return ContextFeature(
-        enricher=Enricher(lambda principal: [one for one in handlers if switches.on(principal, one.name)]),
+        enricher=Enricher(
+            lambda principal: [one for one in (*built_in, *registry.handlers) if switches.on(principal, one.name)]
+        ),
+        registry=registry,
         summarization=summarization,
         code_maps=CodeMaps(kernel.database),
         code_indexes=code_indexes,

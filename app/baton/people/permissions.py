@@ -45,6 +45,8 @@ TABLE: dict[str, dict[str, Reach]] = {
     "clients.read": _READ,
     "codemap.read": {**_EVERY_OWN, "auditor": "own"},
     "codemap.write": _EVERY_OWN,
+    "context.handlers.read": {"admin": "organisation", "auditor": "organisation"},
+    "context.handlers.write": _ADMIN,
     "context.read": _READ_BY_TEAM,
     "context.write": _WRITE_BY_LEADS,
     "console.open": {"developer": "own", "lead": "own", "admin": "own", "auditor": "own"},

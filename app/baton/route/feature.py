@@ -88,7 +88,7 @@ async def build(
     select = Select(
         in_force, indexes, threshold=threshold, weights=feedback.weights, node=models.node, model=models.model
     )
-    enrich: tuple[Stage, ...] = (Enrich(context.enricher),) if settings.enrichment_on else ()
+    enrich: tuple[Stage, ...] = (Enrich(context.enricher, events),) if settings.enrichment_on else ()
     enriched = (context.session_started,) if settings.enrichment_on else ()
     of_team: tuple[tuple[Stage, ...], ...] = (
         (LearnedPatterns(context.injection),),

@@ -5,6 +5,8 @@ import asyncio
 from baton.context.enrichment.handler import Enrichment
 from baton.context.enrichment.service import Enricher
 from baton.engine.call.principal import Principal
+from baton.events.emission import NO_EVENTS
+from baton.events.payloads.context import ContextEnrichment, ContextInjected
 from baton.route.pipeline.context import Assemble, Detect
 from baton.route.pipeline.enrich import Enrich
 from baton.route.prompt import Prompt
@@ -23,8 +25,8 @@ class Handler:
         return Enrichment(text=self._text)
 
 
-async def routed(*handlers, text="mend the parser", **more):
-    stages = (Detect(), Enrich(Enricher(lambda _: handlers)), Assemble())
+async def routed(*handlers, text="mend the parser", events=NO_EVENTS, **more):
+    stages = (Detect(), Enrich(Enricher(lambda _: handlers), events), Assemble())
     return await pipeline(*stages).answer(Prompt(text=text, principal=Principal(), **more))
 
 
@@ -48,3 +50,43 @@ async def test_what_is_not_for_routing_is_not_enriched():
     for text, more in (("/compact now", {}), ("mend it", {"agent_id": "a1"})):
         assert (await routed(handler, text=text, **more)).additional_context == ""
     assert handler.asked == []
+
+
+async def test_a_client_that_hands_no_context_on_is_told_nothing():
+    handler = Handler("mine", "- m")
+    assert (await routed(handler, client="cursor")).additional_context == ""
+    assert handler.asked == []
+
+
+class Emitted:
+    def __init__(self):
+        self.events = []
+
+    def emit(self, principal, payload, *, event_id=""):
+        self.events.append(payload)
+
+
+async def test_each_handler_s_run_and_what_was_put_in_are_emitted():
+    emitted = Emitted()
+    route = await routed(
+        Handler("summarization", "one two three"),
+        Handler("code_analysis", ""),
+        Handler("similarity", None),
+        events=emitted,
+        session_id="s",
+    )
+    runs = [one for one in emitted.events if isinstance(one, ContextEnrichment)]
+    assert [(run.enrichment_type, run.result_token_count, run.was_dropped) for run in runs] == [
+        ("summarization", 4, False), ("code_analysis", 0, False), ("similarity", 0, False),
+    ]  # fmt: skip
+    assert all((run.session_id, run.correlation_id) == ("s", route.id) for run in runs)
+    assert all(run.latency_ms == round(run.latency_ms, 3) for run in runs)
+    (injected,) = [one for one in emitted.events if isinstance(one, ContextInjected)]
+    assert (injected.context_source, injected.context_size_bytes) == ("summarization", len("one two three"))
+
+
+async def test_one_that_the_cap_drops_is_said_to_be_dropped():
+    emitted = Emitted()
+    await routed(Handler("similarity", "w " * 1_200), Handler("summarization", "w " * 1_000), events=emitted)
+    runs = {one.enrichment_type: one.was_dropped for one in emitted.events if isinstance(one, ContextEnrichment)}
+    assert runs == {"similarity": True, "summarization": False}

@@ -74,3 +74,47 @@ def _switch(source: str, team: str, reason: str, *, enabled: bool, as_json: bool
         show_json(found)
         return
     print(plain(f"{source} is {'on' if enabled else 'off'} for {f'team {team}' if team else 'everybody'}."))
+
+
+handlers_app = group("List, register and remove handlers by URL that add to prompts.")
+app.add_typer(handlers_app, name="handlers")
+Name = Annotated[str, typer.Argument(help="The handler's name.")]
+
+
+@handlers_app.command("list")
+def list_handlers(as_json: AsJson = False) -> None:
+    """List the registered handlers."""
+    found = Api(administer=True).request("GET", "/context/handlers")
+    if as_json:
+        show_json(found)
+        return
+    rows = [(one["name"], one["url"], one["heading"], "yes" if one["has_key"] else "no") for one in found]
+    show_table(("handler", "url", "heading", "key"), rows, none="No handlers.")
+
+
+@handlers_app.command("add")
+def add_handler(
+    name: Name,
+    url: Annotated[str, typer.Argument(help="Where it takes prompts.")],
+    heading: Annotated[str, typer.Option("--heading", help="The heading of its section. Default: its name.")] = "",
+    key: Annotated[str, typer.Option("--key", help="Sent as a bearer token.")] = "",
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Register a handler: it is posted each prompt without its secrets, and has 150 ms to answer."""
+    body = {"url": url, "heading": heading, "key": key, "reason": reason}
+    found = Api(administer=True).request("PUT", f"/context/handlers/{name}", body=body)
+    if as_json:
+        show_json(found)
+        return
+    print(plain(f"Handler {name} is asked for every prompt that is routed: {found['url']}"))
+
+
+@handlers_app.command("remove")
+def remove_handler(name: Name, reason: Reason = "", as_json: AsJson = False) -> None:
+    """Remove a handler."""
+    Api(administer=True).request("DELETE", f"/context/handlers/{name}", query={"reason": reason} if reason else None)
+    if as_json:
+        show_json({"removed": name})
+        return
+    print(f"Handler {name} was removed.")

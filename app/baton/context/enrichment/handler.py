@@ -32,6 +32,10 @@ class Enrichment(msgspec.Struct, frozen=True, kw_only=True):
     prompt_version: str = ""
 
 
+class HandlerFailed(Exception):
+    """A handler has nothing that can be used, for a reason that is no fault of this program."""
+
+
 class Handler(Protocol):
     """Adds one kind of knowledge to a prompt."""
 

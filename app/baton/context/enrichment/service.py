@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from baton.context.enrichment.cap import Candidate, capped, tokens_of
-from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, Handler
+from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, Handler, HandlerFailed
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask
 from baton.engine.text.quoting import harmless, visible
@@ -83,6 +83,9 @@ async def _run(handler: Handler, prompt: EnrichmentPrompt) -> HandlerRun:
         text = _shown(said.text)
     except TimeoutError:
         return _late(handler)
+    except HandlerFailed as error:
+        log.warning("the enrichment `%s` gave nothing: %s", handler.name, error)
+        return HandlerRun(name=handler.name, heading=handler.heading, outcome="failed", latency_ms=_ms_since(started))
     except Exception:
         log.exception("the enrichment `%s` failed", handler.name)
         return HandlerRun(name=handler.name, heading=handler.heading, outcome="failed", latency_ms=_ms_since(started))

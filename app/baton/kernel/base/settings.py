@@ -277,6 +277,10 @@ class Settings(BaseSettings):
         description="Put patterns without a check to an external evaluator: it reads the topic `compliance-evaluate` and"
         " posts to `/compliance/results`.",
     )
+    enrichment_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Hosts of registered handlers that may be internal, as `host` or `host:port`, separated by commas.",
+    )
     use_onex_routing_nodes: bool = Field(
         default=False,
         validation_alias=_also("use_onex_routing_nodes"),
@@ -383,7 +387,7 @@ class Settings(BaseSettings):
                 raise ValueError(f"`{full}` for `{short}` is no topic's name; use letters, digits, `.`, `_` and `-`")
         return value
 
-    @field_validator("allowed_hosts", "events_without", "webhook_hosts", mode="before")
+    @field_validator("allowed_hosts", "enrichment_hosts", "events_without", "webhook_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(v.strip() for v in value.split(",") if v.strip()) if isinstance(value, str) else value
