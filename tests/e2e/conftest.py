@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -53,6 +53,7 @@ class Server:
     home: Path
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -62,6 +63,7 @@ class Server:
         """Start it and wait until it is ready; its log is `server.log` in its home."""
         self.home.mkdir(parents=True, exist_ok=True)
         env = clients.clean_env(self.home) | {"PORT": str(self.port), "BATON_HOME": str(self.home / "state")}
+        env |= self.settings
         with (self.home / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [BATON, "serve"], env=env, cwd=self.home, stdout=log, stderr=log, start_new_session=True

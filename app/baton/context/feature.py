@@ -73,7 +73,13 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
         emitter=events,
         lifetime_s=kernel.settings.history_ttl_s,
     )
-    registry = HandlerRegistry(kernel.database, kernel.changes, kernel.organisation, kernel.settings.enrichment_hosts)
+    registry = HandlerRegistry(
+        kernel.database,
+        kernel.changes,
+        kernel.organisation,
+        reserved=BUILT_IN,
+        allowed=kernel.settings.enrichment_hosts,
+    )
     kernel.on_stop(registry.close)
     await registry.load()
     switches = SourceSwitches(kernel.database, kernel.changes, kernel.organisation, lambda: BUILT_IN | registry.names)
@@ -85,7 +91,6 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
     kernel.run(usage.run)
     injections = Injections(kernel.redis, usage, events)
     kernel.on_stop(injections.settle)
-    patterns = Patterns(kernel.database, kernel.changes, in_force, meanings)
     learning = PatternLearning(kernel.database, kernel.changes, patterns, policies, kernel.organisation)
     kernel.run(learning.run)
     compliance = Compliance(

@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-MOST_FILES = 10_000
-"""Files of one code map."""
+MOST_FILES = 9_000
+"""Files of one code map: all of their digests go into one request, which may have 20,000 values and keys."""
 MOST_SYMBOLS = 100
 """Symbols of one file."""
 MOST_IN_ALL = 60_000

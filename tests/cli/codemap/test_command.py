@@ -5,6 +5,9 @@ import subprocess
 
 import pytest
 
+from baton.cli.codemap.command import VALUES_AT_ONCE
+from baton.cli.codemap.files import batches
+from baton.shared.code_map import MOST_AT_ONCE, MOST_FILES, MOST_MENTIONS, MOST_SYMBOLS, Outline, Symbol
 from tests.support.command_line import clean_environment, run
 
 
@@ -53,3 +56,25 @@ def test_a_map_is_pushed_shown_and_dropped_and_what_git_ignores_stays(baton, sho
 
     assert "was removed" in baton("drop").stdout
     assert "you have no code map" in baton("drop").stderr
+
+
+def test_a_large_project_goes_in_requests_that_the_server_takes(server):
+    names = tuple(f"name_{n}" for n in range(MOST_MENTIONS))
+    symbols = tuple(Symbol(f"symbol_{n}", "function", n + 1, "Holder") for n in range(MOST_SYMBOLS))
+    found = [Outline(path=f"src/{n}.py", language="python", symbols=symbols, mentions=names) for n in range(400)]
+    split = list(batches(found, MOST_AT_ONCE, VALUES_AT_ONCE))
+    assert [one for batch in split for one in batch] == found
+    with server.client(**{"Baton-User": "large", "Baton-Project": "large"}) as http:
+        manifest = {"files": {f"src/{n}.py": "d" * 24 for n in range(MOST_FILES)}}
+        assert len(http.put("/codemap", json=manifest).json()["missing"]) == MOST_FILES
+        body = [
+            {
+                "path": one.path,
+                "language": one.language,
+                "mentions": list(one.mentions),
+                "symbols": [{"name": s.name, "kind": s.kind, "line": s.line, "within": s.within} for s in one.symbols],
+            }
+            for one in split[0]
+        ]
+        assert http.put("/codemap/files", json={"outlines": body}).status_code == 204
+        assert http.delete("/codemap").status_code == 204

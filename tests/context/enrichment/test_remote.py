@@ -11,6 +11,7 @@ from baton.context.enrichment.handler import EnrichmentPrompt, HandlerFailed
 from baton.context.enrichment.registry import MOST, HandlerRegistry
 from baton.context.enrichment.remote import HandlerConfig, RemoteHandler
 from baton.context.enrichment.service import Enricher
+from baton.context.utilization.switches import BUILT_IN
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid, NotFound
 from baton.kernel.changes import audit_store
@@ -176,7 +177,10 @@ async def test_its_text_stays_in_its_section(handler, service):
 
 @pytest.fixture
 async def registries(database, redis):
-    made = [HandlerRegistry(database, Changes(redis, database, "acme"), "acme", ("localhost",)) for _ in range(2)]
+    made = [
+        HandlerRegistry(database, Changes(redis, database, "acme"), "acme", reserved=BUILT_IN, allowed=("localhost",))
+        for _ in range(2)
+    ]
     for one in made:
         await one.load()
     yield made

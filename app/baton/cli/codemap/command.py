@@ -15,8 +15,8 @@ from baton.shared.code_map import MOST_AT_ONCE
 
 app = group("Send which files and symbols your project has, so that prompts can be told where things are.")
 
-NAMES_AT_ONCE = 10_000
-"""Names in one request, about 300 KB: the server reads a request in one go."""
+VALUES_AT_ONCE = 18_000
+"""Values and keys in one request, of which the server takes 20,000: it reads a request in one go."""
 
 
 @app.command()
@@ -37,7 +37,7 @@ def push(
     digests = {one.path: one.digest for one in found}
     missing = set(api.request("PUT", "/codemap", body={"files": digests})["missing"])
     changed = [one for one in found if one.path in missing]
-    for batch in batches(changed, MOST_AT_ONCE, NAMES_AT_ONCE):
+    for batch in batches(changed, MOST_AT_ONCE, VALUES_AT_ONCE):
         api.request("PUT", "/codemap/files", body={"outlines": [_named(one) for one in batch]})
     symbols = sum(len(one.symbols) for one in found)
     if as_json:

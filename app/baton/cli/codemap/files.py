@@ -119,16 +119,16 @@ def _write(path: Path, found: dict[str, _Remembered]) -> None:
         return
 
 
-def batches(found: list[Outline], most: int, most_names: int) -> Iterator[list[Outline]]:
-    """Split outlines into requests of at most so many files, and so many names unless a single file has more."""
+def batches(found: list[Outline], most: int, most_values: int) -> Iterator[list[Outline]]:
+    """Split outlines into requests of at most so many files, and so many values and keys of JSON."""
     batch: list[Outline] = []
-    names = 0
+    values = 0
     for one in found:
-        size = len(one.symbols) + len(one.mentions)
-        if batch and (len(batch) == most or names + size > most_names):
+        size = 9 + 9 * len(one.symbols) + len(one.mentions)  # a symbol is an object of four keys and values
+        if batch and (len(batch) == most or values + size > most_values):
             yield batch
-            batch, names = [], 0
+            batch, values = [], 0
         batch.append(one)
-        names += size
+        values += size
     if batch:
         yield batch

@@ -6,7 +6,6 @@ import httpx2
 import msgspec
 
 from baton.context.enrichment.remote import HandlerConfig, RemoteHandler
-from baton.context.utilization.switches import BUILT_IN
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.base.sql import Database
@@ -25,7 +24,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{1,39}")
 class HandlerRegistry:
     """The handlers in force, in memory; a change is in force on every server at once."""
 
-    def __init__(self, database: Database, changes: Changes, organisation: str, allowed: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        organisation: str,
+        *,
+        reserved: frozenset[str],
+        allowed: tuple[str, ...],
+    ) -> None:
+        self._reserved = reserved
+        """The names of built-in sources."""
         self._database = database
         self._changes = changes
         self._organisation = organisation
@@ -82,7 +91,7 @@ class HandlerRegistry:
             StoreUnavailable: If the database is away; nothing was changed.
         """
         require(principal, "context.handlers.write")
-        if not _NAME.fullmatch(config.name) or config.name in BUILT_IN:
+        if not _NAME.fullmatch(config.name) or config.name in self._reserved:
             raise Invalid(
                 "name", f"is `{config.name}`; allowed are 2 to 40 of a-z, 0-9, `_` and `-`, and no built-in source"
             )

@@ -4,6 +4,7 @@ A handler is posted `{"prompt", "session_id", "project", "client", "budget_ms"}`
 be there.
 """
 
+import logging
 import time
 from typing import Annotated
 
@@ -13,6 +14,8 @@ import msgspec
 from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, HandlerFailed
 from baton.engine.text.masking import WINDOW, mask
 from baton.kernel.http.outbound_guard import OutboundRefused, destination
+
+log = logging.getLogger(__name__)
 
 MOST_BYTES = 128 * 1024
 """Bytes of an answer; a longer one counts as none."""
@@ -64,6 +67,11 @@ class RemoteHandler:
         # Counted before the call: one that is late is cancelled, and comes back nowhere.
         self._failures += 1
         if self._failures >= MOST_FAILURES:
+            log.warning(
+                "the enrichment `%s` failed %d times in a row; unless this call works it is left alone",
+                self.name,
+                self._failures - 1,
+            )
             self._rests_until = time.monotonic() + REST_S
         said = await self._ask(prompt)
         self._failures, self._rests_until = 0, 0.0

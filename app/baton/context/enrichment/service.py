@@ -16,6 +16,9 @@ from baton.context.enrichment.handler import Enrichment, EnrichmentPrompt, Handl
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask
 from baton.engine.text.quoting import harmless, visible
+from baton.kernel.base.errors import BatonError
+from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.redis.client import RedisUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +86,9 @@ async def _run(handler: Handler, prompt: EnrichmentPrompt) -> HandlerRun:
         text = _shown(said.text)
     except TimeoutError:
         return _late(handler)
-    except HandlerFailed as error:
-        log.warning("the enrichment `%s` gave nothing: %s", handler.name, error)
+    except (HandlerFailed, RedisUnavailable, DatabaseUnavailable, BatonError) as error:
+        # Not each time at a level that people read: what is away is away for every prompt, and counted as degraded.
+        log.debug("the enrichment `%s` gave nothing: %s", handler.name, error)
         return HandlerRun(name=handler.name, heading=handler.heading, outcome="failed", latency_ms=_ms_since(started))
     except Exception:
         log.exception("the enrichment `%s` failed", handler.name)

@@ -1,0 +1,52 @@
+"""What a prompt is told of code and recent work, as the real Claude Code hands it to its model, and that its use is measured."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Server, Stage, made
+from tests.e2e.model_endpoint import Use
+
+pytestmark = pytest.mark.e2e
+ON = {"ENABLE_LOCAL_INFERENCE_PIPELINE": "yes", "ENABLE_LOCAL_ENRICHMENT": "on"}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A project with a code map, on a server that enriches prompts."""
+    server = Server(tmp_path / "server", settings=ON)
+    server.start()
+    stage = made(server, tmp_path)
+    (stage.project / "src").mkdir()
+    (stage.project / "src" / "shopping.py").write_text("class CartTotals:\n    def add_item(self):\n        return 1\n")
+    stage.install("claude-code")
+    stage.baton("codemap", "push", url=server.url)
+    yield stage
+    server.stop()
+
+
+def test_the_model_is_told_where_the_code_is_and_its_use_is_measured(stage: Stage) -> None:
+    path = str(stage.project / "src" / "shopping.py")
+    edit = Use("Edit", {"file_path": path, "old_string": "return 1", "new_string": "return 2"})
+    played = stage.claude(
+        {"main": [Use("Read", {"file_path": path}), edit, "bye"]}, "[[main]] why is CartTotals wrong?"
+    )
+    told = played.told()
+    assert "## Code" in told
+    assert "`src/shopping.py`: class `CartTotals` (line 1)" in told
+
+    end = time.monotonic() + 30
+    while True:
+        found = {one["source"]: one for one in stage.server.get("/analytics/context")}
+        if found.get("code_analysis", {}).get("measured"):
+            break
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+    assert found["code_analysis"]["used"] == 1
+    assert found["code_analysis"]["reused"] >= 1
+
+    again = stage.claude({"main": ["bye"]}, "[[main]] what should be done about discounts now?")
+    assert "## Recent Work" in again.told()
+    assert "shopping.py" in again.told()
