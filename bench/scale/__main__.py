@@ -71,6 +71,9 @@ def lists() -> dict[str, Filters]:
         "project": "/home/dev/project-3", "overridden": True,
     }  # fmt: skip
     never: dict[str, Any] = {
+        "agent_type": "none",
+        "revision": "none",
+        "q": "nowhere to be found",
         "client": "none",
         "event": "None",
         "tool": "None",

@@ -20,7 +20,7 @@ from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
 
-LARGEST_BATCH = 1_000
+LARGEST_BATCH = 250
 """Rows that one transaction removes: more would hold up those who store decisions."""
 PING_S = 0.5
 """Longest wait of a ping, in seconds."""
