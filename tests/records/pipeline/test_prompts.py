@@ -10,9 +10,20 @@ from sqlalchemy import select
 from baton.clients.event import HookEvent
 from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
+from baton.context.advisories.service import PromptAdvisories
+from baton.context.advisories.store import Advisories
+from baton.context.compliance.service import Compliance
+from baton.context.compliance.store import ComplianceStore
+from baton.context.patterns.counts import PatternCounts
+from baton.context.patterns.in_force import PatternsInForce
+from baton.context.patterns.injection import PatternInjection
+from baton.context.patterns.meanings import Meanings
+from baton.context.utilization.injections import Injections
+from baton.context.utilization.usage import ContextUsage
 from baton.decide.hooks import Hooks
 from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
+from baton.decide.start_patterns import StartPatterns
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
@@ -98,7 +109,40 @@ class World:
             outcomes=outcomes,
             routing=routing,
             route_prompts=False,
+            **self.context(sessions, redis),
         )
+
+    def context(self, sessions, redis):
+        """Return what prompts are told beside their route: of a team that has no patterns, nothing."""
+        in_force = PatternsInForce(self.database, self.changes, "default")
+        injections = Injections(redis, ContextUsage(self.database, Counters()), NO_EVENTS)
+        counts, advisories = PatternCounts(self.database, "default"), Advisories(redis)
+        injection = PatternInjection(
+            database=self.database,
+            redis=redis,
+            in_force=in_force,
+            meanings=Meanings(),
+            counts=counts,
+            emitter=NO_EVENTS,
+            lifetime_s=60,
+        )
+        compliance = Compliance(
+            database=self.database,
+            store=ComplianceStore(redis),
+            in_force=in_force,
+            advisories=advisories,
+            counts=counts,
+            counters=Counters(),
+            emitter=NO_EVENTS,
+            enabled=False,
+            external=False,
+        )
+        return {
+            "start_patterns": StartPatterns(sessions, injection, injections, lambda *_: True),
+            "advisories": PromptAdvisories(advisories, in_force),
+            "injections": injections,
+            "compliance": compliance,
+        }
 
     async def prompt(self, who=DORA, text=ASKED, **more):
         event = HookEvent(
