@@ -6,15 +6,23 @@ import jsonschema
 import pytest
 
 from tests.support.http_calls import ok
-from tests.support.server import until
+from tests.support.server import serving, until
 
 SECRET = "ghp_" + "a1B2" * 9
 PROMPT = "fix the failing parser tests please, and mind the token " + SECRET + " in the file " + "x" * 80
 
 
 @pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A server that asks for tokens and publishes every topic."""
+    home = tmp_path_factory.mktemp("events") / "home"
+    with serving(home, BATON_AUTH="on", BATON_EVENTS_TOOL_CONTENT="true") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def people(guarded):
-    """Clients of people of two teams, by name."""
+    """Clients of people of two teams, by name. The first team keeps prompts."""
     admin = guarded.client(Authorization=f"Bearer {(guarded.home / 'admin-token').read_text().strip()}")
 
     def person(user, role, team):
@@ -31,6 +39,7 @@ def people(guarded):
         "auditor": person("events-auditor", "auditor", "events-data"),
         "observer": person("events-observer", "observer", "events-data"),
     }
+    ok(admin.put("/teams/events-web/settings", json={"keep_prompts": True}))
     yield found
     for client in found.values():
         client.close()
@@ -129,6 +138,13 @@ def test_the_preview_is_for_everybody_and_the_prompt_for_observers_alone(people,
     assert shown["data"]["causation_id"] == whole["id"]
     (content, _) = of_session(people["observer"], "tool-content", told)
     assert json.loads(content["data"]["content"])["input"]["content"] == "key [masked:github-token]"
+
+
+def test_of_a_team_that_keeps_no_prompts_only_the_preview_is_published(people):
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "events-s2", "cwd": "/home/bob/x", "prompt": PROMPT}
+    assert people["bob"].post("/hooks/claude-code", json=prompt).status_code == 200
+    until(lambda: of_session(people["observer"], "prompt-submitted", "events-s2"))
+    assert of_session(people["observer"], "claude-hook-event", "events-s2") == []
 
 
 def test_no_secret_is_on_any_topic(people, told):

@@ -53,7 +53,7 @@ async def build(kernel: Kernel) -> EventsFeature:
 async def _emitter(kernel: Kernel) -> Emitter:
     if kernel.settings.events == "off":
         return NO_EVENTS
-    events = Events(kernel.redis.url, without=kernel.settings.events_without)
+    events = Events(kernel.redis.url, without=kernel.settings.silent_topics)
     await events.start()
     kernel.on_stop(events.stop)
     return events

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from baton.kernel.base.errors import NotFound
+from baton.kernel.base.errors import Conflict
 from baton.kernel.http.cookies import set_cookie
 from baton.kernel.http.features import of
 from baton.people.browser_sessions import LASTS, BrowserSessions
@@ -104,7 +104,7 @@ async def sign_out(
     """Sign this browser out."""
     session = browsers.of(_bearer(authorization))
     if session is None:
-        raise NotFound("no browser is signed in by this request")
+        raise Conflict("no browser is signed in by this request")
     await browsers.end(session, caller.principal)
     gone = set_cookie(_host(request), "", secure=_is_secure(request), max_age_s=0)
     return Response(status_code=204, headers={"Set-Cookie": gone})

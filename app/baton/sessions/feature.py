@@ -58,7 +58,7 @@ async def build(
     """
     rate = CallRate(kernel.settings.rate_per_minute, kernel.settings.rate_burst)
     history = History(kernel.redis, ttl_s=kernel.settings.history_ttl_s, rate=rate)
-    emitted = SessionEvents(events)
+    emitted = SessionEvents(events, users.keeps_prompts)
     outcomes = Outcomes(kernel.redis, recorder, counters, emitted)
     sessions = Sessions(
         modes=modes,

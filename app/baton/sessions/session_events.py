@@ -1,5 +1,6 @@
 """What the rest of the system hears of a session: its start and end, prompts, tool calls, and an agent that waits."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -42,10 +43,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SessionEvents:
-    """Emits the events. Nothing is emitted of a session in which the person has switched Baton off."""
+    """Emits the events. Nothing is emitted of a session in which the person has switched Baton off.
 
-    def __init__(self, events: Emitter) -> None:
+    `keeps_prompts` says of a team whether its prompts may be kept.
+    """
+
+    def __init__(self, events: Emitter, keeps_prompts: Callable[[str], bool]) -> None:
         self._events = events
+        self._keeps_prompts = keeps_prompts
 
     def started(self, caller: Caller, event: HookEvent, project: str) -> None:
         """Emit that a session started or went on."""
@@ -108,7 +113,11 @@ class SessionEvents:
             )
 
         self._events.emit_later(caller.principal, shown, size=len(text), topic="prompt-submitted")
-        self._events.emit_later(caller.principal, whole, size=len(text), topic="claude-hook-event", event_id=whole_id)
+        # A team that keeps no prompts has none in Redis either, not even where few may read them.
+        if self._keeps_prompts(caller.principal.team):
+            self._events.emit_later(
+                caller.principal, whole, size=len(text), topic="claude-hook-event", event_id=whole_id
+            )
 
     def tool_used(self, caller: Caller, event: HookEvent) -> None:
         """Emit that a tool call ended, and what it was about on the restricted topic."""

@@ -41,6 +41,7 @@ def http(tmp_path_factory):
             BATON_MODEL_NAME="small",
             USE_LLM_ROUTING="true",
             ENABLE_LOCAL_INFERENCE_PIPELINE="true",
+            BATON_ENRICHMENT_HOSTS="127.0.0.1",
         ) as server,
         server.client(**{"Baton-Project": "github.com/acme/shop"}) as client,
     ):
@@ -133,6 +134,7 @@ PREPARED = {
     "poll_runner": lambda _: (RUNNER, {}),
     "post_job_action": lambda make: (make.running()[0] | {"runner_id": "ada-laptop", "action_id": "none"}, {}),
     "post_job_events": Objects.lease,
+    "put_context_handler": lambda _: ({"name": "tickets"}, {"url": "http://127.0.0.1:9/enrich"}),
     "put_context_source": lambda _: ({"source": "patterns"}, {}),
     "put_agent_override": lambda _: ({"tier": "organisation", "table": "stravinsky", "agent": "explore"}, {}),
     "put_policy_layer": lambda _: ({"tier": "organisation"}, {}),

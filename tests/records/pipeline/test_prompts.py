@@ -83,10 +83,10 @@ class World:
             installations=Installations(redis, Counters()),
             counters=Counters(),
             inventories=self.inventories,
-            events=SessionEvents(NO_EVENTS),
+            events=SessionEvents(NO_EVENTS, self.users.keeps_prompts),
         )
         overrides = Overrides(database, self.changes, self.users, self.policies, self.modes, organisation="default")
-        outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(NO_EVENTS))
+        outcomes = Outcomes(redis, recorder, Counters(), SessionEvents(NO_EVENTS, self.users.keeps_prompts))
         self.decides = PreToolUse(
             policies=self.policies,
             modes=self.modes,

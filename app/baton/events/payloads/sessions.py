@@ -63,7 +63,7 @@ class PromptSubmitted(Payload, frozen=True, kw_only=True):
 
 
 class ClaudeHookEvent(Payload, frozen=True, kw_only=True):
-    """The whole prompt, with secrets masked. Of one that is longer than 65,536 characters only the beginning is sent."""
+    """The whole prompt, with secrets masked, of teams that keep prompts; of a long one the first 65,536 characters."""
 
     hook_event_name: str = "UserPromptSubmit"
     emitted_at: datetime

@@ -196,8 +196,10 @@ class Settings(BaseSettings):
     )
     events_without: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Short names of topics that nothing is published on, separated by commas, such as"
-        " `claude-hook-event,tool-content`.",
+        description="Short names of topics that nothing is published on, separated by commas: `agent-status,modes`.",
+    )
+    events_tool_content: bool = Field(
+        default=False, description="Publish on the restricted topic `tool-content` what tools are given and answer."
     )
     events_entries: int = Field(10_000, ge=100, description="Events that each topic's stream in Redis holds.")
     events_mb: int = Field(16, ge=1, le=4_096, description="MiB of events that each topic's stream in Redis holds.")
@@ -359,6 +361,11 @@ class Settings(BaseSettings):
     def on_loopback(self) -> bool:
         """Return whether only this machine can reach the server."""
         return _is_loopback(self.host)
+
+    @property
+    def silent_topics(self) -> tuple[str, ...]:
+        """The topics that nothing is published on."""
+        return self.events_without if self.events_tool_content else (*self.events_without, "tool-content")
 
     @property
     def auth_on(self) -> bool:

@@ -75,7 +75,7 @@ def _courier(settings: Settings) -> CourierOrder | None:
     return CourierOrder(
         prefix=settings.events_prefix,
         names=dict(settings.events_topics),
-        without=settings.events_without,
+        without=settings.silent_topics,
         bounds=bounds,
         sinks=SinksOrder(
             file=str(settings.events_file.absolute()) if settings.events_file else "",
