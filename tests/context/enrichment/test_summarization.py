@@ -51,7 +51,7 @@ async def test_it_tells_what_was_edited_tested_and_refused(stored):
         ("pytest tests/cart -q", "failed"), ("cd web && npm test", "failed"),
     ]  # fmt: skip
     assert [(one.name, one.state) for one in work.refused] == [("git push --force", "git/force-push")]
-    text = worded(work, datetime.now(UTC))
+    text = worded(work, max(one.at for one in RECORDS))
     assert text.splitlines()[0].startswith("- Tests: `pytest tests/cart -q` (failed, just now)")
     assert "- Refused: `git push --force` (by `git/force-push`, just now)" in text
 
