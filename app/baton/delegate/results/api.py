@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 
 from baton.delegate.jobs.api import JobId, JobsOf
 from baton.delegate.jobs.bodies import JobSummary
@@ -25,14 +25,14 @@ router = APIRouter(tags=["jobs"])
 JobResultsOf = Annotated[JobResults, Depends(of(JobResults))]
 RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 ActionId = Annotated[str, Path(max_length=200)]
+# Bodies that may be left out. Not `| None`: generated clients cannot send a body that may be null and is absent.
+MaybeResultBody = Annotated[ResultBody, Body(default_factory=ResultBody)]
+MaybePullRequestBody = Annotated[PullRequestBody, Body(default_factory=PullRequestBody)]
 
 
 @router.post("/jobs/{job_id}/apply", operation_id="apply_job", dependencies=[WORK])
-async def apply_job(
-    caller: CallerOf, results: JobResultsOf, job_id: JobId, body: ResultBody | None = None
-) -> ResultActionModel:
+async def apply_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody) -> ResultActionModel:
     """Write what a job changed into its runner's working tree, all or nothing; conflicts are `refused` with their reasons."""
-    body = body or ResultBody()
     return ResultActionModel.of(await results.ask(caller.principal, job_id, "apply", {}, body.wait_s))
 
 
@@ -45,19 +45,17 @@ async def branch_job(caller: CallerOf, results: JobResultsOf, job_id: JobId, bod
 
 @router.post("/jobs/{job_id}/discard", operation_id="discard_job", dependencies=[WORK])
 async def discard_job(
-    caller: CallerOf, results: JobResultsOf, job_id: JobId, body: ResultBody | None = None
+    caller: CallerOf, results: JobResultsOf, job_id: JobId, body: MaybeResultBody
 ) -> ResultActionModel:
     """Remove what a job changed, and its worktree, for good."""
-    body = body or ResultBody()
     return ResultActionModel.of(await results.ask(caller.principal, job_id, "discard", {}, body.wait_s))
 
 
 @router.post("/jobs/{job_id}/pr", operation_id="open_job_request", dependencies=[WORK])
 async def open_job_request(
-    caller: CallerOf, jobs: JobsOf, results: JobResultsOf, job_id: JobId, body: PullRequestBody | None = None
+    caller: CallerOf, jobs: JobsOf, results: JobResultsOf, job_id: JobId, body: MaybePullRequestBody
 ) -> ResultActionModel:
     """Push a branch of what a job changed, and open a pull or merge request by the runner's own `gh` or `glab`."""
-    body = body or PullRequestBody()
     job = JobSummary.of(await jobs.get(caller.principal, job_id))
     asked = {
         "branch": body.branch or "",
