@@ -184,6 +184,6 @@ def test_several_workers_show_the_sum_and_a_dead_ones_gauges_go(tmp_path, monkey
     assert 'baton_decision_seconds_bucket{le="0.001"} 7.0' in shown
     assert "baton_records_dropped_total 4.0" in shown, "what the dead worker counted stays"
     assert "refused={'address 10.0.0.1': 2}" in shown
-    assert "records={'queued': 3, 'dropped': 4, 'appended': 10}" in shown
+    assert "records={'queued': 3, 'dropped': 4, 'shed': 2, 'appended': 10}" in shown
     assert "baton_records_queued 3.0" in shown, "what it held does not"
     assert "degraded={'history': 7}" in shown

@@ -190,6 +190,12 @@ def doomed(tmp_path):
         yield made
 
 
+UNSEEN_BY_OBSERVERS = {
+    "get_decision", "get_user", "get_mode", "get_policy_layer", "get_policy_layer of a team", "get_policy_layer_version",
+    "get_agent_override", "get_policy_revision",
+}  # fmt: skip
+"""Where an observer is told that there is nothing, rather than that they may not look."""
+
 FOR_PEOPLE = {
     name
     for name, (method, *_) in CASES.items()
@@ -200,6 +206,10 @@ FOR_PEOPLE = {
 
 def expected(name, role, *, own):
     _, _, served, never, _ = CASES[name]
+    if role == "observer":  # it reads events, and of all else what everybody of its team may
+        if name == "get_policy_layer of a team" and own:
+            return "served"
+        return "404" if name in UNSEEN_BY_OBSERVERS else "403"
     if role == "hook":
         if name in FOR_PEOPLE:
             return "403"

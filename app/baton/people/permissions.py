@@ -10,7 +10,7 @@ Reach = Literal["job", "own", "team", "organisation"]
 Role = Literal["developer", "lead", "admin", "runner", "auditor", "observer", "hook"]
 ROLES: tuple[Role, ...] = ("developer", "lead", "admin", "runner", "auditor", "observer", "hook")
 """A token of role `hook` is for hooks: its user counts as a developer, and only `FOR_AGENTS` is allowed. One of role
-`observer` is for a system that reads events, and does nothing else."""
+`observer` is for a system that reads events, and changes nothing."""
 
 _OWN: dict[str, Reach] = {"developer": "own", "runner": "own"}
 _EVERY_OWN: dict[str, Reach] = {**_OWN, "lead": "own", "admin": "own"}
