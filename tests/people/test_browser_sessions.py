@@ -131,14 +131,15 @@ def test_a_change_by_cookie_must_come_from_a_page_of_this_server(people, headers
 def test_a_session_ends_with_the_token_that_it_was_made_from(people):
     admin, browser = people
     text, token_id = token(admin, "bs-revoked")
-    with browser(**PAGE) as one, browser(**PAGE) as other:
+    with browser(**PAGE) as one, browser(**PAGE) as other, browser(**PAGE) as third:
         assert one.post("/session", json={"token": text}).status_code == 201
         with browser(Authorization=f"Bearer {text}") as person:
             code = link(person)
         assert other.post("/session", json={"code": code}).status_code == 201
-        assert (one.get("/me").status_code, other.get("/me").status_code) == (200, 200)
+        assert third.post("/session", json={"code": link(one)}).status_code == 201  # by a browser's own link
+        assert [each.get("/me").status_code for each in (one, other, third)] == [200, 200, 200]
         assert admin.delete(f"/tokens/{token_id}").status_code == 204
-        assert (one.get("/me").status_code, other.get("/me").status_code) == (401, 401)
+        assert [each.get("/me").status_code for each in (one, other, third)] == [401, 401, 401]
 
 
 def test_a_browser_that_signed_out_is_nobody(people):
@@ -172,7 +173,9 @@ async def test_time_ends_links_and_sessions(database, redis):
     changes = Changes(redis, database, "default")
     users = Users(database, changes, organisation="default", team="web")
     tokens = Tokens(database, changes, users, organisation="default", now=lambda: now[0])
-    browsers = BrowserSessions(database, changes, tokens, organisation="default", now=lambda: now[0])
+    browsers = BrowserSessions(
+        database, changes, tokens, organisation="default", tokens_required=False, now=lambda: now[0]
+    )
     late = await browsers.link(ADA)
     now[0] += LINK_LASTS
     with pytest.raises(Unauthenticated):
@@ -189,3 +192,16 @@ async def test_time_ends_links_and_sessions(database, redis):
     await browsers.load()
     with pytest.raises(Unauthenticated):
         tokens.check(text)
+
+
+async def test_a_session_without_a_token_ends_where_tokens_are_asked_for(database, redis):
+    changes = Changes(redis, database, "default")
+    users = Users(database, changes, organisation="default", team="web")
+    tokens = Tokens(database, changes, users, organisation="default")
+    before = BrowserSessions(database, changes, tokens, organisation="default", tokens_required=False)
+    _, text = await before.begin((await before.link(ADA)).code)
+    assert before.check(text) == ADA
+    after = BrowserSessions(database, changes, tokens, organisation="default", tokens_required=True)
+    await after.load()
+    with pytest.raises(Unauthenticated):
+        after.check(text)

@@ -119,7 +119,7 @@ class ServerClient:
         return found
 
     async def used(self, job_id: str, verb: str, asked: dict[str, Any], tell: ProgressSink) -> dict[str, Any]:
-        """Have a job's runner do something with its result, and return what became of it. Raises ToolError."""
+        """Ask a job's runner to do something with its result, and return what became of it. Raises ToolError."""
         path = f"/jobs/{quote(job_id, safe='')}"
         found: dict[str, Any] = await self.request("POST", f"{path}/{verb}", asked | {"wait_s": ACTION_S})
         while found["state"] in {"asked", "taken"}:

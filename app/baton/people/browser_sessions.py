@@ -45,12 +45,14 @@ class BrowserSessions:
         tokens: Tokens,
         *,
         organisation: str,
+        tokens_required: bool,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
         self._changes = changes
         self._tokens = tokens
         self._organisation = organisation
+        self._tokens_required = tokens_required
         self._now = now
         self._known: dict[str, BrowserSession] = {}
         changes.on(KIND, self.load)
@@ -76,6 +78,8 @@ class BrowserSessions:
             raise Unauthenticated(f"this browser's session has ended; {_MEND}")
         if session.token_id:
             return self._tokens.principal(session.token_id)
+        if self._tokens_required:  # made before the server asked for tokens
+            raise Unauthenticated(f"this server asks for tokens now; {_MEND}")
         return Principal(
             organisation=self._organisation, team=session.team, user=session.user, role=session.role, agent=False
         )

@@ -79,7 +79,11 @@ async def create_sign_in_link(
     authorization: Authorization = "",
 ) -> SignInLinkModel:
     """Make a link that signs a browser in as you, once, within five minutes."""
-    made = await browsers.link(caller.principal, tokens.id_of(_bearer(authorization)))
+    text = _bearer(authorization)
+    session = browsers.of(text)
+    # A browser's link ends with the token that signed the browser in, or revoking that token would not end it.
+    token_id = tokens.id_of(text) if session is None else session.token_id
+    made = await browsers.link(caller.principal, token_id)
     response.headers["Cache-Control"] = "no-store"
     return SignInLinkModel(path=f"{SIGN_IN_PATH}#{made.code}", expires_at=made.expires_at)
 

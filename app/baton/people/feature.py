@@ -31,7 +31,13 @@ async def build(kernel: Kernel, show_code: Callable[[str], None] | None = None) 
     codes = TerminalCodes(show_code)
     users = Users(kernel.database, kernel.changes, organisation=kernel.organisation, team=kernel.settings.team)
     tokens = Tokens(kernel.database, kernel.changes, users, organisation=kernel.organisation)
-    browsers = BrowserSessions(kernel.database, kernel.changes, tokens, organisation=kernel.organisation)
+    browsers = BrowserSessions(
+        kernel.database,
+        kernel.changes,
+        tokens,
+        organisation=kernel.organisation,
+        tokens_required=kernel.settings.auth_on,
+    )
     await users.load()
     await tokens.load()
     await browsers.load()

@@ -121,7 +121,7 @@ def _done(job_id: str, action: ResultAction) -> dict[str, Any]:
 
 
 def _asked(job_id: str, action: ResultAction) -> dict[str, Any]:
-    """Have the job's runner do it, and wait for it."""
+    """Ask the job's runner to do it, and wait for it."""
     if action.attempt:
         raise UsageError("`--attempt` is for this machine; a runner takes the newest attempt")
     fields = {"branch": action.branch, "title": action.title, "body": action.body, "target": action.target}

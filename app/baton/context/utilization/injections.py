@@ -206,7 +206,7 @@ class Injections:
         )
 
     def _fell_back(self, principal: Principal, session_id: str, injection_id: str, method: Method) -> None:
-        """Say that an injection which this process made could not be measured; it counts nowhere."""
+        """Report that an injection which this process made could not be measured; it counts nowhere."""
         if injection_id:
             self._events.emit(
                 principal,
