@@ -60,7 +60,7 @@ def walk(client: AuthenticatedClient, session: str) -> None:
 
     strict = ModeBody(scope="session", id=session, enabled=True, level="strict", reason="usage")
     assert expect(ModeSettingModel, put_mode.sync(client=client, body=strict)).level == "strict"
-    started = session_start.sync(client=client, body=SessionStartBody(session_id=session, cwd="/home/ada/shop"))
+    started = session_start.sync(client=client, body=SessionStartBody(session_id=session, cwd=f"/home/ada/{session}"))
     assert expect(SessionStartAnswer, started).mode.enabled
 
     edit = {"session_id": session, "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}

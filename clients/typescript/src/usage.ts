@@ -20,7 +20,7 @@ assert.ok(policies.data?.rules.some((rule) => rule.enabled));
 const strict = { scope: "session", id: session, enabled: true, level: "strict", reason: "usage" } as const;
 const set = await baton.PUT("/mode", { body: { user: "", project: "", ...strict } });
 assert.equal(set.data?.level, "strict");
-const started = await baton.POST("/session-start", { body: { session_id: session, cwd: "/home/ada/shop" } });
+const started = await baton.POST("/session-start", { body: { session_id: session, cwd: `/home/ada/${session}` } });
 assert.equal(started.data?.mode.enabled, true);
 
 const edit = { session_id: session, tool_name: "Edit", tool_input: { file_path: "a.py" } };
