@@ -1,16 +1,12 @@
 import { AppShell, Burger, Button, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconActivity, IconListDetails, IconMoon, IconSun } from "@tabler/icons-react";
+import { IconMoon, IconSun } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { api, ApiError } from "../api/client";
 import { meQuery } from "../api/queries";
+import { MENU } from "../screens/menu";
 import { useKeys } from "./keys";
-
-const SCREENS = [
-  { to: "/", label: "Now", Icon: IconActivity },
-  { to: "/decisions", label: "Decisions", Icon: IconListDetails },
-] as const;
 
 /** The frame of every screen: where one can go, and who is signed in. */
 export function Shell() {
@@ -68,15 +64,15 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" style={{ background: "var(--surface)", borderColor: "var(--line)" }}>
-        {SCREENS.map(({ to, label, Icon }) => (
+        {MENU.map(({ to, label, Icon }) => (
           <NavLink
             key={to}
             component={Link}
             to={to}
             label={label}
             leftSection={<Icon size={18} aria-hidden />}
-            active={path === to}
-            aria-current={path === to ? "page" : undefined}
+            active={isAt(path, to)}
+            aria-current={isAt(path, to) ? "page" : undefined}
             onClick={close}
           />
         ))}
@@ -92,4 +88,9 @@ export function Shell() {
       </AppShell.Main>
     </AppShell>
   );
+}
+
+/** Whether a path is a screen or below it; home is everybody's beginning, so only its own path counts. */
+function isAt(path: string, to: string): boolean {
+  return path === to || (to !== "/" && path.startsWith(`${to}/`));
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { MENU } from "../screens/menu";
 
-const GO = { n: "/", d: "/decisions" } as const;
 const WAIT_MS = 1_000;
 
 /** Keys of every screen: `g` and a letter go somewhere, `/` goes to the first filter. Never while somebody types. */
@@ -16,7 +16,7 @@ export function useKeys(): void {
         going.current = Date.now();
         return;
       }
-      const to = GO[event.key as keyof typeof GO];
+      const to = MENU.find((entry) => entry.letter === event.key)?.to;
       if (to && Date.now() - going.current < WAIT_MS) {
         event.preventDefault();
         void navigate({ to, search: {} });

@@ -2,7 +2,7 @@ import { Alert, Button, PasswordInput, Stack, Text, Title } from "@mantine/core"
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { api, body } from "../api/client";
+import { api, body } from "../../api/client";
 
 /** Signs this browser in: by the link's code, which stands behind the `#`, or by a token. */
 export function SignIn() {

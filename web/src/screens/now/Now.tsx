@@ -3,10 +3,10 @@ import { IconCircle, IconCircleCheck } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { decisionsQuery, statusQuery } from "../api/queries";
-import { DecisionRow } from "../parts/DecisionRow";
-import { Failed } from "../parts/Failed";
-import { DecisionDrawer } from "./DecisionDrawer";
+import { decisionsQuery, statusQuery } from "../../api/queries";
+import { DecisionRow } from "../../parts/DecisionRow";
+import { Failed } from "../../parts/Failed";
+import { DecisionDrawer } from "../decisions/DecisionDrawer";
 
 const SHOWN = 50;
 

@@ -1,10 +1,10 @@
 import { Badge, Code, Drawer, Group, Loader, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
-import { decisionQuery } from "../api/queries";
-import { Effect } from "../parts/Effect";
-import { Failed } from "../parts/Failed";
-import { moment } from "../parts/time";
+import { decisionQuery } from "../../api/queries";
+import { Effect } from "../../parts/Effect";
+import { Failed } from "../../parts/Failed";
+import { moment } from "../../parts/time";
 
 const OUTCOMES: Record<string, string> = {
   ran: "It ran.",

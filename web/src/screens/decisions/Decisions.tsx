@@ -2,9 +2,9 @@ import { Button, Group, NativeSelect, Stack, TextInput, Title } from "@mantine/c
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
-import { decisionsQuery } from "../api/queries";
-import { DecisionRow } from "../parts/DecisionRow";
-import { Failed } from "../parts/Failed";
+import { decisionsQuery } from "../../api/queries";
+import { DecisionRow } from "../../parts/DecisionRow";
+import { Failed } from "../../parts/Failed";
 import { DecisionDrawer } from "./DecisionDrawer";
 
 const route = getRouteApi("/shell/decisions");

@@ -1,0 +1,5 @@
+import { createRoute } from "@tanstack/react-router";
+import { shell } from "../../shell/root";
+import { Now } from "./Now";
+
+export const nowRoute = createRoute({ getParentRoute: () => shell, path: "/", component: Now });

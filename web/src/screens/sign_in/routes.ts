@@ -1,0 +1,5 @@
+import { createRoute } from "@tanstack/react-router";
+import { root } from "../../shell/root";
+import { SignIn } from "./SignIn";
+
+export const signInRoute = createRoute({ getParentRoute: () => root, path: "/sign-in", component: SignIn });

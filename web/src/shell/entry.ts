@@ -1,0 +1,9 @@
+import type { IconActivity } from "@tabler/icons-react";
+
+/** A screen's place in the menu, and the letter that goes there after `g`. */
+export interface Entry {
+  to: string;
+  label: string;
+  Icon: typeof IconActivity;
+  letter: string;
+}
