@@ -43,7 +43,9 @@ def test_what_is_refused_is_said_and_a_stranger_is_noted(baton):
 
 def test_what_runs_names_its_job(baton, alice):
     alice.post("/runners/g/poll", json=POLL | {"boot_id": "g", "slots": 0, "providers": ["claude_code", "codex"]})
-    assert "is queued; follow it with: baton jobs show job_" in baton("spawn", "planner", "Plan", *CREW, "--run")
+    said = baton("spawn", "planner", "Plan", *CREW, "--run")
+    assert "is queued; follow it with: baton jobs show job_" in said
+    assert "waiting since " in said
 
 
 def test_a_graph_goes_from_wave_to_wave(baton, graph):

@@ -13,6 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from baton.delegate.jobs.arguments import ARGUMENTS
+from baton.mcp.delegation import spawn_summary
 from tests.runner.conftest import git
 from tests.support.server import BATON, serving, until
 
@@ -241,6 +242,13 @@ def test_an_agent_of_the_roster_is_spawned_and_runs(world, mcp):
     _, output = mcp.called("agent_output", task_id=spawned["task_id"])
     assert output["output"] == "found it"
     assert http.get(f"/jobs/{spawned['task_id']}").json()["agent_type"] == "explore"
+
+
+def test_a_spawned_task_says_why_it_waits():
+    waiting = {"reason": "slots_busy", "detail": "all slots are busy", "since": "2026-01-01T00:00:00Z"}
+    job = {"id": "job_1", "state": "queued"}
+    assert spawn_summary({"job": job | {"waiting": waiting}})["waiting"] == waiting
+    assert "waiting" not in spawn_summary({"job": job})
 
 
 @pytest.mark.parametrize(

@@ -130,3 +130,5 @@ def test_what_runs_is_a_job_with_the_plan_s_parts(http, session):
         "opus",
     )
     assert job["session_id"] == session["session_id"]
+    assert answer["job"]["waiting"] == job["waiting"]
+    assert job["waiting"]["reason"] == "no_runner"

@@ -214,4 +214,5 @@ def spawn_summary(found: dict[str, Any]) -> dict[str, Any]:
     job = found.get("job") or {}
     if job:
         shown |= {"task_id": job["id"], "state": job["state"]}
+        shown |= {"waiting": job["waiting"]} if job.get("waiting") else {}
     return shown | ({"violation": found["violation"]} if found.get("violation") else {})

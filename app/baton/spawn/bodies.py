@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from baton.delegate.jobs.arguments import JobArgumentsBody, MaybeModel, arguments_of
+from baton.delegate.jobs.bodies import WaitingModel
 from baton.engine.agents.judge import Spawn
 from baton.kernel.base.caller import Caller
 from baton.kernel.http.body_fields import BLANK_FOR_NULL, MaybeText, Text
@@ -93,10 +94,17 @@ class AcpModel(BaseModel):
 
 
 class JobStateModel(BaseModel):
-    """The job that runs the agent."""
+    """The job that runs the agent; `waiting` is absent unless it waits in its queue."""
 
     id: str
     state: str
+    waiting: WaitingModel | None = None
+
+    @classmethod
+    def of(cls, result: SpawnResult) -> "JobStateModel":
+        """Return the job of a start as the API shows it."""
+        waiting = result.waiting and WaitingModel.model_validate(result.waiting, from_attributes=True)
+        return cls(id=result.job_id, state=result.job_state, waiting=waiting)
 
 
 class SpawnModel(BaseModel):
@@ -163,7 +171,7 @@ class SpawnModel(BaseModel):
             graph_id=graph_id or None,
             task=result.task or None,
             violation=result.violation or None,
-            job=JobStateModel(id=result.job_id, state=result.job_state) if result.job_id else None,
+            job=JobStateModel.of(result) if result.job_id else None,
         )
 
 

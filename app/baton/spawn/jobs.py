@@ -1,11 +1,13 @@
 """Turns a planned start into a job, which one of its owner's runners takes."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import Job, JobArguments, JobSpec
+from baton.delegate.core.waiting import Waiting
 from baton.delegate.jobs.service import Jobs
 from baton.engine.agents.judge import Spawn
 from baton.engine.agents.plan import Plan
@@ -67,3 +69,7 @@ class SpawnJobs:
     async def announce(self, job: Job) -> None:
         """Wake the tasks that wait for a job, once it is committed."""
         await self._jobs.announce(job)
+
+    async def waiting(self, jobs: Sequence[Job]) -> dict[str, Waiting]:
+        """Return why those of these jobs that are queued wait, by their ids; nothing while the database is away."""
+        return await self._jobs.waiting(jobs)

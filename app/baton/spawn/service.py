@@ -9,6 +9,7 @@ import msgspec
 from uuid_utils import uuid4
 
 from baton.clients.inventories import PROVIDER, Inventories
+from baton.delegate.core.waiting import Waiting
 from baton.engine.agents.judge import Refusal, RefusalCode, judge
 from baton.engine.agents.plan import Plan
 from baton.engine.agents.rosters import Rosters
@@ -33,11 +34,15 @@ _STATUS: Mapping[RefusalCode, int] = {
 
 
 class SpawnResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An allowed start: its plan, the job that runs it, if any, and the rule of the waves that it broke, "" for none."""
+    """An allowed start: its plan, the job that runs it, if any, and the rule of the waves that it broke, "" for none.
+
+    `waiting` says why the job waits in its queue, None if a runner may take it at once.
+    """
 
     plan: Plan
     job_id: str = ""
     job_state: str = ""
+    waiting: Waiting | None = None
     task: str = ""
     violation: str = ""
 
@@ -64,7 +69,8 @@ class Spawns:
         if request.execute != "run":
             return SpawnResult(plan=plan)
         job = await self._jobs.start(principal, request, plan)
-        return SpawnResult(plan=plan, job_id=job.id, job_state=job.state)
+        waiting = (await self._jobs.waiting([job])).get(job.id)
+        return SpawnResult(plan=plan, job_id=job.id, job_state=job.state, waiting=waiting)
 
     async def judge(self, principal: Principal, request: SpawnRequest) -> Plan:
         """Judge a start and return its plan.

@@ -271,6 +271,7 @@ def test_what_runs_here_is_a_job_and_ends_with_it(http, make, post, look):
     assert graph["on_window_close"] == "auto_spawn"
     done = post(graph, "spawn:batch", LEAD).json()
     a, b = (one["job"]["id"] for one in done["spawned"])
+    assert [one["job"]["waiting"]["reason"] for one in done["spawned"]] == ["no_runner", "no_runner"]
     assert post(graph, "tasks/task_a/complete").json()["code"] == "conflict"
     assert http.post(f"/jobs/{a}/cancel").status_code == 200
     assert states(look(graph)) == {"task_a": "cancelled", "task_b": "running", "task_c": "skipped"}

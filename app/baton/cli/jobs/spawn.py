@@ -14,6 +14,7 @@ from baton.cli.jobs.arguments import (
     Workspace,
     arguments,
 )
+from baton.cli.jobs.job_card import waiting_line
 from baton.cli.options import AsJson
 from baton.cli.output import plain, show_json
 from baton.local.server import Api
@@ -114,3 +115,5 @@ def show_plan(plan: dict[str, Any]) -> None:
         print(
             f"  job {plan['job']['id']} is {plan['job']['state']}; follow it with: baton jobs show {plan['job']['id']} --follow"
         )
+        if "waiting" in plan["job"]:
+            print(f"  {waiting_line(plan['job']['waiting'])}")

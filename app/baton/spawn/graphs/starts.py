@@ -110,7 +110,9 @@ class GraphSpawns:
         for job in started.jobs:
             await self._jobs.announce(job)
         self._expect_close(started.stored, locked)
-        return started.stored, started.results
+        waiting = await self._jobs.waiting(started.jobs)
+        results = [msgspec.structs.replace(one, waiting=waiting.get(one.job_id)) for one in started.results]
+        return started.stored, results
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start what is left of waves whose window has closed, until `stop` is set."""
