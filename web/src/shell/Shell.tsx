@@ -1,12 +1,18 @@
 import { AppShell, Burger, Button, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconMoon, IconSun } from "@tabler/icons-react";
+import { IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
 import { api, ApiError } from "../api/client";
 import { meQuery } from "../api/queries";
 import { MENU } from "../screens/menu";
-import { useKeys } from "./keys";
+import { focusFilter, moveFocus, useKeyboard, useKeys } from "./keys";
+import { ModeMenu } from "./ModeMenu";
+
+const Palette = lazy(() => import("./Palette").then(({ Palette: default_ }) => ({ default: default_ })));
+const KeysHelp = lazy(() => import("./KeysHelp").then(({ KeysHelp: default_ }) => ({ default: default_ })));
+const EVERYWHERE = "Everywhere";
 
 /** The frame of every screen: where one can go, and who is signed in. */
 export function Shell() {
@@ -17,7 +23,22 @@ export function Shell() {
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const colorScheme = useComputedColorScheme("light");
-  useKeys();
+  const [over, setOver] = useState<"palette" | "keys" | "mode">();
+  const done = () => setOver(undefined);
+  useKeyboard(EVERYWHERE);
+  useKeys(EVERYWHERE, [
+    { press: "?", label: "Show the keys", run: () => setOver("keys") },
+    { press: "mod+k", label: "Go to a screen, a session, a job, a rule", run: () => setOver("palette") },
+    { press: "/", label: "Filter", run: focusFilter },
+    { press: "j", label: "Next row", run: () => moveFocus(1) },
+    { press: "k", label: "Previous row", run: () => moveFocus(-1) },
+    { press: ".", label: "Mode", run: () => setOver("mode") },
+    ...MENU.map(({ to, label, letter }) => ({
+      press: `g ${letter}`,
+      label,
+      run: () => void navigate({ to, search: {} }),
+    })),
+  ]);
 
   async function signOut() {
     await api.DELETE("/session");
@@ -37,9 +58,13 @@ export function Shell() {
             <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
             <Text fw={700}>Baton</Text>
           </Group>
-          <Group gap="sm" wrap="nowrap">
+          <Group gap={8} wrap="nowrap">
+            {me.data && <ModeMenu opened={over === "mode"} setOpened={(opened) => setOver(opened ? "mode" : undefined)} />}
+            <Button variant="default" size="xs" aria-label="Go to" onClick={() => setOver("palette")}>
+              <IconSearch size={16} aria-hidden />
+            </Button>
             {me.data && (
-              <Text size="sm" className="cut">
+              <Text size="sm" className="cut" visibleFrom="sm">
                 {me.data.user} · {me.data.role}
               </Text>
             )}
@@ -52,8 +77,9 @@ export function Shell() {
               {colorScheme === "dark" ? <IconSun size={16} aria-hidden /> : <IconMoon size={16} aria-hidden />}
             </Button>
             {me.data?.signed_in_until ? (
-              <Button variant="default" size="xs" onClick={() => void signOut()}>
-                Sign out
+              <Button variant="default" size="xs" aria-label="Sign out" onClick={() => void signOut()}>
+                <span className="narrow-hidden">Sign out</span>
+                <IconLogout className="narrow-shown" size={16} aria-hidden />
               </Button>
             ) : (
               <Button variant="default" size="xs" onClick={() => void navigate({ to: "/sign-in" })}>
@@ -86,6 +112,10 @@ export function Shell() {
           <Outlet />
         )}
       </AppShell.Main>
+      <Suspense>
+        {over === "palette" && <Palette close={done} />}
+        {over === "keys" && <KeysHelp close={done} />}
+      </Suspense>
     </AppShell>
   );
 }

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { decisionsQuery, statusQuery } from "../../api/queries";
 import { DecisionRow } from "../../parts/DecisionRow";
 import { Failed } from "../../parts/Failed";
+import { useKeys } from "../../shell/keys";
 import { DecisionDrawer } from "../decisions/DecisionDrawer";
 
 const SHOWN = 50;
@@ -17,6 +18,7 @@ export function Now() {
   const status = useQuery(statusQuery);
   const feed = useInfiniteQuery(decisionsQuery({}, !paused));
   const navigate = useNavigate();
+  useKeys("Now", [{ press: "space", label: paused ? "Go on" : "Pause", run: () => setPaused(!paused) }]);
   const items = feed.data?.pages[0]?.items.slice(0, SHOWN) ?? [];
   const counts = status.data?.decisions ?? {};
   const disobeyed = Object.values(status.data?.disobeyed ?? {}).reduce((sum, one) => sum + one, 0);
