@@ -9,7 +9,7 @@ from sqlalchemy import text
 from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, LeaseLost
-from tests.support.delegating import ADA, Runner, World, chunks, report, running, stays
+from tests.support.delegating import ADA, Runner, World, chunks, claim, report, running, stays
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -46,6 +46,15 @@ async def test_a_lost_lease_is_given_anew_where_that_harms_nothing(world):
     await world.change(job, lease_until=PAST)
     await world.sweeper.sweep()
     assert (await world.get(job)).error_code == "runner_lost"
+
+
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+async def test_a_job_whose_end_overtook_the_poll_that_lists_it_was_not_lost(world, end):
+    runner, lease, job = await running(world)
+    await report(world, lease, [1], finish=end)
+    assert (await runner.poll()).lost == []  # it lists the job still
+    poll = Poll(boot_id="b1", slots=0, wait_s=0, active=(claim(lease, token="of nobody"),))
+    assert (await world.runners.poll(ADA, "laptop", poll, stays)).lost == [job.id]
 
 
 async def test_a_runner_is_not_lost_because_no_server_was_up_to_hear_it(world):

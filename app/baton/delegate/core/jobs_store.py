@@ -172,6 +172,12 @@ async def renew(connection: AsyncConnection, leases: list[tuple[str, int, str]],
         await connection.execute(renewed.values(lease_until=until, boot_id=storable(boot_id)))
 
 
+async def ended_by(connection: AsyncConnection, leases: list[tuple[str, int, str]]) -> set[str]:
+    """Return the ids of jobs whose holder ended them under one of these leases, given as (job, attempt, digest)."""
+    proved = tuple_(JOBS.c.id, JOBS.c.attempt, JOBS.c.digest).in_(leases)
+    return set(await connection.scalars(select(JOBS.c.id).where(proved, JOBS.c.state.in_(ENDED_STATES))))
+
+
 async def renew_all(connection: AsyncConnection, organisation: str, since: datetime, until: datetime) -> None:
     """Renew the leases of all jobs, of which nobody could hear since a moment."""
     held = update(JOBS).where(JOBS.c.organisation == organisation, JOBS.c.state.in_(LEASED_STATES))

@@ -222,8 +222,11 @@ class Runners:
             claims = [(one.job, one.attempt, digest_of(one.token)) for one in poll.active]
             renewed = [claim for claim in claims if claim in current]
             await jobs.renew(connection, renewed, runner.boot_id, now + LEASE)
+            others = [claim for claim in claims if claim not in current]
+            # The end of a job may overtake the poll that still lists it: what its holder ended itself, it has not lost.
+            ended = await jobs.ended_by(connection, others) if others else set()
         listed = {claim[0] for claim in renewed}
-        lost = [one.job for one in poll.active if one.job not in listed]
+        lost = [one.job for one in poll.active if one.job not in listed | ended]
         return runner, lost, [job for job in leased if job.id not in listed and job.state != "queued"]
 
     async def _take_back(self, job: Job, runner: Runner, asked: float) -> None:
