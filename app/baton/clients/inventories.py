@@ -12,7 +12,7 @@ import msgspec
 from baton.clients.inventory import Inventory, read
 from baton.engine.call.agent_model import OwnAgent
 from baton.engine.call.principal import Principal
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.kernel.redis.session_keys import digest, place_key, session_tag
 

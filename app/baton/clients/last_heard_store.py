@@ -8,7 +8,8 @@ import msgspec
 from sqlalchemy import Table, select
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 
 
 class ClientRow(SQLModel, table=True):

@@ -11,7 +11,7 @@ import msgspec
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script
 from baton.kernel.redis.session_keys import place_key, session_tag
 

@@ -33,7 +33,7 @@ from baton.events.outbox import Emission, Outbox
 from baton.events.payloads.base import Payload
 from baton.events.topics import BY_PAYLOAD, Topic
 from baton.kernel.base.pause import pause
-from baton.kernel.base.sql import storable, storable_json
+from baton.kernel.base.storable import storable, storable_json
 from baton.kernel.redis.client import Redis, RedisUnavailable
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 from baton.engine.text.masking import WINDOW, cut_at_word, mask
 from baton.events.payloads.sessions import LONGEST_PREVIEW
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 
 _ELLIPSIS = "..."
 

@@ -10,7 +10,7 @@ from baton.engine.call.principal import Principal
 from baton.events import bus
 from baton.events.topics import BY_NAME, TOPICS, Topic
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisRefused, RedisUnavailable
 from baton.people.permissions import Reach, require
 

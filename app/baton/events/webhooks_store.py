@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.events.registered_webhook import RegisteredWebhook
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 
 KIND = "event_webhooks"
 """The kind of change that makes every server read the webhooks anew."""

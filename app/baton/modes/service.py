@@ -13,7 +13,8 @@ from baton.events.emission import NO_EVENTS, Emitter
 from baton.events.payloads.tools import ModeChanged
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import PersonRequired, StoreUnavailable
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match

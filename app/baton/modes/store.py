@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.engine.call.modes import ModeSetting
-from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 
 Key = tuple[str, str, str]
 

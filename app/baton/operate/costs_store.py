@@ -8,7 +8,8 @@ from sqlalchemy import BigInteger, ColumnElement, Select, String, Table, case, c
 
 from baton.delegate.core.tables import JOBS
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.tables import USAGE, DecisionRow

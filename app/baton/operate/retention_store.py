@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import Select, Table, delete, select, tuple_, update
 
 from baton.clients.last_heard_store import ClientRow
-from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
+from baton.kernel.base.sql import LARGEST_BATCH, Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.operate import tables
 
 _SECRET = {"digest", "agent_digest"}

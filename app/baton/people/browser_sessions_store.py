@@ -8,7 +8,8 @@ from sqlalchemy import Index, Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 
 
 class BrowserSessionRow(SQLModel, table=True):

@@ -7,7 +7,7 @@ from sqlalchemy import Select, Table
 
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.people.permissions import require
 
 

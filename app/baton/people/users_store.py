@@ -8,7 +8,8 @@ from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.people.directory import Directory, Project, Team, User
 
 

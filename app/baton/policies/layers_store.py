@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.engine.text.masking import mask
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 from baton.policies.layer_versions import LayerVersion, StoredLayer
 
 

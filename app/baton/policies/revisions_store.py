@@ -8,7 +8,8 @@ import msgspec
 from sqlalchemy import JSON, Column, Table, select
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into
+from baton.kernel.base.storable import storable
 
 
 class PolicyRevisionRow(SQLModel, table=True):

@@ -12,7 +12,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.principal import Principal
 from baton.kernel.base.call_rate import UNLIMITED, CallRate, rate_key
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, Script
 from baton.kernel.redis.session_keys import digest, place_key, session_tag
 from baton.records.pipeline.stream import ANSWER_S

@@ -8,7 +8,7 @@ import logging
 
 from baton.clients.event import HookEvent
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.kernel.redis.session_keys import digest
 from baton.records.pipeline.counters import Counters

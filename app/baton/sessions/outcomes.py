@@ -12,7 +12,7 @@ from baton.engine.call.outcome import DISOBEYED, Ended, Outcome, OutcomeReport, 
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script
 from baton.kernel.redis.session_keys import digest, session_tag
 from baton.records.pipeline.building import is_refused

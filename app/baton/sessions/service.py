@@ -17,7 +17,7 @@ from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.briefing import directives
 from baton.modes.service import Modes

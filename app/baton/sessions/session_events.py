@@ -30,7 +30,7 @@ from baton.events.payloads.sessions import (
 from baton.events.payloads.tools import LARGEST_CONTENT, ToolContent, ToolExecuted
 from baton.events.preview import preview
 from baton.kernel.base.caller import Caller
-from baton.kernel.base.sql import storable, storable_json
+from baton.kernel.base.storable import storable, storable_json
 
 STATIC_CONTEXT = frozenset(
     {"agents.md", "claude.md", "claude.local.md", "gemini.md", "copilot-instructions.md", ".cursorrules"}

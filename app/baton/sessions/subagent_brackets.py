@@ -10,7 +10,7 @@ import msgspec
 
 from baton.clients.event import AgentSign, HookEvent
 from baton.engine.call.principal import Principal
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script
 from baton.kernel.redis.session_keys import session_tag
 

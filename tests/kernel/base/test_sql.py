@@ -9,7 +9,7 @@ from baton.clients.last_heard_store import LastContact
 from baton.engine.call.modes import ModeSetting
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url, storable
+from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
 from baton.modes import store as modes
 from baton.people import users_store
 from baton.people.directory import Project
@@ -81,11 +81,6 @@ async def test_what_a_statement_was_given_is_in_no_error(database):
         async with database.transaction() as connection:
             await connection.execute(text("INSERT INTO nowhere VALUES (:said)"), {"said": "what a person typed"})
     assert "typed" not in str(refused.value)
-
-
-@pytest.mark.parametrize(("given", "kept"), [("plain", "plain"), ("a\0b", "a\ufffdb"), ("é\ud800", "é?"), ("", "")])
-def test_texts_are_made_storable(given, kept):
-    assert storable(given) == kept
 
 
 async def test_mode_settings_come_back_as_they_were_put(database):

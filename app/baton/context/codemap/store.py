@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into
+from baton.kernel.base.storable import storable
 from baton.shared.code_map import Outline
 
 BATCH = 500

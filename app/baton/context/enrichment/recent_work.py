@@ -16,7 +16,8 @@ from sqlalchemy import Row, select
 from baton.delegate.core.tables import JOBS
 from baton.engine.call.principal import Principal
 from baton.engine.text.quoting import one_line
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.records.pipeline.store import DecisionRow
 
 NEWEST = 2_000

@@ -5,7 +5,8 @@ from datetime import datetime
 import msgspec
 from sqlalchemy import func, select
 
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.records.pipeline.tables import DecisionRow
 

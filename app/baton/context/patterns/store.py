@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.context.patterns.pattern import LEAST_CONFIDENCE, Pattern, PatternFilter, Use
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.numbers import ChangeRow
 
 KIND = "patterns"

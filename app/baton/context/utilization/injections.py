@@ -18,7 +18,7 @@ from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
 from baton.events.emission import Emitter
 from baton.events.payloads.context import ContextUtilization, InjectionRecorded
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable, Script
 from baton.kernel.redis.session_keys import session_tag
 

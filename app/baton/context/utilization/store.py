@@ -8,7 +8,8 @@ import msgspec
 from sqlalchemy import Table, delete, func, select
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, insert_into, storable
+from baton.kernel.base.sql import Database, insert_into
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 
 

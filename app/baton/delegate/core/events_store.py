@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core.job import Job, JobEvent, NewJobEvent
 from baton.delegate.core.protocol import DEFAULT_MODE
 from baton.delegate.core.tables import JOBS, JobEventRow, SessionDelegationRow
-from baton.kernel.base.sql import insert_into, storable, storable_json
+from baton.kernel.base.sql import insert_into
+from baton.kernel.base.storable import storable, storable_json
 
 _events = JobEventRow.__table__
 _sessions = SessionDelegationRow.__table__

@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import ENDED_STATES, LEASED_STATES, Job, JobFilter, State
 from baton.delegate.core.tables import JOBS
-from baton.kernel.base.sql import Database, insert_into, row_of, storable
+from baton.kernel.base.sql import Database, insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 
 MOST_SWEPT = 200

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core.job import JobPermission
 from baton.delegate.core.tables import JobPermissionRow
 from baton.engine.text.masking import mask, mask_json
-from baton.kernel.base.sql import storable, storable_json
+from baton.kernel.base.storable import storable, storable_json
 
 _permissions = JobPermissionRow.__table__
 

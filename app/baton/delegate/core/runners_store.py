@@ -15,7 +15,8 @@ from baton.delegate.core.runner import Runner, RunnerCommand
 from baton.delegate.core.tables import JOBS, RunnerCommandRow, RunnerRow
 from baton.delegate.core.waiting import FolderUse, Waiting, folder_of, overlaps, waiting_of
 from baton.kernel.base import clock
-from baton.kernel.base.sql import insert_into, row_of, storable
+from baton.kernel.base.sql import insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 
 RESULT_COMMAND = "result"

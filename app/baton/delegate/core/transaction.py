@@ -18,7 +18,7 @@ from baton.delegate.core.job import LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.engine.text.chunks import StreamTail, mask_chunk
 from baton.engine.text.masking import mask_json
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 
 MODE_ENTERED = "mode.entered"
 MODE_LEFT = "mode.left"

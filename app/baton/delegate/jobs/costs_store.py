@@ -8,7 +8,8 @@ from sqlalchemy import BigInteger, ColumnElement, String, case, cast, func, lite
 
 from baton.delegate.core.tables import JOBS
 from baton.delegate.jobs.costs import CostGrouping, JobSum
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 
 

@@ -10,7 +10,7 @@ from baton.delegate.core.runner import Runner
 from baton.delegate.core.waiting import served
 from baton.engine.text.masking import mask
 from baton.kernel.base.errors import Invalid
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.shared.providers import ACP_AGENTS, PROVIDERS, near_provider, provider_name
 
 LONGEST_PROMPT = 131_072

@@ -10,7 +10,7 @@ from baton.delegate.core import events_store
 from baton.delegate.core.job import Job, JobEvent
 from baton.delegate.core.runners_store import RESULT_COMMAND
 from baton.delegate.core.tables import RunnerCommandRow, RunnerRow
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 
 EVENT = "workspace.action"
 """The type of the events that say what was asked of a job's runner and what became of it."""

@@ -16,7 +16,8 @@ from baton.delegate.runners.exemption import DelegatedSessions
 from baton.delegate.runners.service import LeaseClaim, digest_of
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, LeaseLost, NotFound, StoreUnavailable
-from baton.kernel.base.sql import DatabaseUnavailable, storable_json
+from baton.kernel.base.sql import DatabaseUnavailable
+from baton.kernel.base.storable import storable_json
 from baton.people.permissions import require
 
 KINDS = ("session.update", "agent.session", "workspace.diff")

@@ -19,6 +19,7 @@ from baton.engine.text.masking import mask
 from baton.kernel.base.driver import BUSY_S, PATIENCE_S, PRAGMAS, DriverTarget
 from baton.kernel.base.errors import TooLongToFind
 from baton.kernel.base.settings import Settings
+from baton.kernel.base.storable import storable
 
 LARGEST_BATCH = 250
 """Rows that one transaction removes: more would hold up those who store decisions."""
@@ -66,22 +67,6 @@ class UTCDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def storable(text: str) -> str:
-    """Make a text that both databases store: Postgres takes no NUL, and neither takes half a surrogate pair."""
-    if text.isascii() and "\0" not in text:
-        return text
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def storable_json(value: Any) -> Any:
-    """Make every text within a JSON value one that both databases store."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {storable(str(key)): storable_json(part) for key, part in value.items()}
-    return [storable_json(part) for part in value] if isinstance(value, list) else value
 
 
 def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from uuid_utils import uuid7
 
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask, mask_json
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 
 
 class AuditRow(SQLModel, table=True):

@@ -25,7 +25,8 @@ from baton.engine.text.masking import (
 )
 from baton.kernel.base.pause import pause
 from baton.kernel.base.settings import Settings
-from baton.kernel.base.sql import Database, DatabaseUnavailable, storable
+from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.stream import Answer, RecordSize, RecordStream

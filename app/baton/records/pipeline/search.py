@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.tables import DECISIONS, LISTED, PROJECT_START_CHARACTERS, RARE, DecisionRuleRow

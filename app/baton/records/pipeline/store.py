@@ -12,7 +12,8 @@ from sqlalchemy import Row, func, select
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.rows import writes
 from baton.records.pipeline.search import Filters, matches, page, restricted

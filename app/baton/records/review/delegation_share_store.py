@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal,
 from sqlalchemy.sql.functions import Function
 
 from baton.engine.agents.rosters import MODELS
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.tables import DECISIONS

@@ -8,7 +8,8 @@ from sqlalchemy import Index, Select, Table, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 
 State = Literal["open", "accepted", "declined"]

@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 
 from baton.context.patterns.pattern import NewPattern
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.route.feedback.store import RouteFeedbackRow
 
 LEAST_CORRECTIONS = 3

@@ -9,7 +9,8 @@ from sqlalchemy import JSON, Column, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 from baton.route.feedback.feedback import Fit
 
 

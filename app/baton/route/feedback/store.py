@@ -7,7 +7,8 @@ import msgspec
 from sqlalchemy import JSON, Column, Index, Table, select
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of, storable
+from baton.kernel.base.sql import Database, UTCDateTime, insert_into, row_of
+from baton.kernel.base.storable import storable
 from baton.route.feedback.feedback import Feedback
 
 

@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
 from baton.engine.text.masking import mask, mask_json
-from baton.kernel.base.sql import Database, UTCDateTime, storable
+from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.storable import storable
 from baton.route.rosters.roster import NewVersion, PushedRoster, RosterKey
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core.job import ENDED_STATES
 from baton.delegate.core.tables import JOBS, JobEventRow
 from baton.engine.call.record import LONGEST_ID, Record
-from baton.kernel.base.sql import storable
+from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.kernel.changes.audit_store import AuditRow
 from baton.people.row_scope import RowScope

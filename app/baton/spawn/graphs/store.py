@@ -12,7 +12,8 @@ from baton.engine.agents.task_graph import Barrier, Graph, Level, OnWindowClose,
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base import clock
-from baton.kernel.base.sql import LARGEST_BATCH, Database, storable
+from baton.kernel.base.sql import LARGEST_BATCH, Database
+from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 from baton.spawn.graphs.graph import StoredGraph, Violation
 from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraphRow
