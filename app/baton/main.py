@@ -196,6 +196,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         inventories=clients.inventories,
         jobs=delegate.counts,
         events=events.stats,
+        modes=modes.listing,
     )
     kernel.run(kernel.changes.run)
     features: Features = app.state.features

@@ -18,6 +18,7 @@ from baton.events import webhooks_api
 from baton.modes import api as modes
 from baton.operate import console_pages, health_api, metrics_api, retention_api, user_data_api
 from baton.operate import costs_api as agent_costs_api
+from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
 from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
 from baton.policies import agent_tables_api, layers_api, unlocks_api
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         console_pages,
         metrics_api,
         modes,
+        live,
         decision_stream_api,  # these two before the decision of any id
         decision_counts_api,
         decisions_api,

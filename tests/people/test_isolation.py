@@ -197,6 +197,7 @@ MATRIX = {
     "search_patterns": row(ALL, "/patterns/search?text=look"),
     "session_end": row(ALL, "/session-end", CALL),
     "session_start": row(ALL, "/session-start", CALL),
+    "stream_live": row(ALL, "/stream?cursor=none"),  # a stream would not end
     "stream_job_events": row(FOREIGN, "/jobs/{job}/events"),
     "stream_session_events": row(FOREIGN, "/sessions/b1/events?user=bob"),
     "sign_in": row(SIGN_IN, "/session", {}),

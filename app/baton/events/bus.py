@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from baton.events.topics import TOPICS
+from baton.events.feed import FEED, FEED_LENGTH
+from baton.events.topics import BY_NAME, TOPICS
 from baton.kernel.redis.client import Redis, Script
 
 PERIOD_S = 600
@@ -62,16 +63,17 @@ class Bus:
             RedisUnavailable: If Redis is away; it may have taken them all the same.
         """
         period = int(time.time() // PERIOD_S)
-        keys = [_IDS + str(period).encode(), _IDS + str(period - 1).encode()]
+        keys = [_IDS + str(period).encode(), _IDS + str(period - 1).encode(), FEED]
         arguments: list[bytes | int | str] = [
             3 * PERIOD_S,
             self._bounds.entries,
             self._bounds.bytes,
             self._bounds.age_s * 1000,
+            FEED_LENGTH,
         ]
         for one in events:
             keys += [stream_of(one.topic), counts_of(one.topic)]
-            arguments += [one.id, one.user, one.team, one.event]
+            arguments += [one.id, one.user, one.team, one.event, int(BY_NAME[one.topic].live)]
         numbers: list[int] = await self._redis.script(_PUBLISH, keys, arguments)
         return numbers
 

@@ -20,7 +20,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     """One topic. `name` is its short name, which the API and the settings use.
 
     `kind` and `owner` are parts of the full name: an event (`evt`) is owned by who emits it, a command (`cmd`) by who takes
-    it. A restricted topic holds content of prompts or files.
+    it. A restricted topic holds content of prompts or files. The events of a `live` one are also on the feed (`baton.events.feed`).
     """
 
     name: str
@@ -28,6 +28,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = "omniclaude"
     kind: _Kind = "evt"
     restricted: bool = False
+    live: bool = False
 
     @property
     def event_type(self) -> str:
@@ -47,14 +48,14 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 _LEARNER = "omniintelligence"
 
 TOPICS: tuple[Topic, ...] = (
-    Topic(name="session-started", payload=sessions.SessionStarted),
-    Topic(name="session-ended", payload=sessions.SessionEnded),
+    Topic(name="session-started", payload=sessions.SessionStarted, live=True),
+    Topic(name="session-ended", payload=sessions.SessionEnded, live=True),
     Topic(name="session-outcome", payload=sessions.SessionOutcome),
     Topic(name="session-outcome-command", payload=sessions.SessionOutcomeCommand, owner=_LEARNER, kind="cmd"),
     Topic(name="prompt-submitted", payload=sessions.PromptSubmitted),
     Topic(name="claude-hook-event", payload=sessions.ClaudeHookEvent, owner=_LEARNER, kind="cmd", restricted=True),
-    Topic(name="notification-blocked", payload=sessions.NotificationBlocked),
-    Topic(name="notification-completed", payload=sessions.NotificationCompleted),
+    Topic(name="notification-blocked", payload=sessions.NotificationBlocked, live=True),
+    Topic(name="notification-completed", payload=sessions.NotificationCompleted, live=True),
     Topic(name="agent-status", payload=sessions.AgentStatus),
     Topic(name="static-context-edit-detected", payload=sessions.StaticContextEditDetected),
     Topic(name="tool-executed", payload=tools.ToolExecuted),
@@ -77,8 +78,9 @@ TOPICS: tuple[Topic, ...] = (
     Topic(name="compliance-evaluated", payload=context.ComplianceEvaluated, owner=_LEARNER),
     Topic(name="decisions", payload=tools.DecisionMade, owner="baton"),
     Topic(name="outcomes", payload=tools.OutcomeReported, owner="baton"),
-    Topic(name="modes", payload=tools.ModeChanged, owner="baton"),
-    Topic(name="jobs", payload=tools.JobChanged, owner="baton"),
+    Topic(name="modes", payload=tools.ModeChanged, owner="baton", live=True),
+    Topic(name="jobs", payload=tools.JobChanged, owner="baton", live=True),
+    Topic(name="questions", payload=tools.QuestionChanged, owner="baton", live=True),
 )
 BY_NAME: dict[str, Topic] = {topic.name: topic for topic in TOPICS}
 BY_PAYLOAD: dict[type[Payload], Topic] = {topic.payload: topic for topic in TOPICS}

@@ -34,12 +34,15 @@ class ModeList:
         found = [
             setting
             for setting in sorted(self._modes.settings, key=lambda setting: setting.key)
-            if setting.key > after and _is(setting, wanted) and self._visible(principal, setting)
+            if setting.key > after and _is(setting, wanted) and self.visible(principal, setting)
         ]
         return found[:limit]
 
-    def _visible(self, principal: Principal, setting: ModeSetting) -> bool:
-        """Everybody sees what holds for all, for their team, and for projects that no other team answers for."""
+    def visible(self, principal: Principal, setting: ModeSetting) -> bool:
+        """Return whether a principal may see a setting.
+
+        Everybody sees what holds for all, for their team, and for projects that no other team answers for.
+        """
         match setting.scope:
             case "organisation":
                 return True

@@ -265,6 +265,7 @@ class Modes:
             session_id=setting.id if setting.scope == "session" else "",
             scope=setting.scope,
             scope_id=setting.id or setting.project,
+            scope_user=setting.user,
             action=action,
             enabled=setting.enabled and not removed,
             level=setting.level,

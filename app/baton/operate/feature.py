@@ -8,8 +8,11 @@ from baton.delegate.runners.counts import JobCounts
 from baton.events.stats import EventStats
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
+from baton.modes.listing import ModeList
 from baton.operate.costs import AgentCosts
 from baton.operate.health import Health
+from baton.operate.live.events import LiveEvents
+from baton.operate.live.service import LiveStream
 from baton.operate.metrics import Metrics
 from baton.operate.retention import Retention
 from baton.operate.user_data import UserData
@@ -29,6 +32,7 @@ class OperateFeature(msgspec.Struct, frozen=True, kw_only=True):
     retention: Retention
     user_data: UserData
     costs: AgentCosts
+    live: LiveStream
 
 
 def build(
@@ -42,6 +46,7 @@ def build(
     inventories: Inventories,
     jobs: JobCounts,
     events: EventStats,
+    modes: ModeList,
 ) -> OperateFeature:
     """Build the services."""
     health = Health(kernel.redis, kernel.database, lifecycle)
@@ -63,5 +68,6 @@ def build(
         metrics=metrics,
         retention=retention,
         costs=AgentCosts(kernel.database, parse_prices(kernel.settings.prices)),
+        live=LiveStream(records.feed_readers, LiveEvents(modes)),
         user_data=UserData(kernel.database, kernel.changes, users, history, inventories),
     )

@@ -96,6 +96,7 @@ class Metrics:
         self._breaker_changes = counter(
             "breaker_changes", "Changes of breakers, by the phase they came to.", "breaker", "phase"
         )
+        self._stream_gaps = counter("stream_gaps", "Gaps that readers of live streams were told of.")
         self._queued = Gauge(
             "baton_records_queued", "Records in memory that are on their way.", registry=self._own,
             multiprocess_mode="livesum",
@@ -130,6 +131,7 @@ class Metrics:
         self._add(self._refused_who, {(who,): count for who, count in counters.refused.items()})
         self._add(self._model_calls, counters.model_calls)
         self._add(self._breaker_changes, counters.breaker_changes)
+        self._add(self._stream_gaps, {(): counters.stream_gaps})
         counts = self._recorder.counts()
         self._add(self._appended, {(): counts["appended"]})
         self._add(self._dropped, {(): counts["dropped"]})

@@ -10,7 +10,7 @@ from baton.records.replay.rule_hits import RuleHits
 from baton.records.replay.service import Replay
 from baton.records.review.audit import Audit
 from baton.records.review.decision_counts import DecisionCounts
-from baton.records.review.decision_stream import DecisionStreams
+from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import Decisions
 from baton.records.review.delegation_share import DelegationShare
 from baton.records.review.wrong_blocks import WrongBlocks
@@ -23,6 +23,7 @@ class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
     recorder: Recorder
     decisions: Decisions
     decision_streams: DecisionStreams
+    feed_readers: FeedReaders
     decision_counts: DecisionCounts
     audit: Audit
     wrong_blocks: WrongBlocks
@@ -37,11 +38,14 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
     await recorder.start()
     kernel.on_stop(recorder.stop)
     decisions = Decisions(kernel.database)
+    counters = Counters()
+    readers = FeedReaders(kernel.redis, counters)
     return RecordsFeature(
-        counters=Counters(),
+        counters=counters,
         recorder=recorder,
         decisions=decisions,
-        decision_streams=DecisionStreams(kernel.redis),
+        decision_streams=DecisionStreams(readers),
+        feed_readers=readers,
         decision_counts=DecisionCounts(kernel.database),
         audit=Audit(kernel.database),
         wrong_blocks=WrongBlocks(kernel.database, kernel.changes, decisions),

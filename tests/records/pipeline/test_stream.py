@@ -1,7 +1,8 @@
 import pytest
 
+from baton.events.feed import FEED
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import FEED, GROUP, SET_ASIDE, STREAM, RecordStream
+from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, RecordStream
 
 
 async def contents(stream):

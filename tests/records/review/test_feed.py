@@ -5,12 +5,13 @@ import asyncio
 import msgspec
 import pytest
 
+from baton.events.feed import FEED
 from baton.kernel.redis.client import RedisUnavailable
-from baton.records.pipeline.stream import FEED
+from baton.records.pipeline.counters import Counters
 from baton.records.review import decision_stream, feed
-from baton.records.review.decision_stream import DecisionStreams
+from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import DecisionFilter
-from baton.records.review.feed import START, DecisionFeed
+from baton.records.review.feed import START, LiveFeed
 from tests.support.records import record, until
 
 pytestmark = pytest.mark.usefixtures("empty_valkey")
@@ -38,7 +39,7 @@ async def read_all(one, place):
 
 
 async def test_a_reader_gets_what_comes_once_and_in_order(redis):
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     async with one.follow():
         await until(lambda: one.newest is not None)
         place = one.newest
@@ -53,7 +54,7 @@ async def test_a_reader_gets_what_comes_once_and_in_order(redis):
 async def test_a_reader_who_was_away_goes_on_where_it_was(redis, monkeypatch, ring):
     monkeypatch.setattr(feed, "RING", ring)
     await put(redis, "a")
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     one._ring = type(one._ring)(maxlen=ring)
     async with one.follow():
         await until(lambda: one.newest is not None)
@@ -67,14 +68,14 @@ async def test_a_reader_who_was_away_goes_on_where_it_was(redis, monkeypatch, ri
 
 async def test_another_process_goes_on_at_the_same_place(redis):
     await put(redis, "a", "b")
-    one, two = DecisionFeed(redis), DecisionFeed(redis)
+    one, two = LiveFeed(redis), LiveFeed(redis)
     place = (await one.after(START)).entries[0].place
     assert await read_all(two, place) == (["b"], False)
 
 
 async def test_what_the_feed_no_longer_has_is_said_to_be_lost(redis):
     await put(redis, "a", "b", "c", "d")
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     place = (await one.after(START)).entries[0].place
     await redis.call(b"XTRIM", FEED, b"MAXLEN", 2)
     assert await read_all(one, place) == (["c", "d"], True)
@@ -82,7 +83,7 @@ async def test_what_the_feed_no_longer_has_is_said_to_be_lost(redis):
 
 async def test_a_place_of_the_future_ends_in_a_gap_and_not_in_silence(redis):
     await put(redis, "a")
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     async with one.follow():
         await until(lambda: one.newest is not None)
         page = await one.after((9_999_999_999_999, 0))
@@ -92,7 +93,7 @@ async def test_a_place_of_the_future_ends_in_a_gap_and_not_in_silence(redis):
 async def test_a_redis_that_lost_its_data_is_noticed(redis, monkeypatch):
     monkeypatch.setattr(feed, "RETRY_S", 0.01)
     await put(redis, "a")
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     async with one.follow():
         await until(lambda: one.newest is not None)
         place, fresh, failed = one.newest, one._fresh, []
@@ -115,12 +116,12 @@ async def test_a_redis_that_lost_its_data_is_noticed(redis, monkeypatch):
 async def test_an_entry_of_another_version_holds_up_nobody(redis):
     await redis.call(b"XADD", FEED, b"*", b"r", b"\xc1")
     await put(redis, "a")
-    page = await DecisionFeed(redis).after(START)
+    page = await LiveFeed(redis).after(START)
     assert [entry.record and entry.record.command for entry in page.entries] == [None, "a"]
 
 
 async def test_nothing_is_read_while_nobody_follows(redis):
-    one = DecisionFeed(redis)
+    one = LiveFeed(redis)
     async with one.follow(), one.follow():
         assert one._reading is not None
     assert (one._reading, one.newest, list(one._ring)) == (None, None, [])
@@ -135,7 +136,7 @@ async def next_decisions(batches):
 
 
 async def test_a_stream_shows_what_its_reader_may_see_and_wants(redis):
-    streams = DecisionStreams(redis)
+    streams = DecisionStreams(FeedReaders(redis, Counters()))
     principal = [ANN]
     batches = streams.follow(ANN, DecisionFilter(tool="Bash"), START, lambda: principal[0])
     await put(redis, "hers")
@@ -148,27 +149,28 @@ async def test_a_stream_shows_what_its_reader_may_see_and_wants(redis):
     assert (await next_decisions(batches))[0] == ["of her team"]
     principal[0] = msgspec.structs.replace(ANN, role="hook")
     assert await next_decisions(batches) is None
-    assert streams._open == {}
+    assert streams._readers._open == {}
 
 
 async def test_a_slow_reader_is_told_of_a_gap_and_goes_on(redis):
-    streams = DecisionStreams(redis)
+    streams = DecisionStreams(FeedReaders(redis, Counters()))
     await put(redis, "a")
     batches = streams.follow(ANN, DecisionFilter(), START, lambda: ANN)
     assert (await next_decisions(batches))[0] == ["a"]
     await put(redis, *map(str, range(2_500)))
-    await until(lambda: streams._feed._ring[-1].record.command == "2499")
-    assert len(streams._feed._ring) == 2_000
+    await until(lambda: streams._readers._feed._ring[-1].record.command == "2499")
+    assert len(streams._readers._feed._ring) == 2_000
     await redis.call(b"XTRIM", FEED, b"MAXLEN", 100)
     found, batch = await next_decisions(batches)
     assert batch.lost
+    assert streams._readers._counters.stream_gaps == 1
     assert found == [str(number) for number in range(2_400, 2_500)]
     await batches.aclose()
 
 
 async def test_streams_are_counted_by_user(redis, monkeypatch):
     monkeypatch.setattr(decision_stream, "MOST_OF_A_USER", 1)
-    streams = DecisionStreams(redis)
+    streams = DecisionStreams(FeedReaders(redis, Counters()))
     streams.admit(ANN)
     batches = streams.follow(ANN, DecisionFilter(), START, lambda: ANN)
     await anext(batches)

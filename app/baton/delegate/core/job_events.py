@@ -1,11 +1,13 @@
-"""What the rest of the system hears of jobs: each change of state, without the prompt and the output."""
+"""What the rest of the system hears of jobs: each change of state and each question, without prompt, call and output."""
+
+from typing import Any, Literal
 
 from baton.delegate.core.job import Job, State
 from baton.engine.call.principal import Principal
 from baton.events.emission import Emitter, natural_id
 from baton.events.payloads.base import Ids
 from baton.events.payloads.sessions import AgentStatus
-from baton.events.payloads.tools import JobChanged
+from baton.events.payloads.tools import JobChanged, QuestionChanged
 
 _WAITS_FOR: dict[State, str] = {
     "awaiting_permission": "a person's answer to a permission request",
@@ -28,6 +30,7 @@ def emit_state(events: Emitter, organisation: str, job: Job, number: int) -> Non
         project=job.project,
         attempt=job.attempt,
         reason=job.error_code,
+        runner_user=job.runner_user,
     )
     events.emit(owner, changed, event_id=natural_id("jobs", job.id, str(number)))
     status = AgentStatus(
@@ -39,3 +42,26 @@ def emit_state(events: Emitter, organisation: str, job: Job, number: int) -> Non
         blocking_reason=_WAITS_FOR.get(job.state, ""),
     )
     events.emit(owner, status, event_id=natural_id("agent-status", job.id, str(number)))
+
+
+def question_changed(
+    job: Job, question_id: str, state: Literal["opened", "answered", "expired"], **values: Any
+) -> QuestionChanged:
+    """Return the event of a question of a job's agent; `values` are further fields of it."""
+    return QuestionChanged(
+        session_id=job.session_id,
+        correlation_id=job.id,
+        question_id=question_id,
+        job_id=job.id,
+        state=state,
+        agent=job.agent_type or job.provider,
+        project=job.project,
+        runner_user=job.runner_user,
+        **values,
+    )
+
+
+def emit_question(events: Emitter, organisation: str, job: Job, changed: QuestionChanged) -> None:
+    """Emit that a question was opened, answered or expired."""
+    owner = Principal(organisation=organisation, team=job.team, user=job.user)
+    events.emit(owner, changed, event_id=natural_id("questions", changed.question_id, changed.state))

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from baton.delegate.core import attempts, events_store, permissions_store, runners_store
 from baton.delegate.core import jobs_store as jobs
 from baton.delegate.core.job import ACTIVE_STATES, ENDED_STATES, LEASED_STATES, Job, State
-from baton.delegate.core.job_events import emit_state
+from baton.delegate.core.job_events import emit_question, emit_state, question_changed
 from baton.delegate.core.job_traces import job_end
 from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.protocol import acknowledgement, message, tool_call, tool_call_ended
@@ -83,6 +83,8 @@ class JobStates:
         self._notifier.notify(*transaction.topics)
         for job, number in transaction.moved:
             emit_state(self._events, self._organisation, job, number)
+        for job, changed in transaction.questions:
+            emit_question(self._events, self._organisation, job, changed)
         if transaction.agents_changed and self._on_agents is not None:
             await self._on_agents(None)
         for job in transaction.ended:
@@ -299,6 +301,8 @@ class JobStates:
         for permission in closed:
             body = {"permission": permission, "answer": "deny", "by": "end"}
             transaction.add_event(job, "permission.resolved", body)
+            expired = question_changed(job, permission, "expired", answer="deny", reason="end")
+            transaction.questions.append((job, expired))
         return closed
 
     @staticmethod

@@ -18,6 +18,7 @@ from baton.delegate.core.job import LEASED_STATES, Job, NewJobEvent
 from baton.delegate.core.protocol import CHUNKS, DEFAULT_MODE, DELEGATED, ORCHESTRATOR, envelope, mode_update
 from baton.engine.text.chunks import StreamTail, mask_chunk
 from baton.engine.text.masking import mask_json
+from baton.events.payloads.tools import QuestionChanged
 from baton.kernel.base.storable import storable
 
 MODE_ENTERED = "mode.entered"
@@ -34,6 +35,7 @@ class JobTransaction:
         topics: What the notifier is to announce after the commit.
         ended: Jobs that this transaction ended; what waits for them goes on after the commit.
         moved: Jobs whose state this transaction changed, each as it was then, with the number of the event that says so.
+        questions: Questions that it opened or ended, each with its job.
         agents_changed: Whether an agent's token was made or is over.
     """
 
@@ -43,6 +45,7 @@ class JobTransaction:
         self.topics: set[str] = set()
         self.ended: list[Job] = []
         self.moved: list[tuple[Job, int]] = []
+        self.questions: list[tuple[Job, QuestionChanged]] = []
         self.agents_changed = False
         self._events: list[NewJobEvent] = []
         self._changed: dict[str, dict[str, Any]] = {}

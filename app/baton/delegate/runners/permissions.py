@@ -8,6 +8,7 @@ import msgspec
 
 from baton.delegate.core import permissions_store as store
 from baton.delegate.core.job import ENDED_STATES, Job, JobPermission
+from baton.delegate.core.job_events import question_changed
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
@@ -182,6 +183,9 @@ class JobPermissions:
         await store.decide(transaction.connection, settled)
         body = {"permission": found.id, "answer": answer, "by": by, "reason": reason}
         transaction.add_event(job, "permission.resolved", body)
+        over: dict[str, Any] = {"answered_by": user} if by == "user" else {"reason": "timeout"}
+        state: Literal["answered", "expired"] = "answered" if by == "user" else "expired"
+        transaction.questions.append((job, question_changed(job, found.id, state, answer=answer, **over)))
         if job.state not in ENDED_STATES:
             command = {"permission": found.id, "answer": answer, "by": by}
             await self._states.command(transaction, job, "permission", command)
@@ -240,8 +244,11 @@ class JobPermissions:
         if not is_pending:
             resolved = {"permission": permission.id, "answer": answer, "by": "policy", "reason": permission.reason}
             transaction.add_event(job, "permission.resolved", resolved)
-        elif job.state != "awaiting_permission":
-            await self._states.await_permission(transaction, job)
+        else:
+            opened = question_changed(job, permission.id, "opened", tool_name=request.tool_name[:200])
+            transaction.questions.append((job, opened))
+            if job.state != "awaiting_permission":
+                await self._states.await_permission(transaction, job)
         return PermissionAnswer(permission=permission.id, answer=answer, reason=permission.reason)
 
 

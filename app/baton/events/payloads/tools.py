@@ -77,10 +77,14 @@ class OutcomeReported(Payload, frozen=True, kw_only=True):
 
 
 class ModeChanged(Payload, frozen=True, kw_only=True):
-    """Somebody changed the orchestrator mode of a scope; `action` is the audit's word for it."""
+    """Somebody changed the orchestrator mode of a scope; `action` is the audit's word for it.
+
+    `scope_user` is whose setting it is, where the scope is a user's project or session.
+    """
 
     scope: str
     scope_id: str = ""
+    scope_user: str = ""
     action: str
     enabled: bool
     level: str = ""
@@ -88,7 +92,10 @@ class ModeChanged(Payload, frozen=True, kw_only=True):
 
 
 class JobChanged(Payload, frozen=True, kw_only=True):
-    """A delegated job reached a state. It holds neither its prompt nor its output."""
+    """A delegated job reached a state. It holds neither its prompt nor its output.
+
+    `runner_user` owns the machine that it runs on.
+    """
 
     job_id: str
     state: str
@@ -98,6 +105,26 @@ class JobChanged(Payload, frozen=True, kw_only=True):
     project: str = ""
     attempt: Count = 0
     reason: str = ""
+    runner_user: str = ""
+
+
+class QuestionChanged(Payload, frozen=True, kw_only=True):
+    """A delegated agent asks a person for permission, or the question is over. It does not hold what the agent wants to do.
+
+    `answered_by` is the person who answered. A question that expired was denied, because nobody answered in time or the
+    attempt ended (`reason`). `runner_user` owns the machine that the agent runs on, and alone answers it.
+    """
+
+    question_id: str
+    job_id: str
+    state: Literal["opened", "answered", "expired"]
+    answer: Literal["", "allow", "deny"] = ""
+    answered_by: str = ""
+    reason: Literal["", "timeout", "end"] = ""
+    tool_name: str = ""
+    agent: str = ""
+    project: str = ""
+    runner_user: str = ""
 
 
 class TaskDelegated(Payload, frozen=True, kw_only=True):

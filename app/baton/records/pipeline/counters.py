@@ -45,6 +45,8 @@ class Counters:
         """Calls to models and routing nodes, by breaker and outcome."""
         self.breaker_changes: Counter[tuple[str, ...]] = Counter()
         """Changes of breakers, by breaker and new phase; each is counted by the process that made it."""
+        self.stream_gaps = 0
+        """Gaps that readers of live streams were told of, because they had fallen behind what Redis keeps."""
 
     def decided(self, decision: Decision) -> None:
         """Count a decision, its rule hits and its time."""

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from baton.events import outbox
+from baton.events.feed import FEED, FEED_LENGTH
 from baton.kernel.redis.client import Redis, RedisRefused, Script
 
 STREAM = b"baton:records"
 SET_ASIDE = b"baton:records:unreadable"
 """The stream of entries that cannot be stored; about the newest ten thousand are kept for people to look at."""
-FEED = b"baton:feed"
-"""The stream of stored decisions, for those who follow them live."""
-FEED_LENGTH = 5_000
-"""About how many decisions the feed keeps, so that a reader who was away for a while misses none."""
 SPOOLS = b"baton:records:spools"
 """The hash of what each machine's spool holds."""
 SPOOL_NOTE_S = 60

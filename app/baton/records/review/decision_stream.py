@@ -1,8 +1,8 @@
-"""Decisions as they are stored, for one reader: those that the reader wants and may see, from any place on."""
+"""Who follows the feed, and what of its decisions a reader wants and may see, from any place on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 
 import msgspec
 
@@ -12,9 +12,10 @@ from baton.kernel.base.errors import Forbidden, RateLimited
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.people.row_scope import row_scope
+from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.store import Filters, matches
 from baton.records.review.bodies import DecisionModel
-from baton.records.review.feed import BATCH, DecisionFeed, FeedEntry, Place
+from baton.records.review.feed import BATCH, FeedEntry, FeedPage, LiveFeed, Place
 
 LOOK_S = 1.0
 """How often a stream checks whether to go on, in seconds."""
@@ -35,11 +36,12 @@ class StreamBatch(msgspec.Struct, frozen=True):
     lost: bool = False
 
 
-class DecisionStreams:
-    """The open streams of this process."""
+class FeedReaders:
+    """Those who follow the feed in this process: how many they are, and what comes next for each."""
 
-    def __init__(self, redis: Redis) -> None:
-        self._feed = DecisionFeed(redis)
+    def __init__(self, redis: Redis, counters: Counters) -> None:
+        self._feed = LiveFeed(redis)
+        self._counters = counters
         self._open: dict[str, int] = {}
 
     def admit(self, principal: Principal) -> None:
@@ -47,20 +49,19 @@ class DecisionStreams:
 
         Raises:
             RateLimited: If the process or the user has too many.
-            Forbidden: If the role may not read decisions.
         """
-        row_scope(principal, "decisions.read")
         if self._open.get(principal.user, 0) >= MOST_OF_A_USER:
-            raise RateLimited(f"{MOST_OF_A_USER} streams of decisions are open; close one", retry_after_s=5)
+            raise RateLimited(f"{MOST_OF_A_USER} streams of yours are open; close one", retry_after_s=5)
         if sum(self._open.values()) >= MOST_STREAMS:
-            raise RateLimited(f"{MOST_STREAMS} streams of decisions are open here; try again", retry_after_s=5)
+            raise RateLimited(f"{MOST_STREAMS} streams are open here; try again", retry_after_s=5)
 
-    async def follow(
-        self, principal: Principal, wanted: Filters, after: Place | None, now: Callable[[], Principal | None]
-    ) -> AsyncIterator[StreamBatch]:
+    async def pages(
+        self, principal: Principal, after: Place | None, now: Callable[[], Principal | None]
+    ) -> AsyncGenerator[tuple[Principal, FeedPage], None]:
         """Yield what comes behind a place, None for what comes from now on, at most every 100 ms.
 
-        The first batch is empty and only tells the place. The stream ends when `now` returns no principal.
+        Each page comes with its reader as of now. The first page is empty and only tells the place. It ends when `now`
+        returns no principal.
         """
         with self._counted(principal.user):
             async with self._feed.follow() as woken:
@@ -71,24 +72,15 @@ class DecisionStreams:
                     place = self._feed.newest
                     if place is None:
                         await _news(woken)
-                yield StreamBatch([], place, place)
+                yield principal, FeedPage([], place)
                 while (reader := now()) is not None:
                     try:
                         page = await self._feed.after(place)
-                        scope = row_scope(reader, "decisions.read")
                     except RedisUnavailable:
                         await _news(woken)
                         continue
-                    except Forbidden:  # the role was changed meanwhile
-                        return
-                    mine = msgspec.structs.replace(wanted, scope=scope)
-                    fit = [
-                        _shown(entry, entry.record)
-                        for entry in page.entries
-                        if entry.record is not None and matches(entry.record, reader.organisation, mine)
-                    ]
-                    # A page without a fit moves the place too, which the next ping tells.
-                    yield StreamBatch(fit, page.place, place, page.lost)
+                    self._counters.stream_gaps += page.lost
+                    yield reader, page
                     place = page.place
                     if len(page.entries) < BATCH:
                         await _news(woken)
@@ -102,6 +94,56 @@ class DecisionStreams:
             self._open[user] -= 1
             if not self._open[user]:
                 del self._open[user]
+
+
+class DecisionStreams:
+    """The decisions of the feed, for readers who want those that meet filters."""
+
+    def __init__(self, readers: FeedReaders) -> None:
+        self._readers = readers
+
+    def admit(self, principal: Principal) -> None:
+        """Check that one more stream may be opened.
+
+        Raises:
+            RateLimited: If the process or the user has too many.
+            Forbidden: If the role may not read decisions.
+        """
+        row_scope(principal, "decisions.read")
+        self._readers.admit(principal)
+
+    async def follow(
+        self, principal: Principal, wanted: Filters, after: Place | None, now: Callable[[], Principal | None]
+    ) -> AsyncIterator[StreamBatch]:
+        """Yield the decisions behind a place, None for those from now on, at most every 100 ms.
+
+        The first batch is empty and only tells the place. The stream ends when `now` returns no principal, or one whose
+        role may no longer read decisions.
+        """
+        before: Place | None = None
+        async with aclosing(self._readers.pages(principal, after, now)) as pages:
+            async for reader, page in pages:
+                try:
+                    fit = fitting(page.entries, reader, wanted)
+                except Forbidden:  # the role was changed meanwhile
+                    return
+                # A page without a fit moves the place too, which the next ping tells.
+                yield StreamBatch(fit, page.place, before or page.place, page.lost)
+                before = page.place
+
+
+def fitting(entries: Iterable[FeedEntry], reader: Principal, wanted: Filters) -> list[bytes]:
+    """Return the JSON of the decisions among entries that a reader wants and may see.
+
+    Raises:
+        Forbidden: If the role may not read decisions.
+    """
+    mine = msgspec.structs.replace(wanted, scope=row_scope(reader, "decisions.read"))
+    return [
+        _shown(entry, entry.record)
+        for entry in entries
+        if entry.record is not None and matches(entry.record, reader.organisation, mine)
+    ]
 
 
 async def _news(woken: asyncio.Event) -> None:

@@ -1,4 +1,7 @@
-"""The decisions that were stored last, by all servers: read from Redis once for all who follow them in this process."""
+"""What all servers stored and published last: read from Redis once for all who follow it in this process.
+
+An entry is a stored decision, or an event of a live topic (`baton.events.feed`).
+"""
 
 import asyncio
 import contextlib
@@ -11,35 +14,56 @@ from typing import Any
 import msgspec
 
 from baton.engine.call.record import Record
+from baton.events.feed import FEED
+from baton.events.topics import TOPICS
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import FEED
 
 RING = 2_000
-"""Decisions that a process keeps for its readers."""
+"""Entries that a process keeps for its readers."""
 BATCH = 200
-"""Decisions that a reader gets at a time."""
+"""Entries that a reader gets at a time."""
 BATCH_S = 0.1
 """Shortest time between two readings, in seconds: what is stored meanwhile comes together."""
 BLOCK_MS = 1_000
 TIMEOUT_S = 5.0
-"""Longest waits for a new decision, in milliseconds, and for Redis, in seconds."""
+"""Longest waits for a new entry, in milliseconds, and for Redis, in seconds."""
 RETRY_S = 0.5
 _READ = 500
-_decode = msgspec.msgpack.Decoder(Record).decode
+_decision = msgspec.msgpack.Decoder(Record).decode
+_TOPICS = {topic.event_type: topic.name for topic in TOPICS}
 
 Place = tuple[int, int]
 """A place in the feed, as Redis numbers the entries of a stream: milliseconds, and a number within them."""
 START: Place = (0, 0)
 
 
+class LiveEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a live topic, as the bus has it; `data` is its payload."""
+
+    organisation: str
+    team: str
+    user: str
+    time: str
+    data: dict[str, Any]
+
+    @property
+    def topic(self) -> str:
+        """The topic's short name, "" for one that this version does not know."""
+        return _TOPICS.get(self.data.get("event_type", ""), "")
+
+
+_event = msgspec.json.Decoder(LiveEvent).decode
+
+
 class FeedEntry(msgspec.Struct):
-    """One decision of the feed, None where another version of Baton wrote what this one cannot read.
+    """One entry of the feed: a decision or an event, or neither where another version of Baton wrote it.
 
     `shown` is its JSON, made for the first reader who wants it.
     """
 
     place: Place
-    record: Record | None
+    record: Record | None = None
+    event: LiveEvent | None = None
     shown: bytes = b""
 
 
@@ -51,7 +75,7 @@ class FeedPage(msgspec.Struct, frozen=True):
     lost: bool = False
 
 
-class DecisionFeed:
+class LiveFeed:
     """Reads the feed while anybody follows it. A reader is only a place, so that a slow one costs no memory."""
 
     def __init__(self, redis: Redis) -> None:
@@ -189,8 +213,11 @@ def _place(name: bytes) -> Place:
 def _entries(raw: list[Any]) -> list[FeedEntry]:
     found = []
     for name, fields in raw:
-        record = None
+        entry = FeedEntry(_place(name))
         with contextlib.suppress(msgspec.MsgspecError):
-            record = _decode(fields[1])
-        found.append(FeedEntry(_place(name), record))
+            if fields[0] == b"r":
+                entry.record = _decision(fields[1])
+            elif fields[0] == b"e":
+                entry.event = _event(fields[1])
+        found.append(entry)
     return found

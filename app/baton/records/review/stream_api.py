@@ -78,7 +78,7 @@ async def stream_decisions(
 ) -> EventSourceResponse:
     """Stream decisions as they are stored, from now on or after `Last-Event-ID`; all filters given must hold."""
     # A browser that connects again sends the header beside the cursor that it began with.
-    after = _place("Last-Event-ID", last_event_id) or _place("cursor", query.cursor)
+    after = place_of("Last-Event-ID", last_event_id) or place_of("cursor", query.cursor)
     streams.admit(caller.principal)
     stopping = anyio.Event()
     now = caller_of_stream(request, callers, lifecycle, stopping)
@@ -87,24 +87,25 @@ async def stream_decisions(
         found = now()
         return None if found is None else found.principal
 
-    sent = _Sent()
+    sent = SentPlace()
     wanted = DecisionFilter(**query.model_dump(exclude={"cursor"}))
     batches = streams.follow(caller.principal, wanted, after, reader)
     return EventStream(_events(batches, sent), stopping, sent.ping)
 
 
-class _Sent:
+class SentPlace:
     """The place up to which everything was sent: a ping tells it, so that a reader without events keeps up."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
 
     def ping(self) -> ServerSentEvent:
+        """Return what a silent stream sends."""
         known = None if self.place is None else place_text(self.place)
         return ServerSentEvent(comment="ping", id=known, sep="\n")
 
 
-async def _events(batches: AsyncIterator[StreamBatch], sent: _Sent) -> AsyncIterator[ServerSentEvent]:
+async def _events(batches: AsyncIterator[StreamBatch], sent: SentPlace) -> AsyncIterator[ServerSentEvent]:
     async for batch in batches:
         name = place_text(batch.place)
         if sent.place is None:
@@ -121,7 +122,12 @@ async def _events(batches: AsyncIterator[StreamBatch], sent: _Sent) -> AsyncIter
         sent.place = batch.place
 
 
-def _place(field: str, text: str) -> Place | None:
+def place_of(field: str, text: str) -> Place | None:
+    """Read the place that a request goes on behind, None for none.
+
+    Raises:
+        Invalid: If it is no place; `field` is what the error names.
+    """
     if not text:
         return None
     found = _PLACE.fullmatch(text)
