@@ -197,6 +197,7 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         jobs=delegate.counts,
         events=events.stats,
         modes=modes.listing,
+        is_worker=is_worker,
     )
     kernel.run(kernel.changes.run)
     features: Features = app.state.features

@@ -16,7 +16,7 @@ from baton.delegate.runners import permissions_api
 from baton.events import api as events
 from baton.events import webhooks_api
 from baton.modes import api as modes
-from baton.operate import console_pages, health_api, metrics_api, retention_api, user_data_api
+from baton.operate import console_pages, health_api, metrics_api, retention_api, servers_api, user_data_api
 from baton.operate import costs_api as agent_costs_api
 from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
@@ -41,6 +41,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
     module.router
     for module in (
         health_api,
+        servers_api,
         docs_api,
         console_pages,
         metrics_api,

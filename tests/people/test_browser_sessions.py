@@ -205,3 +205,42 @@ async def test_a_session_without_a_token_ends_where_tokens_are_asked_for(databas
     await after.load()
     with pytest.raises(Unauthenticated):
         after.check(text)
+
+
+def test_signed_in_browsers_are_listed_to_their_user_and_ended_from_elsewhere(people):
+    admin, browser = people
+    eve_text, _ = token(admin, "bs-eve", "developer")
+    mallory_text, _ = token(admin, "bs-mallory", "developer")
+    with browser(**PAGE) as eve, browser(Authorization=f"Bearer {mallory_text}") as mallory:
+        eve.post("/session", json={"token": eve_text}).raise_for_status()
+        (mine,) = eve.get("/session/browsers").json()["items"]
+        assert (mine["user"], mine["current"]) == ("bs-eve", True)
+        assert mallory.get("/session/browsers").json()["items"] == []
+        assert mallory.delete(f"/session/browsers/{mine['id']}").status_code == 404
+        (seen,) = [one for one in admin.get("/session/browsers").json()["items"] if one["user"] == "bs-eve"]
+        assert not seen["current"]
+        assert "digest" not in str(seen)
+        assert admin.delete(f"/session/browsers/{mine['id']}", params={"reason": "lost laptop"}).status_code == 204
+        assert eve.get("/me").status_code == 401
+        assert mine["id"] not in str(admin.get("/session/browsers").json())
+        (entry,) = [
+            one
+            for one in admin.get("/audit", params={"object": mine["id"]}).json()["items"]
+            if one["action"] == "browser-session.end"
+        ]
+        assert (entry["reason"], entry["before"]) == ("lost laptop", {"user": "bs-eve"})
+
+
+def test_listing_browsers_uses_no_token(people):
+    admin, browser = people
+    text, token_id = token(admin, "bs-idle", "developer")
+    with browser(**PAGE) as one:
+        one.post("/session", json={"token": text}).raise_for_status()
+
+    def used():
+        items = admin.get("/tokens?user=bs-idle").json()["items"]
+        return next(one for one in items if one["id"] == token_id)["last_used_at"]
+
+    before = used()
+    admin.get("/session/browsers")
+    assert used() == before

@@ -6,6 +6,7 @@ from baton.clients.inventories import Inventories
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.runners.counts import JobCounts
 from baton.events.stats import EventStats
+from baton.kernel.base.settings import Settings
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
 from baton.modes.listing import ModeList
@@ -15,6 +16,7 @@ from baton.operate.live.events import LiveEvents
 from baton.operate.live.service import LiveStream
 from baton.operate.metrics import Metrics
 from baton.operate.retention import Retention
+from baton.operate.servers import Servers
 from baton.operate.user_data import UserData
 from baton.people.users import Users
 from baton.policies.in_force import Policies
@@ -29,6 +31,8 @@ class OperateFeature(msgspec.Struct, frozen=True, kw_only=True):
     lifecycle: Lifecycle
     health: Health
     metrics: Metrics
+    servers: Servers
+    settings: Settings
     retention: Retention
     user_data: UserData
     costs: AgentCosts
@@ -47,6 +51,7 @@ def build(
     jobs: JobCounts,
     events: EventStats,
     modes: ModeList,
+    is_worker: bool,
 ) -> OperateFeature:
     """Build the services."""
     health = Health(kernel.redis, kernel.database, lifecycle)
@@ -59,13 +64,17 @@ def build(
         events=events,
         telemetry=TelemetryStats(kernel.redis),
     )
+    servers = Servers(kernel.redis, health, policies, kernel.organisation, is_worker=is_worker)
     retention = Retention(kernel.database, kernel.changes, kernel.organisation)
     kernel.run(metrics.run)
+    kernel.run(servers.run)
     kernel.run(retention.run)
     return OperateFeature(
         lifecycle=lifecycle,
         health=health,
         metrics=metrics,
+        servers=servers,
+        settings=kernel.settings,
         retention=retention,
         costs=AgentCosts(kernel.database, parse_prices(kernel.settings.prices)),
         live=LiveStream(records.feed_readers, LiveEvents(modes)),

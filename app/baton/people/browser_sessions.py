@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Invalid, StoreUnavailable, Unauthenticated
+from baton.kernel.base.errors import Invalid, NotFound, StoreUnavailable, Unauthenticated
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.people import browser_sessions_store as store
 from baton.people.browser_sessions_store import BrowserSession
-from baton.people.permissions import require
+from baton.people.permissions import covers, require
 from baton.people.tokens import Tokens, digest_of
 
 KIND = "browser-sessions"
@@ -74,6 +74,10 @@ class BrowserSessions:
         session = self._known.get(shape[1]) if shape else None
         if session is None or not hmac.compare_digest(session.digest, digest_of(text)):
             raise Unauthenticated(f"no such browser session; {_MEND}")
+        return self._principal(session)
+
+    def _principal(self, session: BrowserSession) -> Principal:
+        """Return whom a session speaks for now. Raises Unauthenticated."""
         if session.expires_at <= self._now():
             raise Unauthenticated(f"this browser's session has ended; {_MEND}")
         if session.token_id:
@@ -88,6 +92,34 @@ class BrowserSessions:
         """Return the session of a text that was checked before; None for what is none."""
         shape = _SHAPE.fullmatch(text)
         return self._known.get(shape[1]) if shape else None
+
+    def find(self, principal: Principal) -> list[BrowserSession]:
+        """List the browsers that are signed in, the newest first: the principal's own, or for an admin all.
+
+        Raises:
+            Forbidden: The role may see no tokens.
+        """
+        require(principal, "tokens.read")
+        found = [
+            one for one in self._known.values() if self._is_live(one) and self._covers(principal, "tokens.read", one)
+        ]
+        return sorted(found, key=lambda one: one.created_at, reverse=True)
+
+    async def revoke(self, principal: Principal, session_id: str, reason: str = "") -> None:
+        """Sign a browser out from elsewhere.
+
+        Raises:
+            Forbidden: The role may not.
+            NotFound: There is none that the principal may sign out.
+            StoreUnavailable: The database is away; nothing was changed.
+        """
+        require(principal, "tokens.revoke")
+        session = self._known.get(session_id)
+        if session is None or not self._covers(principal, "tokens.revoke", session):
+            raise NotFound(f"there is no signed-in browser `{session_id}`")
+        async with self._changes.write(KIND, principal, "browser-session.end") as change:
+            await store.remove(change.connection, self._organisation, session.id)
+            await change.audit(session.id, before={"user": session.user}, reason=reason)
 
     async def link(self, principal: Principal, token_id: str = "") -> Link:
         """Make a link by which a browser signs in as the principal, once. `token_id` is the token that they sent.
@@ -168,6 +200,14 @@ class BrowserSessions:
         async with self._changes.write(KIND, principal, "browser-session.end") as change:
             await store.remove(change.connection, self._organisation, session.id)
             await change.audit(session.id, before={"user": principal.user})
+
+    def _is_live(self, session: BrowserSession) -> bool:
+        if session.expires_at <= self._now():
+            return False
+        return self._tokens.is_good(session.token_id) if session.token_id else not self._tokens_required
+
+    def _covers(self, principal: Principal, action: str, session: BrowserSession) -> bool:
+        return covers(principal, action, user=session.user, team=session.team)
 
     def _new(
         self,

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from baton.kernel.base.errors import Conflict
@@ -49,6 +49,24 @@ class BrowserSessionModel(BaseModel):
 
     user: str
     expires_at: datetime
+
+
+class BrowserModel(BaseModel):
+    """A browser that is signed in."""
+
+    id: str
+    user: str
+    role: str
+    token_id: str | None = Field(None, description="The token that it ends with; absent for none.")
+    created_at: datetime
+    expires_at: datetime
+    current: bool = Field(description="Whether it is the browser that asks.")
+
+
+class BrowsersModel(BaseModel):
+    """The browsers that are signed in, the newest first."""
+
+    items: list[BrowserModel]
 
 
 class SignInLinkModel(BaseModel):
@@ -112,6 +130,40 @@ async def sign_out(
     await browsers.end(session, caller.principal)
     gone = set_cookie(_host(request), "", secure=_is_secure(request), max_age_s=0)
     return Response(status_code=204, headers={"Set-Cookie": gone})
+
+
+@router.get("/session/browsers", operation_id="list_browsers", response_model_exclude_none=True)
+async def list_browsers(
+    caller: CallerOf, browsers: BrowserSessionsOf, authorization: Authorization = ""
+) -> BrowsersModel:
+    """List the browsers that are signed in: your own; for admins and auditors all."""
+    own = browsers.of(_bearer(authorization))
+    return BrowsersModel(
+        items=[
+            BrowserModel(
+                id=one.id,
+                user=one.user,
+                role=one.role,
+                token_id=one.token_id or None,
+                created_at=one.created_at.astimezone(UTC),
+                expires_at=one.expires_at.astimezone(UTC),
+                current=own is not None and own.id == one.id,
+            )
+            for one in browsers.find(caller.principal)
+        ]
+    )
+
+
+@router.delete("/session/browsers/{browser_id}", operation_id="sign_browser_out", status_code=204, dependencies=[ADMIN])
+async def sign_browser_out(
+    caller: CallerOf,
+    browsers: BrowserSessionsOf,
+    browser_id: str,
+    reason: Annotated[str, Query(max_length=1_000, description="Why; it is kept in the audit log.")] = "",
+) -> Response:
+    """Sign a browser out from elsewhere; on every server within a second."""
+    await browsers.revoke(caller.principal, browser_id, reason)
+    return Response(status_code=204)
 
 
 @router.get("/me", operation_id="get_me", response_model_exclude_none=True)

@@ -94,20 +94,29 @@ class Tokens:
             raise Unauthenticated(f"token `{token_id}` is gone; {_MEND}", token_id=token_id)
         return self._principal(token)
 
+    def is_good(self, token_id: str) -> bool:
+        """Return whether a token would be taken; asking does not count as using it."""
+        token = self._known.get(token_id)
+        return token is not None and not self._refusal(token)
+
     def _principal(self, token: Token) -> Principal:
         user = self._users.find(token.user)
-        now = self._now()
-        why = ""
-        if token.revoked_at is not None:
-            why = "was revoked"
-        elif token.expires_at is not None and token.expires_at <= now:
-            why = f"expired at {token.expires_at.isoformat(timespec='seconds')}"
-        elif user is None or user.disabled_at is not None:
-            why = "belongs to a user who is disabled"
+        why = self._refusal(token)
         if user is None or why:
             raise Unauthenticated(f"token `{token.id}` {why}; {_MEND}", token_id=token.id)
-        self._used[token.id] = now
+        self._used[token.id] = self._now()
         return principal_of(self._organisation, user, token)
+
+    def _refusal(self, token: Token) -> str:
+        """Return why a token is refused, "" for a good one."""
+        user = self._users.find(token.user)
+        if token.revoked_at is not None:
+            return "was revoked"
+        if token.expires_at is not None and token.expires_at <= self._now():
+            return f"expired at {token.expires_at.isoformat(timespec='seconds')}"
+        if user is None or user.disabled_at is not None:
+            return "belongs to a user who is disabled"
+        return ""
 
     async def create(
         self,
