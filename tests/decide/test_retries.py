@@ -2,7 +2,8 @@
 
 import pytest
 
-from baton.decide.retries import LARGEST, REMEMBERED, AnswerCache, may_leave, unpack
+from baton.decide.retries import LONGEST, REMEMBERED, RecentAnswers
+from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Verdict
 from baton.records.pipeline.decision import Decision, ModeInForce
 
@@ -13,50 +14,47 @@ def decision(**verdict):
     return Decision(id="d", verdict=Verdict(**verdict), mode=OFF, revision="r")
 
 
+def call(**given):
+    return ToolCall(client="codex", session_id="s", tool_name="Bash", tool_input=given)
+
+
 def key(name):
     return ("acme", "ann", "s", name)
 
 
-def test_an_answer_is_found_again_and_is_what_other_servers_read():
-    answers, given = AnswerCache(), decision(effect="deny", reason="no")
-    packed = answers.keep(key(b"1"), given)
-    assert answers.find(key(b"1")) == unpack(packed) == given
+def test_an_answer_is_found_again_by_its_call():
+    answers, given = RecentAnswers(), decision(effect="deny", reason="no")
+    answers.keep(key(b"1"), call(command="ls"), given)
+    assert answers.find(key(b"1")) is given
     assert answers.find(key(b"2")) is None
 
 
 @pytest.mark.parametrize(
-    "verdict",
-    [{"updated_input": {"content": "x" * LARGEST}}, {"reason": "half \ud800"}],
-    ids=["too large", "text that cannot be packed"],
+    ("given", "updated"),
+    [
+        ({"command": "x" * (LONGEST + 1)}, None),
+        ({"command": ["ls"]}, None),
+        ({}, {"content": "x" * LONGEST, "path": "a"}),
+        ({}, {"edits": [{"old": "x"}]}),
+        ({}, {"edits": {"old": "x"}}),
+    ],
+    ids=["long command", "command in words", "long input", "list in the input", "object in the input"],
 )
-def test_what_is_not_kept_is_decided_again(verdict):
-    answers = AnswerCache()
-    assert answers.keep(key(b"1"), decision(**verdict)) is None
+def test_what_may_be_large_is_decided_again(given, updated):
+    answers = RecentAnswers()
+    answers.keep(key(b"1"), call(**given), decision(updated_input=updated))
     assert answers.find(key(b"1")) is None
 
 
-@pytest.mark.parametrize(
-    ("verdict", "leaves"),
-    [
-        ({}, True),
-        ({"effect": "deny", "reason": "`git push --force` is refused"}, True),
-        ({"effect": "ask", "reason": "`$env:API_TOKEN = trombon` is asked about"}, False),
-        ({"effect": "allow", "guidance": "instead of `API_TOKEN=trombon make`"}, False),
-        ({"effect": "rewrite", "updated_input": {"prompt": "use ghp_" + "a1B2" * 9}}, False),
-    ],
-)
-def test_an_answer_that_quotes_a_secret_stays_in_its_process(verdict, leaves):
-    given = decision(**verdict)
-    assert may_leave(given, AnswerCache().keep(key(b"1"), given), "ls") is leaves
-
-
-def test_an_answer_about_a_command_with_a_secret_stays_in_its_process():
-    given = decision(effect="deny", reason="`deploy` is refused")
-    assert not may_leave(given, AnswerCache().keep(key(b"1"), given), "API_TOKEN=trombon deploy")
+@pytest.mark.parametrize("updated", [{"prompt": "p", "model": "haiku", "run_in_background": True, "n": 1, "x": None}])
+def test_the_answer_of_a_rewritten_agent_call_is_kept(updated):
+    answers = RecentAnswers()
+    answers.keep(key(b"1"), call(prompt="p" * 10 * LONGEST), decision(effect="rewrite", updated_input=updated))
+    assert answers.find(key(b"1")).verdict.updated_input == updated
 
 
 def test_the_oldest_answers_make_room():
-    answers = AnswerCache()
+    answers = RecentAnswers()
     for number in range(REMEMBERED + 1):
-        answers.keep(key(b"%d" % number), decision())
+        answers.keep(key(b"%d" % number), call(command="ls"), decision())
     assert [answers.find(key(b"%d" % number)) is None for number in (0, 1, REMEMBERED)] == [True, False, False]

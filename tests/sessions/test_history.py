@@ -5,8 +5,7 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.kernel.redis.client import Redis, RedisUnavailable
-from baton.records.pipeline.stream import RecordStream
-from baton.sessions.history import MOST_UNDER_WORK_ITEMS, History, Prior, answer_key, name_of_call
+from baton.sessions.history import MOST_UNDER_WORK_ITEMS, History, Prior
 
 ANN = Principal(user="ann")
 BOB = Principal(user="bob")
@@ -20,10 +19,6 @@ def history(redis):
 def call(tool="Read", **fields):
     given = {"client": "claude-code", "session_id": "s1", "tool_input": {}, "cwd": "/w", "project": "p"}
     return ToolCall(tool_name=tool, **(given | fields))
-
-
-def kept(who, given, answer):
-    return [(answer_key(who, given, name_of_call(given)), answer)]
 
 
 async def names(history, who=ANN, **fields):
@@ -75,9 +70,8 @@ async def test_every_key_has_a_lifetime(history, redis):
     await history.started(ANN, "s1", "t")
     await history.note_edit(ANN, "p", "a.py", "s1")
     await history.begin(ANN, call(tool_use_id="u"), "d")
-    await RecordStream(redis).append([], kept(ANN, call(tool_use_id="u"), b"answer"))
     keys = await redis.call(b"KEYS", b"*")
-    assert len(keys) == 7
+    assert len(keys) == 6
     lifetimes = [await redis.call(b"TTL", key) for key in keys]
     assert all(0 < seconds <= 3_600 for seconds in lifetimes)
 
@@ -105,11 +99,28 @@ async def test_a_retry_gets_the_same_past_and_id_and_appends_nothing(history):
     assert await names(history) == ("Grep", "Read")
 
 
-async def test_a_retry_gets_the_answer_that_was_kept(history, redis):
-    retried = call("Read", tool_use_id="u1")
-    await history.begin(ANN, retried, "d1")
-    await RecordStream(redis).append([], kept(ANN, retried, b"\x00answer"))
-    assert (await history.begin(ANN, retried, "d2")).answer == b"\x00answer"
+@pytest.mark.parametrize("gone", ["baton:calls:", "baton:place:"])
+async def test_a_session_s_keys_get_their_lifetime_again(history, redis, gone):
+    await history.begin(ANN, call("Read"), "d1")
+    (key,) = await redis.call(b"KEYS", gone + "*")
+    await redis.call(b"DEL", key)
+    await history.begin(ANN, call("Read"), "d2")
+    assert await redis.call(b"TTL", key) > 0
+
+
+async def test_a_session_that_goes_on_lives_on(redis):
+    history = History(redis, ttl_s=100)
+    await history.begin(ANN, call("Read"), "d1")
+    await history.started(ANN, "s1", "task")
+    keys = await redis.call(b"KEYS", b"*s:*") or await redis.call(b"KEYS", b"*")
+    for key in keys:
+        await redis.call(b"EXPIRE", key, 20)
+    await history.begin(ANN, call("Read"), "d2")
+    assert {await redis.call(b"TTL", key) for key in keys} == {20}, "so shortly after the first call nothing is renewed"
+    (place,) = await redis.call(b"KEYS", b"baton:place:*")
+    await redis.call(b"HSET", place, b"renewed", 0)
+    await history.begin(ANN, call("Read"), "d3")
+    assert all([await redis.call(b"TTL", key) > 90 for key in keys])
 
 
 @pytest.mark.parametrize(

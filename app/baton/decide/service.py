@@ -6,26 +6,25 @@ import msgspec
 from uuid_utils import uuid7
 
 from baton.decide.installation import Installation
-from baton.decide.retries import AnswerCache, CallKey, may_leave, unpack
+from baton.decide.retries import CallKey, RecentAnswers
 from baton.engine.agents.rosters import agent_name
 from baton.engine.call.agent_model import OwnAgent
 from baton.engine.call.call import ToolCall
 from baton.engine.call.modes import Mode
 from baton.engine.call.verdict import Facts, Level, RuleHit, Verdict
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.matching.context import Context
-from baton.kernel.base import logs
+from baton.kernel.base import logs, trace
 from baton.kernel.base.call_rate import UNLIMITED, CallRate
 from baton.kernel.base.caller import Caller
 from baton.kernel.redis.client import RedisUnavailable
 from baton.modes.service import Modes
 from baton.people.users import Users
 from baton.policies.in_force import InForce, Policies
-from baton.records.pipeline.building import decision_record
+from baton.records.pipeline.building import DecidedCall
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.decision import Decision, ModeInForce
 from baton.records.pipeline.recorder import Recorder
-from baton.sessions.history import History, Prior, answer_key, name_of_call
+from baton.sessions.history import History, Prior, name_of_call
 from baton.sessions.outcomes import Outcomes
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.service import Sessions
@@ -88,10 +87,10 @@ class PreToolUse:
         self._overrides = overrides
         self._users = users
         self._rate = rate
-        self._answers = AnswerCache()
+        self._answers = RecentAnswers()
 
     async def decide(self, caller: Caller, call: ToolCall, degraded: tuple[str, ...] = ()) -> Decision:
-        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not recorded.
+        """Decide a call and record the decision. A retry gets the answer of the first attempt and is not counted.
 
         `degraded` is what was unavailable when the call was read.
         """
@@ -153,14 +152,13 @@ class PreToolUse:
 
     def _retry(self, case: Case) -> Decision | None:
         """Step 2: return the answer that this process has given to the same call, if it has."""
-        known = self._answers.find(case.key) if case.can_be_retried else None
-        return None if known is None else _with_reading(known, case)
+        return self._answers.find(case.key) if case.can_be_retried else None
 
     async def _read_history(self, case: Case) -> Decision | None:
         """Step 3: read what the session did before, and append the call to it, in one Redis trip.
 
-        Return the answer of an earlier attempt if another process gave it. Without Redis the call is decided without
-        a history, and `degraded` says so.
+        Return the answer of an earlier attempt that was given during that trip. Without Redis the call is decided
+        without a history, and `degraded` says so.
         """
         principal = case.caller.principal
         before = case.call.project
@@ -179,11 +177,8 @@ class PreToolUse:
                 case.degraded = (*case.degraded, "history")
         prior = case.prior
         if prior is not None:
-            if prior.retry:
-                # Asked again: the first attempt may have been answered by this process during the Redis trip.
-                known = self._answers.find(case.key) if prior.answer is None else unpack(prior.answer)
-                if known is not None:
-                    return _with_reading(known, case)
+            if prior.retry and (known := self._answers.find(case.key)) is not None:
+                return known
             case.decision_id = prior.decision_id
             case.call = self._sessions.learn(principal, case.call, prior.place)
         logs.decision_id.set(case.decision_id)
@@ -233,21 +228,29 @@ class PreToolUse:
         )
 
     def _record(self, case: Case, decision: Decision) -> None:
-        """Step 5: count the decision and queue its record; the answer is kept for retries."""
+        """Step 5: count the decision and queue it to be recorded; the answer is kept for retries."""
         started = _started_agent(case, decision.verdict)
-        record = decision_record(case.caller, case.call, decision, prompt=self._kept_prompt(case), started=started)
-        answer = None
         # A call that came too fast gets no kept answer: it is decided when it comes again.
         if case.can_be_retried and decision.verdict.rule != RATE_RULE:
-            packed = self._answers.keep(case.key, decision)
-            if packed is not None and case.prior is not None and may_leave(decision, packed, record.command):
-                answer = (answer_key(case.caller.principal, case.call, case.key[-1]), packed)
-        self._counters.decided(decision)
-        if started and decision.verdict.effect != "deny" and case.call.session_id:
-            # An agent that starts without this was started behind Baton's back.
-            self._sessions.announced(case.caller.principal, case.call.session_id, started)
+            self._answers.keep(case.key, case.call, decision)
+        # Whoever answered the first attempt has counted it; they may have been killed before they recorded it, and a
+        # record with the same id is stored once.
+        if case.prior is None or not case.prior.retry:
+            self._counters.decided(decision)
+            if started and decision.verdict.effect != "deny" and case.call.session_id:
+                # An agent that starts without this was started behind Baton's back.
+                self._sessions.announced(case.caller.principal, case.call.session_id, started)
         self._outcomes.watch(case.caller.principal, case.call, decision.verdict)
-        self._recorder.put(record, answer)
+        self._recorder.put(
+            DecidedCall(
+                caller=case.caller,
+                call=case.call,
+                decision=decision,
+                prompt=self._kept_prompt(case),
+                started=started,
+                traceparent=trace.parent.get(),
+            )
+        )
 
     async def _policies_for(self, caller: Caller, project: str) -> InForce:
         # `find` answers from memory; only the first call of a combination of layers waits for `prepare`.
@@ -285,14 +288,6 @@ def _facts(case: Case, level: Level, lifted: frozenset[str], installed: str) -> 
         accepts_rewrites=case.caller.accepts_rewrites,
         own_agent=case.own_agent,
     )
-
-
-def _with_reading(decision: Decision, case: Case) -> Decision:
-    """Return a kept answer with the reading of the command, which is not kept with it."""
-    if case.caller.disabled:
-        return decision
-    shell = Context(case.in_force.policies, Facts(call=case.call)).shell
-    return msgspec.structs.replace(decision, verdict=msgspec.structs.replace(decision.verdict, shell=shell))
 
 
 def _too_many(wait_ms: int) -> Verdict:

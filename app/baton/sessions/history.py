@@ -15,13 +15,12 @@ from baton.kernel.base.call_rate import UNLIMITED, CallRate, rate_key
 from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, Script
 from baton.kernel.redis.session_keys import digest, place_key, session_tag
-from baton.records.pipeline.stream import ANSWER_S
 
 NAMES_KEPT = 50
 """Tool names kept per session and agent."""
 LONGEST_NAME = 256
 """Characters kept of a tool's name."""
-RETRY_S = ANSWER_S
+RETRY_S = 600
 """How long a tool_use_id is remembered, in seconds."""
 MOST_UNDER_WORK_ITEMS = 200
 """Sessions of one user in one project that are known to work under the mode of work items."""
@@ -37,7 +36,7 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
     """What Redis held before a call.
 
     `prior` holds the tool names of this session and agent, oldest first. `retry` is set if the same call came before:
-    then `decision_id` is the first one that it was given, and `answer` the answer of that time if it is still stored.
+    then `decision_id` is the first one that it was given, and `prior` what it was decided on.
     `other_editor` is the id of another live session that has just edited the call's file, or "". `place` is the
     project and root that the session is pinned to, "" if unknown. If `wait_ms` is not 0, the user has made too many
     calls and must wait that long, in milliseconds; such a call is not appended. `agents` is the checksum of the
@@ -46,7 +45,6 @@ class Prior(msgspec.Struct, frozen=True, kw_only=True):
 
     prior: tuple[str, ...]
     decision_id: str
-    answer: bytes | None = None
     retry: bool = False
     background_running: int = 0
     other_editor: str = ""
@@ -71,7 +69,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 class History:
     """Each session's recent past. Every key carries organisation, user and session, and has a lifetime.
 
-    All methods raise `RedisUnavailable`. The recorder stores answers, under `answer_key`.
+    All methods raise `RedisUnavailable`.
     """
 
     def __init__(self, redis: Redis, ttl_s: int, rate: CallRate = UNLIMITED) -> None:
@@ -105,11 +103,10 @@ class History:
         call's file is looked for, and `other_editor` is "".
         """
         session = session_tag(principal, call.session_id)
-        keys = [b"baton:calls:" + session, b"baton:background:" + session, place_key(session)]
+        rate = rate_key(principal.organisation, principal.user)
+        keys = [b"baton:calls:" + session, b"baton:background:" + session, place_key(session), rate]
         if call.tool_use_id:
-            name = name or name_of_call(call)
-            keys += (b"baton:call:%b:%b" % (session, name), _answer_key(session, name))
-        keys.append(rate_key(principal.organisation, principal.user))
+            keys.append(b"baton:call:%b:%b" % (session, name or name_of_call(call)))
         tool = storable((entry or call.tool_name)[:LONGEST_NAME].replace("\n", " "))
         agent = digest(call.agent_id) if call.agent_id else b"main"
         root = storable(call.project_root or call.cwd)
@@ -117,11 +114,10 @@ class History:
         # Queued before the script, so that one write sends both.
         edits = self._ask_for_editors(principal, call) if editors else []
         begun = await self._redis.script(self._begin, keys, (agent, tool, decision_id, project, root, storable(other)))
-        names, first_id, answer, retry, background, pinned, pinned_root, wait_ms, agents = begun
+        names, first_id, retry, background, pinned, pinned_root, wait_ms, agents = begun
         return Prior(
             prior=tuple(names.decode().split("\n")[:-1]),
             decision_id=first_id.decode(),
-            answer=answer,
             retry=bool(retry),
             background_running=background,
             other_editor=_other_editor([await edit for edit in edits], session) if edits else "",
@@ -239,11 +235,6 @@ class History:
         await self._redis.call(b"DEL", place_key(session_tag(principal, session_id)))
 
 
-def answer_key(principal: Principal, call: ToolCall, name: bytes) -> bytes:
-    """Return the key of a call's stored answer, which `begin` reads; `name` is the result of `name_of_call`."""
-    return _answer_key(session_tag(principal, call.session_id), name)
-
-
 def name_of_call(call: ToolCall) -> bytes:
     """Return the name of one call of a session: a digest of its id and content.
 
@@ -254,10 +245,6 @@ def name_of_call(call: ToolCall) -> bytes:
     except (UnicodeEncodeError, TypeError):  # half a surrogate pair, or a number that no float holds
         content = json.dumps((call.agent_id, call.tool_use_id, call.tool_name, call.tool_input), default=repr).encode()
     return blake2b(content, digest_size=16).hexdigest().encode()
-
-
-def _answer_key(session: bytes, name: bytes) -> bytes:
-    return b"baton:answer:%b:%b" % (session, name)
 
 
 def _edits_key(principal: Principal, project: str, path: str) -> bytes:

@@ -8,7 +8,7 @@ from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
 from baton.kernel.base.caller import Caller
-from baton.records.pipeline.building import decision_record, event_record
+from baton.records.pipeline.building import DecidedCall, decision_record, event_record
 from baton.records.pipeline.decision import Decision, ModeInForce, RouteOutcome
 
 ANN = Caller(principal=Principal(user="ann", team="web"))
@@ -38,7 +38,8 @@ def recorded(tool, given, updated=None):
     verdict = Verdict(effect="rewrite" if updated else "abstain", updated_input=updated)
     mode = ModeInForce(enabled=False, level="guidance", scope="default")
     call = ToolCall(client="codex", session_id="s", tool_name=tool, tool_input=given)
-    return decision_record(ANN, call, Decision(id="1", verdict=verdict, mode=mode, revision="r"))
+    decision = Decision(id="1", verdict=verdict, mode=mode, revision="r")
+    return decision_record(DecidedCall(caller=ANN, call=call, decision=decision))
 
 
 @pytest.mark.parametrize(

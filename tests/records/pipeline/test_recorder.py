@@ -8,13 +8,18 @@ import msgspec
 import pytest
 from uuid_utils import uuid7
 
+from baton.engine.call.call import ToolCall
+from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
-from baton.engine.call.verdict import RuleHit
+from baton.engine.call.verdict import RuleHit, Verdict
+from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.recorder import Recorder, masked
+from baton.records.pipeline.building import DecidedCall
+from baton.records.pipeline.decision import Decision, ModeInForce
+from baton.records.pipeline.recorder import BATCH, Recorder, masked
 from baton.records.pipeline.store import Filters
 from tests.support.records import record, stored, until
 
@@ -123,22 +128,49 @@ def test_what_leaves_is_masked_though_most_records_need_no_masking(fields):
     assert Recorder._pack(one) == msgspec.msgpack.encode(masked(one))
 
 
-async def test_an_answer_is_kept_for_retries_with_the_record_of_its_call(make, redis):
+def decided(**given):
+    call = ToolCall(client="codex", session_id="s", tool_name="Write", tool_input=given)
+    decision = Decision(
+        id=str(uuid7()), verdict=Verdict(), mode=ModeInForce(enabled=False, level="", scope=""), revision="r"
+    )
+    return DecidedCall(caller=Caller(principal=Principal(user="ann")), call=call, decision=decision)
+
+
+def waiting():
+    return Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
+
+
+async def test_the_record_of_a_decided_call_is_built_after_its_answer(make, database):
     recorder = make()
     await recorder.start()
-    recorder.put(record(), (b"answer", b"packed"))
+    one = decided(file_path="a.py", content="x")
+    recorder.put(one)
     await recorder.stop()
-    assert await redis.call(b"GET", b"answer") == b"packed"
+    found, _ = await decisions.find(database, "default", Filters(), limit=1)
+    assert (found[0].id, found[0].paths) == (one.decision.id, ("a.py",))
 
 
-def test_only_so_many_answers_wait_in_memory():
-    recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
-    for number in range(1_000):
-        recorder.put(record(), (b"%d" % number, b"answer"))
-    assert sum(answer is not None for _, answer, _ in recorder._queue) == 500
+async def test_a_record_that_cannot_be_built_is_counted_and_holds_up_nobody(make, database):
+    recorder = make()
+    await recorder.start()
+    broken = decided()
+    recorder.put(msgspec.structs.replace(broken, decision=msgspec.structs.replace(broken.decision, id="no id")))
+    recorder.put(decided())
+    await recorder.stop()
+    assert (recorder.stats()["dropped"], await stored(database)) == (1, 1)
+
+
+def test_while_many_wait_they_hold_no_contents():
+    recorder = waiting()
+    for _ in range(120):
+        recorder.put(decided(content="x" * 100_000))
+    assert recorder.counts()["queued"] == 120
+    assert len(recorder._new) < BATCH
 
 
 def test_a_queued_record_is_bounded():
-    recorder = Recorder(Settings(), "redis://127.0.0.1:1", Database(Settings(database_url="sqlite:///:memory:")))
-    recorder.put(record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000))
+    recorder = waiting()
+    huge = record(command="x" * 10_000_000, paths=("y" * 10_000_000,) * 100, session_id="z" * 10_000_000)
+    for _ in range(BATCH):
+        recorder.put(huge)
     assert len(msgspec.msgpack.encode(recorder._queue[0][0])) < 200_000

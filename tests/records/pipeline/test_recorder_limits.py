@@ -20,6 +20,7 @@ def recorder():
 
 
 def waiting(recorder):
+    recorder._build()
     return [entry[0] for entry in recorder._queue]
 
 
@@ -50,7 +51,7 @@ def test_a_secret_on_a_path_s_border_is_masked_though_the_path_was_cut_before(re
 )
 def test_records_leave_in_order_and_no_more_at_once_than_masking_takes_milliseconds_for(recorder, sizes, leave):
     made = [record(command="x" * size, session_id="", tool="") for size in sizes]
-    recorder._queue.extend((one, None, size) for one, size in zip(made, sizes, strict=True))
+    recorder._queue.extend((one, size) for one, size in zip(made, sizes, strict=True))
     assert [entry[0] for entry in recorder._next(10)] == made[:leave]
     assert len(recorder._next(1)) == 1
 

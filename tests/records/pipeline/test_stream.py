@@ -1,6 +1,7 @@
 import pytest
 
 from baton.events.feed import FEED
+from baton.events.outbox import Outbox
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, RecordStream
 
@@ -22,17 +23,16 @@ async def test_records_come_out_once_and_in_order(redis):
     assert (await redis.call(b"XPENDING", STREAM, GROUP))[0] == 0
 
 
-async def test_answers_are_kept_with_the_records_in_one_write(redis, monkeypatch):
-    stream = RecordStream(redis)
-    await stream.append([b"warm"], [(b"k0", b"a0")])
+async def test_records_and_their_events_leave_in_one_write(redis, monkeypatch):
+    stream = RecordStream(redis, with_events=True)
+    await stream.append([b"warm"])
     flushes = []
     flush = type(redis._wire)._flush
     monkeypatch.setattr(type(redis._wire), "_flush", lambda wire: (flushes.append(1), flush(wire)))
-    await stream.append([b"one", b"two"], [(b"k1", b"\x00a"), (b"k2", b"")])
+    assert await stream.append([b"one", b"two"]) == 3
     assert len(flushes) == 1
-    assert await redis.call(b"MGET", b"k0", b"k1", b"k2") == [b"a0", b"\x00a", b""]
-    assert 0 < await redis.call(b"TTL", b"k1") <= 600
     assert await contents(stream) == [b"warm", b"one", b"two"]
+    assert [entry.fields[b"e"] for entry in await Outbox(redis).take()] == [b"warm", b"one", b"two"]
 
 
 async def test_batches_are_bounded(redis):

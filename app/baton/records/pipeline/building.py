@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import msgspec
 from uuid_utils import uuid7
 
 from baton.clients.event import HookEvent
@@ -19,18 +20,24 @@ from baton.shared.client_abilities import can_ask
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
-def decision_record(
-    caller: Caller, call: ToolCall, decision: Decision, *, prompt: str = "", started: str = ""
-) -> Record:
-    """Return the record of a decided call.
+class DecidedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the record of a decided call is built from, once its answer is on its way.
 
-    Args:
-        caller: Who asks.
-        call: The call.
-        decision: What was decided.
-        prompt: What its sub-agent is asked to do, where the team keeps prompts.
-        started: The agent that the call starts, "" for none.
+    `prompt` is what its sub-agent is asked to do, where the team keeps prompts; `started` the agent that the call
+    starts, "" for none; `traceparent` the trace of its request.
     """
+
+    caller: Caller
+    call: ToolCall
+    decision: Decision
+    prompt: str = ""
+    started: str = ""
+    traceparent: str = ""
+
+
+def decision_record(decided: DecidedCall) -> Record:
+    """Return the record of a decided call."""
+    caller, call, decision = decided.caller, decided.call, decided.decision
     principal, verdict = caller.principal, decision.verdict
     command = call.tool_input.get("command")
     return Record(
@@ -61,11 +68,11 @@ def decision_record(
         command=_command(call.tool_name, command),
         paths=edited_paths(call),
         model_injected=_injected(call, decision),
-        prompt=prompt,
+        prompt=decided.prompt,
         overridden=decision.overridden,
         outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
-        started_agent=started,
-        traceparent=trace.parent.get(),
+        started_agent=decided.started,
+        traceparent=decided.traceparent,
     )
 
 

@@ -1,4 +1,4 @@
-"""Queue records while an answer is on its way, then mask them and append them to the durable stream."""
+"""Queue decided calls while their answers are on their way; build and mask their records, append them to the stream."""
 
 import asyncio
 import contextlib
@@ -29,20 +29,19 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.stream import Answer, RecordSize, RecordStream
+from baton.records.pipeline.building import DecidedCall, decision_record
+from baton.records.pipeline.stream import RecordSize, RecordStream
 
 log = logging.getLogger(__name__)
 
 BATCH = 50
-"""Records that are masked and appended together; this takes a few milliseconds of the event loop."""
+"""Records that are built, masked and appended together; this takes a few milliseconds of the event loop."""
 LARGEST_BATCH = 32_768
 """Characters that are masked together, also a few milliseconds; a single record may be larger."""
 GATHER_S = 0.002
 """How long records gather before a batch is appended, in seconds."""
 TIMEOUT_S = 5.0
 """Longest wait for Redis, in seconds. No answer waits for this connection, so it may be slow."""
-MOST_ANSWERS = 500
-"""Queue length above which answers for retries are dropped: while Redis is slow, records need the memory."""
 RETRY_S = 0.1
 STOP_S = 5.0
 """Longest time that stopping waits for Redis, in seconds."""
@@ -80,8 +79,8 @@ _IDS = (
 )
 _ids = attrgetter(*_IDS)
 _lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))
-_QueueEntry = tuple[Record | OutcomeReport, Answer | None, int]
-"""A record, the answer to keep for retries, and how many characters of the record the client chose."""
+_QueueEntry = tuple[Record | OutcomeReport, int]
+"""A record, and how many characters of it the client chose."""
 
 
 class Recorder:
@@ -92,6 +91,8 @@ class Recorder:
         self._stream = RecordStream(self._redis, with_events=settings.events == "on")
         self._database = database
         self._limit = settings.records_queue
+        self._new: deque[Record | DecidedCall | OutcomeReport] = deque()
+        """What has come since the last batch, less than a batch: calls whose record is not built hold their whole input."""
         self._queue: deque[_QueueEntry] = deque()
         self._arrived = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -105,35 +106,45 @@ class Recorder:
         self._appended = 0
         self._dropped = 0
 
-    def put(self, record: Record, answer: Answer | None = None) -> None:
-        """Queue a record, and the answer to keep for retries of its call. Never waits, whatever is away."""
-        if self._shedding and self._shedding >= _worth(record):
-            self._shed += 1
-            return
-        if len(self._queue) >= self._limit:
-            self._dropped += 1
-            return
-        size = _size(record)
-        # Cut what is never kept: up to ten thousand records may have to wait in memory.
-        if size > WINDOW:
-            record = _bounded(record)
-            size = _size(record)
-        if len(self._queue) >= MOST_ANSWERS:
-            answer = None
-        self._queue.append((record, answer, size))
-        self._arrived.set()
+    def put(self, record: Record | DecidedCall) -> None:
+        """Queue a record, or what it is built from. Never waits, whatever is away."""
+        if self._shedding:
+            if isinstance(record, DecidedCall):
+                record = decision_record(record)
+            if self._shedding >= _worth(record):
+                self._shed += 1
+                return
+        self._put(record)
 
     def put_outcome(self, report: OutcomeReport) -> None:
         """Queue the end of a call, behind the record of its decision. Never waits, whatever is away."""
         if self._shedding:
             self._shed += 1
             return
-        if len(self._queue) >= self._limit:
+        self._put(report)
+
+    def _put(self, one: Record | DecidedCall | OutcomeReport) -> None:
+        if self._queued >= self._limit:
             self._dropped += 1
             return
-        report = bounded_report(report)
-        self._queue.append((report, None, len(report.tool_use_id) + len(report.session_id)))
+        self._new.append(one)
+        if len(self._new) >= BATCH:
+            self._build()
         self._arrived.set()
+
+    @property
+    def _queued(self) -> int:
+        return len(self._new) + len(self._queue)
+
+    def _build(self) -> None:
+        """Build the records of what has come."""
+        while self._new:
+            one = self._new.popleft()
+            try:
+                self._queue.append(_entry(one))
+            except Exception:
+                self._dropped += 1
+                log.exception("a record cannot be built")
 
     def counts(self) -> dict[str, int]:
         """Return the counts since the start; `queued` is the present length of the queue.
@@ -141,7 +152,7 @@ class Recorder:
         `shed` are those of the `dropped` that were left out because Redis holds as much as it may.
         """
         dropped = self._dropped + self._shed
-        return {"queued": len(self._queue), "dropped": dropped, "shed": self._shed, "appended": self._appended}
+        return {"queued": self._queued, "dropped": dropped, "shed": self._shed, "appended": self._appended}
 
     async def stats(self) -> dict[str, int]:
         """Return `counts` and, as last known, what waits beside the queue.
@@ -179,19 +190,18 @@ class Recorder:
         await self._redis.close()
 
     async def _append_all(self) -> None:
-        while not self._stopping.is_set() or self._queue:
+        while not self._stopping.is_set() or self._queued:
             await self._wait()
             self._arrived.clear()
             if not self._stopping.is_set():
                 await asyncio.sleep(GATHER_S)
-            while self._queue:
+            while self._queued:
+                self._build()
                 # While Redis is away, one record is enough to find out that it is back.
                 batch = self._next(BATCH if self._redis.up else 1)
-                packed = [content for record, _, _ in batch if (content := self._pack(record)) is not None]
+                packed = [content for record, _ in batch if (content := self._pack(record)) is not None]
                 try:
-                    waiting = await self._stream.append(
-                        packed, [answer for _, answer, _ in batch if answer is not None]
-                    )
+                    waiting = await self._stream.append(packed)
                 except RedisUnavailable:
                     if self._stopping.is_set():
                         return
@@ -213,7 +223,7 @@ class Recorder:
                 await asyncio.wait_for(self._arrived.wait(), LOOK_S)
             with contextlib.suppress(RedisUnavailable):
                 self._look_at(await self._stream.length())
-            if self._queue:
+            if self._queued:
                 return
         await self._arrived.wait()
 
@@ -235,7 +245,7 @@ class Recorder:
         batch: list[_QueueEntry] = []
         size = 0
         for entry in islice(self._queue, most):
-            size += entry[2]
+            size += entry[1]
             if batch and size > LARGEST_BATCH:
                 break
             batch.append(entry)
@@ -253,8 +263,9 @@ class Recorder:
             return None
 
     async def _store_rest(self) -> None:
+        self._build()
         while self._queue:
-            batch = [record for record, _, _ in islice(self._queue, BATCH)]
+            batch = [record for record, _ in islice(self._queue, BATCH)]
             records = [masked(one) for one in batch if isinstance(one, Record)]
             reports = [masked_report(one) for one in batch if isinstance(one, OutcomeReport)]
             try:
@@ -265,6 +276,19 @@ class Recorder:
                 return
             for _ in batch:
                 self._queue.popleft()
+
+
+def _entry(one: Record | DecidedCall | OutcomeReport) -> _QueueEntry:
+    """Return a record as it waits: without what is never kept, since ten thousand may have to wait in memory."""
+    if isinstance(one, OutcomeReport):
+        report = bounded_report(one)
+        return report, len(report.tool_use_id) + len(report.session_id)
+    record = decision_record(one) if isinstance(one, DecidedCall) else one
+    size = _size(record)
+    if size > WINDOW:
+        record = _bounded(record)
+        size = _size(record)
+    return record, size
 
 
 def _worth(record: Record) -> int:

@@ -1,7 +1,6 @@
 """The durable stream between answers and SQL: each record stays in Redis until its batch is stored.
 
-Answers for retries are kept by the same call to Redis; `baton.sessions.history` reads them. What is stored goes on to the
-feed, which `baton.records.review.feed` reads.
+What is stored goes on to the feed, which `baton.records.review.feed` reads.
 """
 
 import os
@@ -27,14 +26,10 @@ ABANDONED_MS = 60_000
 
 Shorter than any batch takes would only store batches twice."""
 
-ANSWER_S = 600
-"""How long an answer is kept for retries, in seconds."""
-
 Entry = tuple[bytes, bytes]
 """An entry's id in the stream, and its content."""
-Answer = tuple[bytes, bytes]
-"""The Redis key of an answer, and the answer."""
 
+_APPEND_KEYS = [STREAM, *outbox.KEYS]
 _APPEND = outbox.beside(Path(__file__).with_name("stream.lua"))
 _DONE = Script.read(Path(__file__).with_name("done.lua"))
 
@@ -68,8 +63,8 @@ class RecordStream:
         self._claim_from = b"0-0"
         self._claim_idle_ms = 0
 
-    async def append(self, records: Sequence[bytes], answers: Sequence[Answer] = ()) -> int:
-        """Append records, their events with them, and keep answers in one call. When it returns, Redis has them.
+    async def append(self, records: Sequence[bytes]) -> int:
+        """Append records, their events with them, in one call. When it returns, Redis has them.
 
         Returns:
             How many records wait in the stream.
@@ -77,15 +72,7 @@ class RecordStream:
         Raises:
             RedisUnavailable: If Redis is away; it may have taken them all the same.
         """
-        keys = [STREAM, *outbox.KEYS, *(key for key, _ in answers)]
-        arguments: list[bytes | str | int | float] = [
-            ANSWER_S,
-            self._with_events,
-            len(answers),
-            *(answer for _, answer in answers),
-            *records,
-        ]
-        waiting: int = await self._redis.script(_APPEND, keys, arguments)
+        waiting: int = await self._redis.script(_APPEND, _APPEND_KEYS, [self._with_events, *records])
         return waiting
 
     async def take(self, *, wait_ms: int = 0) -> list[Entry]:
