@@ -36,6 +36,11 @@ _HARMLESS = re.compile(
 )
 _VALUE = r"(?:%/|:?[-=?][^}$]*)?"
 _VARIABLE = re.compile(rf"\$(?:\{{(HOME|PWD|TMPDIR|TEMP|TMP){_VALUE}\}}|(HOME|PWD|TMPDIR|TEMP|TMP)(?!\w)|\((pwd)\))")
+_CUT_VARIABLE = re.compile(r"\$\{(HOME|PWD)(%%/\*|%/\*|//?[^}]*|[\^,@:][^}]*)\}")
+"""A folder that is computed from the home or the current one: `${HOME%/*}` is the folder above."""
+_FOLDER_OF = re.compile(
+    r"\$\(\s*(dirname|realpath|readlink|cd)\s+(?:-\S+\s+)*[\"']?([^\s\"'()`;&|]+)[\"']?\s*(?:(?:&&|;)\s*pwd(?:\s+-[PL])?\s*)?\)"
+)
 _OPEN = re.compile(r"[$`*?\[{]")
 _DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?:[\\/]|\Z)|[\\/]{2}[^\\/]+[\\/]([A-Za-z])\$(?:[\\/]|\Z)")
 """The start of a path on Windows: `C:\\`, `\\\\?\\C:\\`, or `\\\\host\\C$\\`."""
@@ -285,7 +290,26 @@ def _expand(text: str, home: str) -> str:
     if found:
         name = found.group(1) or found.group(2) or found.group(3)
         text = {"HOME": "~", "PWD": ".", "pwd": "."}.get(name, "/tmp") + text[found.end() :]  # noqa: S108
+    elif text.startswith(("${", "$(")):
+        text = _computed(text)
     return home + text[1:] if text == "~" or text.startswith("~/") else text
+
+
+def _computed(text: str) -> str:
+    """Return a path that begins with a folder computed from the home, the current folder or a known one."""
+    cut = _CUT_VARIABLE.match(text)
+    if cut:
+        folder = {"HOME": "~", "PWD": "."}[cut[1]]
+        # What a replacement or a slice leaves may be the folder itself.
+        above = {"%/*": "/..", "%%/*": "/../../../../../../../.."}.get(cut[2], "")
+        return folder + above + text[cut.end() :]
+    of = _FOLDER_OF.match(text)
+    if of is None:
+        return text
+    folder = of[2]
+    if found := _VARIABLE.match(folder):
+        folder = {"HOME": "~", "PWD": "."}.get(found.group(1) or found.group(2), "/tmp") + folder[found.end() :]  # noqa: S108
+    return text if "$" in folder else folder + ("/.." if of[1] == "dirname" else "") + text[of.end() :]
 
 
 def _through_processes(text: str) -> str:

@@ -9,6 +9,7 @@ LANGUAGES = (
     "ed",
     "javascript",
     "justfile",
+    "lisp",
     "lua",
     "makefile",
     "package.json",
@@ -24,6 +25,7 @@ LANGUAGES = (
     "powershell-arguments",
     "cmd",
     "cmd-arguments",
+    "unparsed",
 )
 
 _MARK = "\ua66e"  # a letter to every grammar, in a string as in a name; no code is written with it

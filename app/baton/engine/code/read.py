@@ -19,6 +19,7 @@ from baton.engine.code.languages import (
     ruby_names,
     sed,
     task_files,
+    unparsed,
     windows,
 )
 from baton.engine.code.model import Code
@@ -41,12 +42,14 @@ _SCANNED: dict[str, Callable[[str], Code]] = {
     **literal_calls.READERS,
     "ed": sed.read_ed,
     "justfile": task_files.read_justfile,
+    "lisp": unparsed.read_lisp,
     "makefile": task_files.read_makefile,
     "package.json": task_files.read_package,
     "powershell": windows.read_powershell,
     "powershell-arguments": windows.read_powershell_arguments,
     "cmd": windows.read_cmd,
     "cmd-arguments": windows.read_cmd_arguments,
+    "unparsed": unparsed.read_unparsed,
 }
 
 

@@ -275,7 +275,7 @@ class _Filling:
             return self.choice[name]
         if name in _ARRAY_ALL:
             return self.values.args
-        if name.isdigit():
+        if name.isdigit() and name != "0":
             args = self.values.args
             at = int(name) if len(name) < 3 else 0  # noqa: PLR2004 (a hundred arguments)
             return None if args is None or not at else args[at - 1] if at <= len(args) else ""

@@ -23,11 +23,22 @@ def given(use: Invocation, runs: RunTargets) -> tuple[str, ...] | None:
         return tuple([as_value(word) for word in words[at + 1 :]])
     if runs.stdin == "script":
         return tuple([as_value(words[at]) for at in use.operands if words[at].text not in {"-", "/dev/stdin"}])
+    at = _script_at(use, runs)
+    return None if at is None else tuple([as_value(word) for word in words[at + 2 :]])
+
+
+def own_name(use: Invocation, runs: RunTargets) -> str | None:
+    """Return what `$0` stands for in the script of `sh -c`; None where nothing is given for it."""
+    at = _script_at(use, runs)
+    return as_value(use.words[at + 1]) if at is not None and at + 1 < len(use.words) else None
+
+
+def _script_at(use: Invocation, runs: RunTargets) -> int | None:
+    """Return the index of the script that a shell is given in one word."""
     script = runs.scripts[0][0] if len(runs.scripts) == 1 and len(runs.scripts[0]) == 1 else None
     if script is None or use.name not in {"bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "busybox", "rbash"}:
         return None
-    at = next((index for index, word in enumerate(words) if word is script), len(words))
-    return tuple([as_value(word) for word in words[at + 2 :]])
+    return next((index for index, word in enumerate(use.words) if word is script), len(use.words))
 
 
 def from_input(use: Invocation, argv: list[Word], text: str | None) -> Iterator[list[Word]]:

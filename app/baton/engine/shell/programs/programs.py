@@ -314,6 +314,8 @@ class Programs(ABC):
         if args is None and not use.assigns and not any(assigns for _, assigns in runs.commands):
             return
         here.values = Values(here.values, args=args)
+        if (name := arguments.own_name(use, runs)) is not None:
+            here.values.set("0", (name,))
         for text in (*use.assigns, *[one for _, assigns in runs.commands for one in assigns]):
             name, equals, value = text.partition("=")
             if equals:
