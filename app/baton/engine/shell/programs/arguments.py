@@ -19,8 +19,8 @@ def given(use: Invocation, runs: RunTargets) -> tuple[str, ...] | None:
     """Return the positional parameters that a shell gives its script; None for a program that gives none."""
     words = use.words
     if runs.file is not None:
-        at = next((index for index, word in enumerate(words) if word is runs.file), len(words))
-        return tuple([as_value(word) for word in words[at + 1 :]])
+        file_at = next((index for index, word in enumerate(words) if word is runs.file), len(words))
+        return tuple([as_value(word) for word in words[file_at + 1 :]])
     if runs.stdin == "script":
         return tuple([as_value(words[at]) for at in use.operands if words[at].text not in {"-", "/dev/stdin"}])
     at = _script_at(use, runs)
