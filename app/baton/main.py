@@ -153,7 +153,13 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         inventories=clients.inventories,
         events=events.emitter,
     )
-    context = await build_context(kernel, counters=records.counters, events=events.emitter, policies=policies.policies)
+    context = await build_context(
+        kernel,
+        counters=records.counters,
+        events=events.emitter,
+        policies=policies.policies,
+        recorder=records.recorder,
+    )
     route = await build_route(
         kernel,
         policies=policies.policies,

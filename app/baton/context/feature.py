@@ -28,6 +28,7 @@ from baton.events.emission import Emitter
 from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
+from baton.records.pipeline.recorder import Recorder
 
 
 class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,9 @@ class ContextFeature(msgspec.Struct, frozen=True, kw_only=True):
         self.code_indexes.warm(principal, project)
 
 
-async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies: Policies) -> ContextFeature:
+async def build(
+    kernel: Kernel, *, counters: Counters, events: Emitter, policies: Policies, recorder: Recorder
+) -> ContextFeature:
     """Build the services, read the patterns in force and the switches. Raise DatabaseUnavailable."""
     summarization = Summarization(kernel.database, kernel.redis)
     code_indexes = CodeIndexes(kernel.database)
@@ -120,6 +123,6 @@ async def build(kernel: Kernel, *, counters: Counters, events: Emitter, policies
         switches=switches,
         patterns_in_force=in_force,
         injection=injection,
-        advisories=PromptAdvisories(advisories, in_force),
+        advisories=PromptAdvisories(advisories, in_force, recorder.put),
         compliance=compliance,
     )

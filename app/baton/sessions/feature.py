@@ -74,14 +74,15 @@ async def build(
     )
     overrides = Overrides(kernel.database, kernel.changes, users, policies, modes, organisation=kernel.organisation)
     await overrides.load()
+    prices = parse_prices(kernel.settings.prices)
     return SessionsFeature(
         sessions=sessions,
         history=history,
         outcomes=outcomes,
         rate=rate,
         overrides=overrides,
-        inspection=SessionAdmin(kernel.database, history, modes, overrides),
+        inspection=SessionAdmin(kernel.database, history, modes, overrides, prices),
         brackets=SubagentBrackets(kernel.redis),
         advice=LateAdvice(kernel.redis),
-        timelines=Timelines(kernel.database, parse_prices(kernel.settings.prices)),
+        timelines=Timelines(kernel.database, prices),
     )

@@ -1,9 +1,11 @@
 """Lists and inspects sessions, and resets their history, for people."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from baton.delegate.jobs.costs import Price, price_of_call
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
@@ -16,6 +18,9 @@ from baton.people.permissions import require
 from baton.people.row_scope import row_scope
 from baton.records.review import delegation_share_store
 from baton.records.review.delegation_groups import FIRST, After, Group, GroupFilter
+from baton.sessions import activity_store
+from baton.sessions.activity import LIVE, SessionActivity, SessionAgent, tree_of
+from baton.sessions.activity_store import CallTokens, JobActivity, SessionKey
 from baton.sessions.history import History, Past
 from baton.sessions.overrides.service import Overrides
 from baton.sessions.overrides.store import Override
@@ -26,7 +31,10 @@ _AWAY = "sessions cannot be read now; try again"
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sessions to find; every field that is set must match. Without `since`, those of the last seven days."""
+    """Which sessions to find; every field that is set must match. Without `since`, those of the last seven days.
+
+    `live` asks for those with a call within `LIVE`. `q` is what a session's id or user begins with, or a part of its project.
+    """
 
     since: datetime | None = None
     until: datetime | None = None
@@ -34,12 +42,16 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     team: str = ""
     project: str = ""
     client: str = ""
+    live: bool = False
+    q: str = ""
 
 
 class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One session: its calls summed up, the mode in force, its overrides, and what Redis holds (None while Redis is down)."""
 
     calls: Group
+    activity: SessionActivity
+    agents: list[SessionAgent]
     mode: Mode
     past: Past | None
     overrides: list[Override]
@@ -48,7 +60,15 @@ class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
 class SessionAdmin:
     """The sessions that have recorded calls."""
 
-    def __init__(self, database: Database, history: History, modes: Modes, overrides: Overrides) -> None:
+    def __init__(
+        self,
+        database: Database,
+        history: History,
+        modes: Modes,
+        overrides: Overrides,
+        prices: Mapping[str, Price],
+    ) -> None:
+        self._prices = dict(prices)
         self._database = database
         self._history = history
         self._modes = modes
@@ -63,7 +83,52 @@ class SessionAdmin:
         """
         asked = msgspec.structs.asdict(wanted)
         asked["since"] = start_of(wanted.since, wanted.until)
+        asked["called_since"] = datetime.now(UTC) - LIVE if asked.pop("live") else None
         return await self._groups(principal, "sessions.read", GroupFilter(**asked), after=after, limit=limit)
+
+    async def activity(self, principal: Principal, sessions: Sequence[Group]) -> dict[SessionKey, SessionActivity]:
+        """Return what goes on in sessions that were found, by their ids and users.
+
+        Raises:
+            StoreUnavailable: If the database cannot be reached.
+        """
+        keys = [(one.session_id, one.user) for one in sessions]
+        if not keys:
+            return {}
+        scope, organisation = row_scope(principal, "sessions.read"), principal.organisation
+        try:
+            async with self._database.transaction() as connection:
+                jobs = await activity_store.jobs(connection, organisation, scope, keys)
+                tokens = await activity_store.call_tokens(connection, organisation, scope, keys)
+                agents = await activity_store.agent_counts(connection, organisation, scope, keys)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        usd = self._usd(jobs, tokens)
+        return {
+            key: SessionActivity(
+                waiting=sum(one.waiting for one in jobs if (one.session_id, one.user) == key),
+                jobs=sum(one.active for one in jobs if (one.session_id, one.user) == key),
+                agents=agents.get(key, 0),
+                usd=usd.get(key),
+            )
+            for key in keys
+        }
+
+    def _usd(self, jobs: Sequence[JobActivity], tokens: Sequence[CallTokens]) -> dict[SessionKey, float]:
+        found: dict[SessionKey, float] = {}
+        for one in jobs:
+            # A job without a tier is priced as an expensive one, as in `GET /analytics/cost`.
+            price = self._prices.get(one.tier, self._prices["EXPENSIVE"])
+            usd = one.usd + price.of(one.priced_input, one.priced_cached, one.priced_output)
+            if usd or one.costed:
+                key = (one.session_id, one.user)
+                found[key] = found.get(key, 0.0) + usd
+        for call in tokens:
+            cost = price_of_call(self._prices, call.model, call.input_tokens, call.cached_tokens, call.output_tokens)
+            if cost is not None:
+                key = (call.session_id, call.user)
+                found[key] = found.get(key, 0.0) + cost
+        return found
 
     async def inspect(self, principal: Principal, session_id: str, user: str = "") -> SessionDetails:
         """Show one session. If several users have one of that id and `user` is empty, the principal's own is preferred.
@@ -78,8 +143,11 @@ class SessionAdmin:
             past = await self._history.look(theirs, session_id)
         except RedisUnavailable:
             past = None
+        key = (calls.session_id, calls.user)
         return SessionDetails(
             calls=calls,
+            activity=(await self.activity(principal, [calls]))[key],
+            agents=await self._agents(principal, key),
             mode=self._modes.effective(theirs, calls.project, session_id),
             past=past,
             overrides=self._overrides.find(principal, session_id=session_id, user=calls.user),
@@ -112,6 +180,15 @@ class SessionAdmin:
                 await self._history.reset(theirs, session_id)
         except (DatabaseUnavailable, RedisUnavailable):
             raise StoreUnavailable("the session cannot be reset now; nothing was changed, try again") from None
+
+    async def _agents(self, principal: Principal, key: SessionKey) -> list[SessionAgent]:
+        scope = row_scope(principal, "sessions.read")
+        try:
+            async with self._database.transaction() as connection:
+                found = await activity_store.agents(connection, principal.organisation, scope, key)
+        except DatabaseUnavailable:
+            raise StoreUnavailable(_AWAY) from None
+        return tree_of(*found, self._prices)
 
     async def _one(self, principal: Principal, action: str, session_id: str, user: str) -> Group:
         wanted = GroupFilter(since=datetime.now(UTC) - LONGEST_AGE, session_id=session_id, user=user)

@@ -1,8 +1,9 @@
 """`/sessions`: lists sessions, shows one in full, and resets its look-ups."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, Field
 
@@ -13,6 +14,7 @@ from baton.modes.bodies import ModeModel
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import ADMIN, EXPENSIVE
 from baton.records.review.delegation_groups import After, Group
+from baton.sessions.activity import LIVE, SessionActivity
 from baton.sessions.inspection import SessionAdmin, SessionFilter
 from baton.sessions.overrides.api import OverrideModel
 
@@ -20,6 +22,10 @@ router = APIRouter(tags=["sessions"])
 SessionAdminOf = Annotated[SessionAdmin, Depends(of(SessionAdmin))]
 SessionId = Annotated[str, Path(max_length=1_024)]
 FilterText = Annotated[str, Field(max_length=1_024)]
+
+_FROM_CALLS = (
+    "session_id", "user", "team", "client", "project", "first_at", "last_at", "calls", "blocked", "asked", "overridden",
+)  # fmt: skip
 
 
 class SessionsQuery(BaseModel):
@@ -29,6 +35,8 @@ class SessionsQuery(BaseModel):
     team: FilterText = ""
     project: FilterText = ""
     client: FilterText = ""
+    live: bool = Field(False, description="Only those with a call in the last ten minutes.")
+    q: FilterText = Field("", description="What a session's id or user begins with, or a part of its project.")
     since: Moment | None = None
     until: Moment | None = None
     cursor: str = Field("", max_length=4_096, description="`next_cursor` of the page before.")
@@ -40,7 +48,11 @@ class SessionsQuery(BaseModel):
 
 
 class SessionModel(BaseModel):
-    """A session as its recorded calls show it."""
+    """A session as its recorded calls and its jobs show it.
+
+    It is `live` for ten minutes after its last call. `waiting` counts jobs that wait for a person, `jobs` those that have not
+    ended, `agents` the sub-agents that made a call. `usd` is what its agents and jobs cost, absent where nothing is known.
+    """
 
     session_id: str
     user: str
@@ -53,11 +65,18 @@ class SessionModel(BaseModel):
     blocked: int
     asked: int
     overridden: int
+    live: bool
+    waiting: int
+    jobs: int
+    agents: int
+    usd: float | None = None
 
     @classmethod
-    def of(cls, group: Group) -> "SessionModel":
+    def of(cls, group: Group, activity: SessionActivity) -> "SessionModel":
         """Build the model of a session."""
-        return cls.model_validate(group, from_attributes=True)
+        live = datetime.now(UTC) - group.last_at < LIVE
+        fields = {name: getattr(group, name) for name in _FROM_CALLS}
+        return cls.model_validate(fields | msgspec.structs.asdict(activity) | {"live": live})
 
 
 class SessionPage(BaseModel):
@@ -79,9 +98,29 @@ class PastModel(BaseModel):
     )
 
 
-class InspectedModel(SessionModel):
-    """A session in full; `past` is absent while Redis is down."""
+class SessionAgentModel(BaseModel):
+    """A sub-agent of a session. `parent` is the id of the agent that started it, `main` for the main thread.
 
+    An agent that made no call has the id of the decision on its start. `model` and `usd` are known once it has ended, where its
+    client reports them.
+    """
+
+    id: str
+    type: str
+    parent: str
+    first_at: datetime
+    last_at: datetime
+    calls: int
+    blocked: int
+    is_over: bool
+    model: str
+    usd: float | None = None
+
+
+class InspectedModel(SessionModel):
+    """A session in full, with its first 500 agents; `past` is absent while Redis is down."""
+
+    tree: list[SessionAgentModel]
     mode: ModeModel
     past: PastModel | None = None
     overrides: list[OverrideModel]
@@ -95,7 +134,9 @@ async def list_sessions(
     place = After(*after(query.cursor, 2))
     found = await inspection.find(caller.principal, query.filter(), after=place, limit=query.limit + 1)
     items, next_cursor = page(found, query.limit, lambda group: (group.last_id, place.newest or found[0].last_id))
-    return SessionPage(items=[SessionModel.of(group) for group in items], next_cursor=next_cursor)
+    activity = await inspection.activity(caller.principal, items)
+    models = [SessionModel.of(group, activity[group.session_id, group.user]) for group in items]
+    return SessionPage(items=models, next_cursor=next_cursor)
 
 
 @router.get("/sessions/{session_id}", operation_id="get_session", response_model_exclude_none=True)
@@ -105,7 +146,8 @@ async def get_session(
     """Show one session: its mode with the chain of settings, look-ups, background tasks, project and overrides."""
     found = await inspection.inspect(caller.principal, session_id, user)
     return InspectedModel(
-        **SessionModel.of(found.calls).model_dump(),
+        **SessionModel.of(found.calls, found.activity).model_dump(),
+        tree=[SessionAgentModel.model_validate(one, from_attributes=True) for one in found.agents],
         mode=ModeModel.of(found.mode),
         past=None if found.past is None else PastModel.model_validate(found.past, from_attributes=True),
         overrides=[OverrideModel.model_validate(one, from_attributes=True) for one in found.overrides],

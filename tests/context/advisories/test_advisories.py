@@ -155,14 +155,18 @@ class InForce:
 
 
 async def test_a_prompt_shows_five_of_patterns_that_still_hold(advisories):
-    waiting = PromptAdvisories(advisories, InForce(*"abcdefgh"))
+    recorded = []
+    waiting = PromptAdvisories(advisories, InForce(*"abcdefgh"), recorded.append)
     await advisories.add(ADA, "s", [advisory(one, f"Rule {one}") for one in "zabcdefgh"])
     text = await waiting.for_prompt(ADA, "s")
     assert [entry.split("**")[1] for entry in text.split("\n")[2:]] == [f"Rule {one}" for one in "abcde"]
     assert await waiting.for_prompt(ADA, "s") == "", "the others go with them"
+    (one,) = recorded
+    assert (one.event, one.user, one.session_id) == ("PatternAdvisories", "ada", "s")
+    assert one.command.split("\n") == text.split("\n")[2:]
 
 
 async def test_a_team_without_patterns_asks_nothing():
-    waiting = PromptAdvisories(None, InForce())
+    waiting = PromptAdvisories(None, InForce(), pytest.fail)
     assert await waiting.for_prompt(ADA, "s") == ""
     assert await waiting.for_prompt(ADA, "") == ""

@@ -42,7 +42,7 @@ class Server:
         self.emitted, self.counters = Emitted(), Counters()
         self.counts = PatternCounts(database, "default")
         advisories = Advisories(redis)
-        self.waiting = PromptAdvisories(advisories, self.store.in_force)
+        self.waiting = PromptAdvisories(advisories, self.store.in_force, lambda _: None)
         self.compliance = Compliance(
             database=database,
             store=ComplianceStore(redis),

@@ -139,7 +139,7 @@ class World:
         )
         return {
             "start_patterns": StartPatterns(sessions, injection, injections, lambda *_: True),
-            "advisories": PromptAdvisories(advisories, in_force),
+            "advisories": PromptAdvisories(advisories, in_force, lambda _: None),
             "injections": injections,
             "compliance": compliance,
         }

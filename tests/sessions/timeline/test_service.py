@@ -41,6 +41,7 @@ RECORDS = [
     call(4, tool="Read", agent_id="a1", agent_type="Explore", paths=("x",)),
     call(5, event="SubagentStart", agent_type="reviewer"),
     call(9, event="UserPromptSubmit"),
+    call(9, event="PatternAdvisories", command="- **Use Money** (90% confidence)"),
     call(3, tool="Read", session_id="other"),
     call(3, tool="Read", user="bob"),
     call(3, tool="Read", organisation="other"),
@@ -62,7 +63,7 @@ MODES = [
 WHOLE = [
     "session", "prompt", "route", "mode session", "decision Bash", "job queued", "mode user", "spawn Explore",
     "mode project", "mode organisation", "mode team", "mode user_project", "decision Read", "decision Read", "job running",
-    "question", "spawn", "job completed", "prompt",
+    "question", "spawn", "job completed", "prompt", "advisory",
 ]  # fmt: skip
 
 

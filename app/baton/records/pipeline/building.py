@@ -1,5 +1,6 @@
 """Build the records of decisions and events. The recorder masks and stores them after the answer is sent."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.edited_paths import edited_paths
 from baton.engine.call.here_documents import without_content
 from baton.engine.call.modes import Mode
+from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.kernel.base import trace
 from baton.kernel.base.caller import Caller
@@ -17,6 +19,8 @@ from baton.kernel.base.uuid7 import moment_of
 from baton.records.pipeline.decision import Decision, RouteOutcome
 from baton.shared.client_abilities import can_ask
 
+ADVISORIES = "PatternAdvisories"
+"""The event of a record that says which advisories a prompt showed."""
 _WORDS: dict[str, Literal["ask", "block"]] = {"deny": "block", "ask": "ask"}
 
 
@@ -110,6 +114,23 @@ def event_record(
         routed_by="" if route is None else route.tier,
         confidence=0.0 if route is None else route.confidence,
         traceparent=trace.parent.get(),
+    )
+
+
+def advisories_record(principal: Principal, session_id: str, lines: Sequence[str]) -> Record:
+    """Return the record of the advisories that a session's prompt shows, a line each."""
+    record_id = str(uuid7())
+    return Record(
+        id=record_id,
+        at=moment_of(record_id),
+        organisation=principal.organisation,
+        team=principal.team,
+        user=principal.user,
+        role=principal.role,
+        client="",
+        event=ADVISORIES,
+        session_id=session_id,
+        command="\n".join(lines),
     )
 
 

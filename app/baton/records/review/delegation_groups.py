@@ -9,7 +9,11 @@ By = Literal["session", "user", "team", "day"]
 
 
 class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of decisions; all fields that are set must hold. `since` is included, `until` is not."""
+    """A filter of decisions; all fields that are set must hold. `since` is included, `until` is not.
+
+    `called_since` asks for sessions that have a call at that moment or later, `q` for those whose id or user begins with
+    a text or whose project has it in its name.
+    """
 
     since: datetime
     until: datetime | None = None
@@ -18,6 +22,8 @@ class GroupFilter(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     session_id: str = ""
     client: str = ""
+    called_since: datetime | None = None
+    q: str = ""
 
 
 class After(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal, select
+from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal, or_, select
 from sqlalchemy.sql.functions import Function
 
 from baton.engine.agents.rosters import MODELS
@@ -93,6 +93,14 @@ def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: Group
     for name in ("user", "team", "project", "session_id", "client"):
         if value := getattr(wanted, name):
             query = query.where(_d.c[name] == storable(value))
+    if wanted.called_since is not None:  # the few that are live are found by time, and then summed up by session
+        live = select(_d.c.session_id).where(
+            _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.id >= least_id(wanted.called_since)
+        )
+        query = query.where(_d.c.session_id.in_(scope.limit(live, _d)))
+    if q := storable(wanted.q):
+        begins = (func.lower(_d.c[name]).startswith(q.lower(), autoescape=True) for name in ("session_id", "user"))
+        query = query.where(or_(*begins, func.lower(_d.c.project).contains(q.lower(), autoescape=True)))
     return query
 
 

@@ -51,7 +51,7 @@ class TimelineExportQuery(TimelineFilters):
 async def get_session_timeline(
     caller: CallerOf, timelines: TimelinesOf, session_id: SessionId, query: Annotated[TimelineQuery, Query()]
 ) -> TimelinePage:
-    """Show prompts (where kept), routes, decisions with their outcome, spawns, jobs and modes of a session, oldest first."""
+    """Show prompts (where kept), routes, advisories, decisions with their outcome, spawns, jobs and modes of a session, oldest first."""
     place = _place(query.cursor)
     found = await timelines.page(
         caller.principal, session_id, query.user, query.kind, after=place, limit=query.limit + 1

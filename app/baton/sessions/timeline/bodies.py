@@ -44,6 +44,7 @@ class TimelineItemModel(BaseModel):
     parent: str | None = Field(
         None, description="With a spawn: the id of the agent that starts another one, `main` for the main thread."
     )
+    advisories: list[str] | None = Field(None, description="The lines that a prompt showed of violated patterns.")
     decision: DecisionModel | None = None
     job: JobStepModel | None = None
     mode: ModeChangeModel | None = None
@@ -59,7 +60,8 @@ class TimelineItemModel(BaseModel):
             at=item.place.at,
             kind=item.kind,
             parent=(record.agent_id or "main") if record is not None and item.kind == "spawn" else None,
-            decision=None if record is None else DecisionModel.of(record),
+            advisories=record.command.split("\n") if record is not None and item.kind == "advisory" else None,
+            decision=None if record is None or item.kind == "advisory" else DecisionModel.of(record),
             job=None if item.job is None else JobStepModel.model_validate(item.job, from_attributes=True),
             mode=None if item.mode is None else ModeChangeModel.model_validate(item.mode, from_attributes=True),
             usd=item.usd,

@@ -84,6 +84,8 @@ def _cells(item: TimelineItem) -> tuple[str, str, str, str]:
     match item.kind:
         case "prompt":
             return record.user, record.prompt or "(prompts are not kept)", "", ""
+        case "advisory":
+            return "", record.command, "", ""
         case "route":
             return (
                 "",

@@ -1,4 +1,4 @@
-"""What a session's timeline is made of: prompts, routes, decisions, spawns, jobs, questions and modes, in one order."""
+"""What a session's timeline is made of: prompts, routes, advisories, decisions, spawns, jobs, questions and modes, in one order."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -7,11 +7,11 @@ import msgspec
 
 from baton.engine.call.record import Record
 
-Kind = Literal["session", "prompt", "route", "decision", "spawn", "job", "question", "mode"]
+Kind = Literal["session", "prompt", "route", "advisory", "decision", "spawn", "job", "question", "mode"]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined] # typing's Literal has them
 MODES, CALLS, JOB_STEPS = 0, 1, 2
 """The sources, in the order of items of one moment."""
-OF_DECISIONS: frozenset[Kind] = frozenset({"session", "prompt", "route", "decision", "spawn"})
+OF_DECISIONS: frozenset[Kind] = frozenset({"session", "prompt", "route", "advisory", "decision", "spawn"})
 OF_JOBS: frozenset[Kind] = frozenset({"job", "question"})
 
 

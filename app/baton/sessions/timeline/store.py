@@ -15,6 +15,7 @@ from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.kernel.changes.audit_store import AuditRow
 from baton.people.row_scope import RowScope
+from baton.records.pipeline import building
 from baton.records.pipeline.tables import DECISIONS
 from baton.sessions.timeline.items import CALLS, JOB_STEPS, MODES, JobStep, Kind, ModeChange, Place, TimelineItem
 
@@ -162,6 +163,7 @@ _IS = {
     "session": DECISIONS.c.event == "SessionStart",
     "prompt": DECISIONS.c.event == "UserPromptSubmit",
     "route": and_(DECISIONS.c.event == "UserPromptSubmit", DECISIONS.c.routed_by != ""),
+    "advisory": DECISIONS.c.event == building.ADVISORIES,
     "decision": and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent == ""),
     "spawn": or_(
         and_(DECISIONS.c.event == "PreToolUse", DECISIONS.c.started_agent != ""), DECISIONS.c.event == "SubagentStart"
@@ -174,6 +176,8 @@ def _kinds(record: Record) -> tuple[Kind, ...]:
     match record.event:
         case "UserPromptSubmit":
             return ("prompt", "route") if record.routed_by else ("prompt",)
+        case building.ADVISORIES:
+            return ("advisory",)
         case "SubagentStart":
             return ("spawn",)
         case "PreToolUse":
