@@ -228,12 +228,12 @@ async def _build(kernel: Kernel, app: HotFastAPI, *, is_worker: bool) -> list[Ho
         *decide_routes(
             decide,
             callers=people.callers,
-            policies=policies.policies,
             records=records,
             sessions=sessions,
             context=context,
             seen=clients.seen,
             processes=clients.processes,
+            limits=app.state.limits,
         ),
         *route_routes(route, callers=people.callers, sessions=sessions.sessions, seen=clients.seen),
     ]

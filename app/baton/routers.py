@@ -8,6 +8,7 @@ from baton.context.compliance import api as compliance
 from baton.context.enrichment import api as enrichment
 from baton.context.patterns import api as patterns
 from baton.context.utilization import api as utilization
+from baton.decide import explanation_api
 from baton.delegate.jobs import api as jobs
 from baton.delegate.jobs import costs_api, replies_api, stream_api, submit_api
 from baton.delegate.results import api as results
@@ -21,7 +22,7 @@ from baton.operate import costs_api as agent_costs_api
 from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
 from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
-from baton.policies import agent_tables_api, layers_api, unlocks_api
+from baton.policies import agent_tables_api, drafts_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.replay import api as replay
 from baton.records.review import audit_api, decision_counts_api, decisions_api, delegation_share_api, wrong_blocks_api
@@ -50,7 +51,9 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         decision_stream_api,  # these two before the decision of any id
         decision_counts_api,
         decisions_api,
+        explanation_api,
         policies,
+        drafts_api,
         layers_api,
         unlocks_api,
         agent_tables_api,

@@ -26,7 +26,7 @@ OF_AGENTS = {
     "post_tool_use": "calls.make", "pre_tool_use": "calls.make", "put_inventory": "calls.make", "reopen_wave": "graphs.write",
     "replay_policies": "policies.replay", "reply_job": "jobs.submit", "retry_job": "jobs.write", "route_prompt": "routes.make",
     "session_end": "calls.make", "session_start": "calls.make", "spawn": "spawns.make", "spawn_task": "spawns.make",
-    "spawn_tasks": "spawns.make", "validate_policies": "policies.read",
+    "spawn_tasks": "spawns.make", "test_policies": "policies.read", "validate_policies": "policies.read",
 }  # fmt: skip
 """Operations that an agent may use, by their ids, and the permission of `FOR_AGENTS` that says so."""
 OF_NOBODY = {"sign_in", "sign_out"}

@@ -88,6 +88,21 @@ def test_a_recorded_decision_is_explained(server, baton):
     assert shown.returncode == 0, shown.stderr
     assert "Edit a.py" in shown.stdout
     assert baton("explain", made, BATON_USER="bob").returncode == 1
+    assert "guardrails/fork-bomb (deny): " in baton("explain", made, "--all").stdout
+    assert "guardrails/fork-bomb" not in shown.stdout
+
+
+def test_a_rule_is_made_of_a_recorded_decision(server, baton):
+    call = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}, "session_id": "c9"}
+    with server.client(**{"Baton-User": "alice"}) as http:
+        made = http.post("/pre-tool-use", json=call).json()["decision_id"]
+        until(lambda: http.get(f"/decisions/{made}").status_code == 200)
+    shown = baton("policy", "test", "--from", made)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("id: own/no-make-deploy\n")
+    assert "for own/no-make-deploy.yaml" in shown.stderr
+    assert json.loads(baton("policy", "test", "--from", made, "--json").stdout)["group"] == "match"
+    assert baton("policy", "test", "--from", "none").returncode == 1
 
 
 BAD_EXPLAIN = [("", "no payload|not JSON"), ("{", "not JSON"), ("[]", "must be a JSON object"), ("{}", "tool_name")]

@@ -6,7 +6,9 @@ from baton.clients.client_processes import ClientProcesses
 from baton.clients.last_heard import ClientActivity
 from baton.context.feature import ContextFeature
 from baton.decide import api, hooks_api
+from baton.decide.dry_run import DryRun
 from baton.decide.dry_run_api import EvaluateEndpoint
+from baton.decide.explanation import Explanations
 from baton.decide.hooks import Hooks
 from baton.decide.installation import Installation
 from baton.decide.service import PreToolUse
@@ -16,6 +18,7 @@ from baton.kernel.http.hot_routes import HotRoute
 from baton.kernel.kernel import Kernel
 from baton.modes.service import Modes
 from baton.people.callers import CallerReader
+from baton.people.rate_limits import Limits
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature
@@ -29,6 +32,8 @@ class DecideFeature(msgspec.Struct, frozen=True, kw_only=True):
     pre_tool_use: PreToolUse
     hooks: Hooks
     start_patterns: StartPatterns
+    dry_run: DryRun
+    explanations: Explanations
 
 
 def build(
@@ -73,24 +78,30 @@ def build(
         injections=context.injections,
         compliance=context.compliance,
     )
-    return DecideFeature(pre_tool_use=pre_tool_use, hooks=hooks, start_patterns=start_patterns)
+    return DecideFeature(
+        pre_tool_use=pre_tool_use,
+        hooks=hooks,
+        start_patterns=start_patterns,
+        dry_run=DryRun(pre_tool_use, policies, records.replay, users),
+        explanations=Explanations(records.decisions, policies, modes),
+    )
 
 
 def hot_routes(
     feature: DecideFeature,
     *,
     callers: CallerReader,
-    policies: Policies,
     records: RecordsFeature,
     sessions: SessionsFeature,
     context: ContextFeature,
     seen: ClientActivity,
     processes: ClientProcesses,
+    limits: Limits,
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
     hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen, processes)
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
-    evaluate = EvaluateEndpoint(feature.pre_tool_use, policies)
+    evaluate = EvaluateEndpoint(feature.dry_run, limits)
     events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance)
     agents = callers.read_for_call
     return [

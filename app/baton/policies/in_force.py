@@ -175,6 +175,14 @@ class Policies:
         noting.add_done_callback(self._beside.discard)
         return built
 
+    async def visible(self, reader: Principal, principal: Principal, project: str) -> InForce:
+        """Return the set for a principal, without the layers that the reader may not read."""
+        keys = self._state.keys(principal, project)
+        shown_keys = tuple(key for key in keys if key[0] == UNLOCK or may_read(reader, *key))
+        if shown_keys == keys:
+            return await self.prepare(principal, project, wait_s=None)
+        return await asyncio.to_thread(self.combinations().build, shown_keys) if shown_keys else InForce(self.active)
+
     def reload(self) -> bool:
         """Load what folders and uploads hold now. Return whether all of it was accepted.
 

@@ -9,7 +9,7 @@ import msgspec
 
 from baton.engine.call.principal import Principal
 from baton.engine.policy.diff import RuleChange, compare
-from baton.engine.policy.load import PolicyProblems, PolicySet, Problem, extend, load
+from baton.engine.policy.load import LayerTrial, PolicyProblems, PolicySet, Problem, extend, load, try_layer
 from baton.engine.policy.rules.files import shown
 from baton.engine.policy.rules.layers import Tier
 from baton.engine.policy.rules.locks import Unlock
@@ -104,6 +104,26 @@ class PolicyLayers:
         """
         try:
             return await asyncio.to_thread(self.combine, where, dict(files))
+        except PolicyProblems as refused:
+            raise refusal(refused.problems) from None
+
+    async def test(self, where: Where, files: Mapping[str, str]) -> LayerTrial:
+        """Run the tests of a layer that is being written, over what is active now. What is wrong is part of the result.
+
+        Raises:
+            PoliciesRefused: If what lies above the layer is not accepted itself.
+        """
+        layer = as_layer(where.tier, where.name, dict(files))
+        unlocks = self._unlocks(where)
+
+        def run() -> LayerTrial:
+            above = self._policies.active
+            if where.tier == ORGANISATION[0]:
+                above = load([one for one in self._policies.base if one.name != layer.name], unlocks)
+            return try_layer(above, layer, unlocks)
+
+        try:
+            return await asyncio.to_thread(run)
         except PolicyProblems as refused:
             raise refusal(refused.problems) from None
 

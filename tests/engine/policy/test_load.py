@@ -5,7 +5,8 @@ import pytest
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
-from baton.engine.policy.load import PolicyProblems, layered, load
+from baton.engine.policy.load import Layer, PolicyProblems, layered, load, try_layer
+from tests.support.shipped import shipped
 
 
 def problems(build, *args, **kwargs):
@@ -180,3 +181,42 @@ def test_a_test_of_a_rule_says_many_in_one_line(build, rule, repeat, problem):
         return
     with pytest.raises(PolicyProblems, match=problem):
         build({"team/rule": text})
+
+
+TRIED = """id: own/a
+description: A rule.
+match: {tools: Edit}
+decision: deny
+reason: no
+tests:
+  match:
+    - tool: Edit
+    - tool: Write
+  not_match: [ls]
+"""
+
+
+def tried(text, path="own/a.yaml"):
+    return try_layer(shipped(), Layer(tier="team", name="web", origin="upload", files={path: text}))
+
+
+def test_a_layer_that_is_tried_has_a_result_for_each_test_with_its_line():
+    trial = tried(TRIED)
+    assert [(result.group, result.index, line, result.failure == "") for result, _, line in trial.tests] == [
+        ("match", 0, 8, True),
+        ("match", 1, 9, False),
+        ("not_match", 0, 10, True),
+    ]
+    assert [(one.file, one.line) for one in trial.problems] == [("team/web:own/a.yaml", 9)]
+
+
+def test_a_layer_that_cannot_be_read_has_its_problems_and_no_results():
+    trial = tried(TRIED.replace("decision: deny", "decision: no"))
+    assert (trial.policies, trial.tests) == (None, [])
+    assert trial.problems[0].line == 4
+
+
+def test_what_is_tried_is_accepted_where_an_upload_is():
+    trial = tried(TRIED.replace("    - tool: Write\n", ""))
+    assert trial.problems == []
+    assert all(result.failure == "" for result, _, _ in trial.tests)

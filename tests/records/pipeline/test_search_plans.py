@@ -25,6 +25,7 @@ CASES = {
     "usual event": (Filters(event="PreToolUse"), "id"),
     "tool": (Filters(tool="Rare"), "tool"),
     "effect": (Filters(effect="deny"), "effect"),
+    "a rule's effect": (Filters(effect="shadow"), "id"),
     "usual effect": (Filters(effect="abstain"), "id"),
     "decision": (Filters(decision="block"), "effect"),
     "usual decision": (Filters(decision="allow"), "id"),

@@ -1,11 +1,17 @@
 """Replay and hit counts over real HTTP, on decisions that were really made."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from baton.engine.call.principal import Principal
+from baton.policies.combinations import InForce
+from baton.records.replay import rule_hits_store
+from baton.records.replay.service import Replay
 from tests.policies.test_layers_api import rule
 from tests.support.server import serving, until
+from tests.support.shipped import shipped
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +42,10 @@ CANDIDATE = {"team/no-deploy.yaml": rule(), "config.yaml": "rules:\n  guardrails
 
 
 def test_a_replay_says_what_would_change_by_rule_and_user(http):
-    *progress, last = replay(http, files=CANDIDATE)
-    assert progress[0] == {"progress": {"read": 0, "total": 7}}
-    assert progress[-1] == {"progress": {"read": 7, "total": 7}}
+    *lines, last = replay(http, files=CANDIDATE)
+    progress = [line["progress"] for line in lines if "progress" in line]
+    assert progress[0] == {"read": 0, "total": 7, "changed": 0}
+    assert progress[-1] == {"read": 7, "total": 7, "changed": 4}
     summary = last["summary"]
     assert (summary["read"], summary["replayed"], summary["changed"]) == (7, 5, 4)
     assert summary["by_user"] == {"ann": 2, "bob": 2}
@@ -52,6 +59,36 @@ def test_a_replay_says_what_would_change_by_rule_and_user(http):
     assert allow["before"] == "deny by guardrails/fork-bomb"
     example = http.get(f"/decisions/{deny['examples'][0]}").json()
     assert example["command"] == "deployer now"
+
+
+def test_it_lists_the_calls_that_change_one_by_one(http):
+    calls = [one for line in replay(http, files=CANDIDATE) for one in line.get("calls", [])]
+    assert [(one["user"], one["call"], one["before"], one["after"]) for one in calls] == [
+        ("ann", "deployer now", "abstain", "deny by team/no-deploy"),
+        ("ann", "deployer now", "abstain", "deny by team/no-deploy"),
+        ("bob", "deployer now", "abstain", "deny by team/no-deploy"),
+        ("bob", ":(){ :|:& };:", "deny by guardrails/fork-bomb", "abstain"),
+    ]
+    assert http.get(f"/decisions/{calls[0]['decision_id']}").json()["at"] == calls[0]["at"]
+
+
+async def test_who_stops_reading_stops_the_replay(server, monkeypatch):
+    pages = []
+
+    async def calls(*_, **__):
+        pages.append(1)
+        return []
+
+    async def count(*_):
+        return 1_000
+
+    monkeypatch.setattr(rule_hits_store, "calls", calls)
+    monkeypatch.setattr(rule_hits_store, "count_calls", count)
+    policies = SimpleNamespace(combinations=lambda: SimpleNamespace(whole=InForce(shipped())))
+    run = Replay(None, policies).run(Principal(role="admin"), policies.combinations(), None, 1_000)
+    assert (await anext(run)).progress.total == 1_000
+    await run.aclose()
+    assert pages == []
 
 
 def test_it_says_what_could_not_be_replayed(http):

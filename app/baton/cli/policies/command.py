@@ -11,6 +11,7 @@ import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -19,6 +20,7 @@ from baton.cli.options import AsJson, UsageError
 from baton.cli.output import plain, show_json
 from baton.cli.policies import layers, unlocks
 from baton.cli.policies import replay as policy_replay
+from baton.local.server import Api
 from baton.shared import policy_folders
 
 if TYPE_CHECKING:
@@ -54,8 +56,24 @@ tests:
 
 
 @app.command("test")
-def run_tests(folder: Folder = "", alone: Alone = False, as_json: AsJson = False) -> None:
-    """Load a policy set and run the tests in its rules."""
+def run_tests(
+    folder: Folder = "",
+    alone: Alone = False,
+    decision: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="DECISION", help="Print a rule to start from, with a test made of a recorded decision."
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Load a policy set and run the tests in its rules; with --from, make a test of a decision instead.
+
+    Example: baton policy test --from 0198f3c1-… > rule.yaml
+    """
+    if decision:
+        _print_test(decision, as_json=as_json)
+        return
     policies = _load(folder, alone=alone, as_json=as_json)
     count = sum(len(rule.tests.match) + len(rule.tests.not_match) for rule in policies.rules)
     on = sum(rule.enabled for rule in policies.rules)
@@ -192,6 +210,17 @@ def schema(
 layers.add_to(app)
 unlocks.add_to(app)
 policy_replay.add_to(app)
+
+
+def _print_test(decision: str, *, as_json: bool) -> None:
+    """Print the rule that the server makes of a decision as a file's text, and where it belongs on standard error."""
+    made = Api().request("GET", f"/decisions/{quote(decision, safe='')}/rule-test")
+    if as_json:
+        show_json(made)
+        return
+    print("\n".join(plain(line) for line in made["text"].splitlines()))
+    what = f"it replaces `{made['replaces']}`; its first test fails until you change it" if "replaces" in made else ""
+    print(plain(f"for {made['path']}{': ' if what else ''}{what}"), file=sys.stderr)
 
 
 def _home() -> Path:

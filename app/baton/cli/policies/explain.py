@@ -22,7 +22,7 @@ def explain(
         ),
     ] = "",
     level: Annotated[str, typer.Option(help="Decide as if the mode were at this level: off, guidance, strict.")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="Also show the rules that did not match.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also show why the other rules did not match.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain a recorded decision, or a payload from standard input.
@@ -35,7 +35,7 @@ def explain(
             raise ApiError(
                 f"`{decision_id}` is not a decision's id; `baton decisions` lists them, and `baton explain < payload.json` reads a payload"
             )
-        _show_recorded(api, decision_id, as_json=as_json)
+        _show_recorded(api, decision_id, everything=everything, as_json=as_json)
         return
     payload = _payload()
     if level:
@@ -60,7 +60,7 @@ def _payload() -> dict[str, Any]:
     return payload
 
 
-def _show_recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
+def _show_recorded(api: Api, decision_id: str, *, everything: bool, as_json: bool) -> None:
     record = api.request("GET", f"/decisions/{decision_id}")
     if as_json:
         show_json(record)
@@ -75,9 +75,20 @@ def _show_recorded(api: Api, decision_id: str, *, as_json: bool) -> None:
         print(f"  rule {hit['id']}: {hit['effect']}")
     if not record["rules"]:
         print("  no rule matched")
+    if everything:
+        _show_others(api.request("GET", f"/decisions/{decision_id}/explanation"))
     if record.get("prompt"):
         print("  prompt:\n" + "\n".join(f"    {plain(line)}" for line in record["prompt"].splitlines()))
     print(f"  policy revision {record['revision']}, {record['elapsed_ms']} ms, {_degraded(record['degraded'])}")
+
+
+def _show_others(explanation: dict[str, Any]) -> None:
+    """Print why the rules without an effect did not match, as the rules of that revision say it when they are asked again."""
+    for rule in explanation["rules"]:
+        if "effect" not in rule:
+            print(plain(f"  {rule['id']} ({rule['decision']}): {rule.get('why', 'it matches now')}"))
+    for missing in explanation["missing"]:
+        print(plain(f"  not explained: {missing}"))
 
 
 def _degraded(names: list[str]) -> str:

@@ -26,7 +26,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was.
     `outcome` is what became of a tool call ("" for other events), with its duration; an agent call's `model_used` and
     tokens are what its client reports of it, `started_agent` is the agent that it starts. `traceparent` names the trace and
-    the span that the request came with.
+    the span that the request came with; `client_version` is its client's, where that says it.
     """
 
     id: str
@@ -68,3 +68,4 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int = 0
     started_agent: str = ""
     traceparent: str = ""
+    client_version: str = ""

@@ -58,6 +58,22 @@ def trace(policies: PolicySet, rule: Rule, context: Context, *, count_disabled: 
     )
 
 
+def findings(policies: PolicySet, rule: Rule, facts: Facts) -> dict[str, str]:
+    """Return what a rule that matches a call has found in it, by placeholder; nothing for one that does not match."""
+    context = Context(policies, facts)
+    asked = candidate(rule, facts.call.tool_name)
+    for one in () if asked is None else (asked, msgspec.structs.replace(asked, guesses=True)):
+        live = one.live(context)
+        if live is None:
+            continue
+        if live.found is not None:
+            return live.found
+        context.found = {}
+        if live.matches(context):
+            return context.found
+    return {}
+
+
 def _why_not(rule: Rule, context: Context) -> str:
     """Return the first thing that keeps a rule from matching; "" for one that matches."""
     tool = context.call.tool_name

@@ -18,17 +18,18 @@ from baton.engine.policy.matching.policy_set import PolicySet, Shells
 from baton.engine.policy.matching.rule import Rule, Suggestion
 from baton.engine.policy.matching.when import When, WhenError
 from baton.engine.policy.matching.wording import PLACEHOLDERS, slots
-from baton.engine.policy.rule_tests import failing_tests
+from baton.engine.policy.rule_tests import TestResult, failing_tests, run_tests
 from baton.engine.policy.rules.files import PolicyFiles, PolicyProblems, revision, unknown
 from baton.engine.policy.rules.layers import TIERS, Layer, layered, texts
 from baton.engine.policy.rules.locks import NO_LOCKS, Unlock, locks_on
 from baton.engine.policy.rules.model import Condition, Config, RuleFile, Suggest, Switch
 from baton.engine.shell.tables.tables import ShellTables, build
 from baton.engine.text.globs import any_of, is_glob
-from baton.engine.text.yaml_lines import Problem, did_you_mean
+from baton.engine.text.yaml_lines import Problem, did_you_mean, line_of
 
 __all__ = [
     "Layer",
+    "LayerTrial",
     "PolicyProblems",
     "PolicySet",
     "Problem",
@@ -37,6 +38,7 @@ __all__ = [
     "layered",
     "load",
     "texts",
+    "try_layer",
     "unlocked",
 ]
 
@@ -80,6 +82,38 @@ def extend(base: PolicySet, layers: Sequence[Layer], unlocks: Sequence[Unlock] =
     return _extend(unlocked(base, unlocks), _given(layers), unlocks)
 
 
+class LayerTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A layer that is written just now: the set that it makes, what is wrong with it, and its tests with their lines.
+
+    `policies` is None where the files cannot be read as policies; then no test was run.
+    """
+
+    policies: PolicySet | None
+    problems: list[Problem]
+    tests: list[tuple[TestResult, str, int]]
+    """Each with the source and the line that it stands in."""
+
+
+def try_layer(base: PolicySet, layer: Layer, unlocks: Sequence[Unlock] = ()) -> LayerTrial:
+    """Lay a layer over a set and run the tests of its rules; unlike `extend`, one that fails is a result."""
+    try:
+        policies = _build(layer, unlocked(base, unlocks), unlocks)
+    except PolicyProblems as refused:
+        return LayerTrial(policies=None, problems=refused.problems, tests=[])
+    parsed, own = policies.parsed, set(policies.parsed.own_rules)
+    tests = [
+        (result, rule.source, line_of(parsed.lines.get(rule.source, {}), result.at))
+        for rule in policies.rules
+        if rule.id in own
+        for result in run_tests(policies, rule)
+    ]
+    try:
+        _test(policies)
+    except PolicyProblems as refused:
+        return LayerTrial(policies=policies, problems=refused.problems, tests=tests)
+    return LayerTrial(policies=policies, problems=[], tests=tests)
+
+
 def unlocked(base: PolicySet, unlocks: Sequence[Unlock]) -> PolicySet:
     """Return the same set with rules unlocked."""
     locks = base.locks.without(unlocks)
@@ -109,6 +143,11 @@ def _given(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _stage(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> PolicySet:
+    return _test(_build(layer, above, unlocks))
+
+
+def _build(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> PolicySet:
+    """Build the set of a layer over another one, without running its tests."""
     parsed = PolicyFiles(layer, above.parsed if above else None)
     known = {rule.id: rule for rule in above.rules} if above else {}
     shells = _shells(parsed, above)
@@ -121,7 +160,7 @@ def _stage(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> 
         raise PolicyProblems(parsed.problems)
     if not layer.narrow:  # a pattern covers the organisation's rules, not what a team puts into the same folder
         locks = locks_on(parsed.config.locked, parsed.rules).without(unlocks)
-    policies = PolicySet(
+    return PolicySet(
         revision=revision(parsed.files),
         rules=rules,
         config=parsed.config,
@@ -131,7 +170,6 @@ def _stage(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> 
         parsed=parsed,
         locks=locks,
     )
-    return _test(policies)
 
 
 def _shells(parsed: PolicyFiles, above: PolicySet | None) -> Shells:

@@ -17,21 +17,46 @@ from baton.engine.policy.rules.model import Case
 _REPEAT = "{repeat}"
 
 
-def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the tests of a rule that fail: where each stands in the file, and what happened instead."""
+class TestResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one test: its group in the file and its place there, its call in short, and why it failed, "" if not."""
+
+    __test__ = False  # for pytest, which takes it for a test class
+
+    rule: str
+    group: Literal["match", "not_match"]
+    index: int
+    call: str
+    failure: str = ""
+
+    @property
+    def at(self) -> tuple[str | int, ...]:
+        """The keys under which the test stands in the rule's file."""
+        return ("tests", self.group, self.index)
+
+
+def run_tests(policies: PolicySet, rule: Rule) -> Iterator[TestResult]:
+    """Run the tests of a rule, in the order of its file."""
     groups: tuple[tuple[Literal["match", "not_match"], list[str | Case]], ...] = (
         ("match", rule.tests.match),
         ("not_match", rule.tests.not_match),
     )
     for group, cases in groups:
-        for index, case in enumerate(cases):
-            text = _failure(policies, rule, case, wanted=group == "match")
-            if text:
-                yield ("tests", group, index), text
+        for index, given in enumerate(cases):
+            case = Case(bash=given) if isinstance(given, str) else given
+            failure = _failure(policies, rule, case, wanted=group == "match")
+            yield TestResult(rule=rule.id, group=group, index=index, call=_name(case), failure=failure)
 
 
-def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool) -> str:
-    case = Case(bash=case) if isinstance(case, str) else case
+def failing_tests(policies: PolicySet, rule: Rule) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the tests of a rule that fail: where each stands in the file, and what happened instead."""
+    return ((result.at, result.failure) for result in run_tests(policies, rule) if result.failure)
+
+
+def _name(case: Case) -> str:
+    return (case.bash if case.bash is not None else f"{case.tool} {case.input}")[:120]
+
+
+def _failure(policies: PolicySet, rule: Rule, case: Case, *, wanted: bool) -> str:
     if (case.bash is None) == (case.tool == ""):
         return "a test needs one of `bash` and `tool`"
     if case.repeat is not None and _REPEAT not in f"{case.bash} {case.input}":
@@ -39,16 +64,14 @@ def _failure(policies: PolicySet, rule: Rule, case: str | Case, *, wanted: bool)
     facts = facts_of(case, rule)
     context = Context(policies, facts)
     found = trace(policies, rule, context, count_disabled=True)
-    name = case.bash if case.bash is not None else f"{case.tool} {case.input}"
+    name = _name(case)
     if context.errors:
-        return (
-            f"in the test `{name[:120]}` the expression `when` fails; test for the key first: `has(call.input.x) && …`"
-        )
+        return f"in the test `{name}` the expression `when` fails; test for the key first: `has(call.input.x) && …`"
     if found.matched is wanted:
         return ""
     if wanted:
-        return f"the test `{name[:120]}` should match and does not: {found.why}"
-    return f"the test `{name[:120]}` should not match and does"
+        return f"the test `{name}` should match and does not: {found.why}"
+    return f"the test `{name}` should not match and does"
 
 
 def facts_of(case: Case, rule: Rule) -> Facts:

@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from baton.clients.registry import CLIENTS
 from baton.decide.bodies import PreToolUseAnswer
+from baton.decide.dry_run import ROLES
 from baton.decide.dry_run_api import EvaluateAnswer
 from baton.decide.session_events_api import Acknowledged, SessionStartAnswer
 from baton.kernel.base.errors import (
@@ -30,6 +31,7 @@ from baton.kernel.http.bodies import ProblemModel
 from baton.operate.openapi import problems
 from baton.operate.openapi.examples import example_of
 from baton.operate.openapi.route_docs import BODY as ROUTE_BODY
+from baton.records.replay.service import ReplayLine
 from baton.route.pipeline.bodies import RouteAnswer, RouteExplained
 
 _REF = "#/components/schemas/{name}"
@@ -95,15 +97,40 @@ OPERATIONS = (
         path="/policies/evaluate",
         operation_id="evaluate_policies",
         summary="Judge a call without a trace",
-        description="What the active rules say of a call, and why each did or did not match. Nothing is recorded.",
+        description=(
+            "What rules say of a call, and why each did or did not match: those in force, those of a `revision`, or a `draft`"
+            " laid over those in force. A lead may ask about a call of somebody in their team (`principal`), an admin of"
+            " anybody; layers that the caller may not read are left out, another user's own among them. Nothing is recorded."
+        ),
         tag="policies",
         body=_body(
             "tool_name",
             example=_BEFORE_A_CALL | {"level": "strict"},
             level={"enum": ["off", "guidance", "strict"], "description": "Stands in for the mode in force."},
             history={"type": "array", "items": {"type": "string"}, "description": "Tools called before, oldest first."},
+            revision=_text("A policy revision that was in force."),
+            draft={
+                "type": "object",
+                "description": "A layer that is being written; not together with `revision`.",
+                "properties": {
+                    "tier": {"enum": ["organisation", "team", "project", "user"]},
+                    "name": _text("The team, project or user; your own without it."),
+                    "files": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+                "required": ["files"],
+            },
+            principal={
+                "type": "object",
+                "description": "Whose call it is; only for leads and admins.",
+                "properties": {
+                    "user": _text("Their name; yours without it."),
+                    "team": _text("Their team; the user's own without it."),
+                    "role": {"enum": list(ROLES)},
+                },
+            },
         ),
         answer=EvaluateAnswer,
+        errors=(*_TYPED, NotFound, StoreUnavailable),
     ),
     HotOperation(
         path="/session-start",
@@ -188,6 +215,8 @@ OPERATIONS = (
     ),
 )
 
+_LINES = (ReplayLine,)
+"""What the lines of streams are."""
 _HOOK_PARAMETERS = [
     {"name": "client", "in": "path", "required": True, "schema": {"type": "string", "enum": sorted(CLIENTS)}},
     {
@@ -216,7 +245,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         openapi_version="3.1.0",
     )
-    answers = [operation.answer for operation in OPERATIONS if operation.answer is not None]
+    answers = [*(operation.answer for operation in OPERATIONS if operation.answer is not None), *_LINES]
     _schemas, components = msgspec.json.schema_components(answers, ref_template=_REF)
     components["Acknowledged"]["properties"]["ok"] = {"type": "boolean", "const": True}
     problem = ProblemModel.model_json_schema(ref_template="#/components/schemas/{model}")

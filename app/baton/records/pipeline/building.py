@@ -77,6 +77,7 @@ def decision_record(decided: DecidedCall) -> Record:
         outcome="refused" if is_refused(call.client, verdict.effect) else "unknown",
         started_agent=decided.started,
         traceparent=decided.traceparent,
+        client_version=caller.client_version,
     )
 
 
@@ -114,6 +115,7 @@ def event_record(
         routed_by="" if route is None else route.tier,
         confidence=0.0 if route is None else route.confidence,
         traceparent=trace.parent.get(),
+        client_version=caller.client_version,
     )
 
 

@@ -46,6 +46,8 @@ _EQUAL = (
     "revision",
 )  # fmt: skip
 """The filters that a column must be equal to."""
+SOFT = frozenset({"guidance", "shadow", "lifted"})
+"""Effects that a rule has, and no decision: as a filter they find decisions with such a hit."""
 
 _rules = DecisionRuleRow.__table__
 
@@ -114,8 +116,10 @@ def _conditions(wanted: Filters) -> list[_Condition]:
     found = {
         name: (_rare if name in RARE else _equal)(name, _as_stored(name, value))
         for name in _EQUAL
-        if (value := getattr(wanted, name))
+        if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
     }
+    if wanted.effect in SOFT:
+        found["effect"] = _with_hit(wanted.effect)
     if wanted.rule:
         found["rule"] = _hit(storable(wanted.rule))
     if wanted.overridden is not None:
@@ -138,6 +142,12 @@ def _mentioning(text: str) -> _Condition:
         ),
         indexed=False,
     )
+
+
+def _with_hit(effect: str) -> _Condition:
+    """Return the condition that a rule had this effect, by the text of the hits as the drain writes it."""
+    text = f'"effect":"{effect}"'
+    return _Condition(lambda column: cast(column("rules"), String).contains(text, autoescape=True), indexed=False)
 
 
 def _hit(rule: str) -> _Condition:
@@ -298,7 +308,12 @@ def matches(record: Record, organisation: str, wanted: Filters) -> bool:
             or record.user == storable(scope.user)
             or bool(scope.team and record.team == storable(scope.team))
         )
-        and all(getattr(record, name) == _as_stored(name, value) for name in _EQUAL if (value := getattr(wanted, name)))
+        and all(
+            getattr(record, name) == _as_stored(name, value)
+            for name in _EQUAL
+            if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
+        )
+        and (wanted.effect not in SOFT or any(hit.effect == wanted.effect for hit in record.rules))
         and (not wanted.rule or any(hit.id == storable(wanted.rule) for hit in record.rules))
         and (not wanted.q or _mentions(record, storable(wanted.q)))
         and (wanted.overridden is None or record.overridden == wanted.overridden)

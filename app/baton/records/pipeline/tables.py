@@ -96,6 +96,7 @@ class DecisionRow(SQLModel, table=True):
     output_tokens: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     started_agent: str = Field(default="", sa_column_kwargs={"server_default": ""})
     traceparent: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    client_version: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 class DecisionTotalRow(SQLModel, table=True):

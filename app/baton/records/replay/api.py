@@ -21,7 +21,7 @@ from baton.policies.layers import PolicyLayers, place
 from baton.policies.layers_api import FilePath, Tier
 from baton.records.replay.period import Period
 from baton.records.replay.rule_hits import RuleHits
-from baton.records.replay.service import Progress, Replay, Summary
+from baton.records.replay.service import Replay, ReplayLine
 
 router = APIRouter(tags=["policies"])
 PoliciesOf = Annotated[Policies, Depends(of(Policies))]
@@ -87,7 +87,7 @@ async def list_rule_counts(
     return [RuleCountModel.model_validate(one, from_attributes=True) for one in found]
 
 
-_EXAMPLE = '{"progress":{"read":500,"total":1200}}\n'
+_EXAMPLE = '{"progress":{"read":500,"total":1200,"changed":3}}\n'
 
 
 @router.post(
@@ -98,9 +98,16 @@ _EXAMPLE = '{"progress":{"read":500,"total":1200}}\n'
     responses={
         200: {
             "description": (
-                "One JSON object a line: `progress` lines while it runs, then one `summary`; `problem` if it broke off."
+                "One JSON object a line: `progress` and `calls` that change while it runs, then one `summary`; `problem`"
+                " if it broke off. Closing the connection cancels the replay."
             ),
-            "content": {"application/x-ndjson": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+            "content": {
+                "application/x-ndjson": {
+                    "schema": {"type": "string"},
+                    "itemSchema": {"$ref": "#/components/schemas/ReplayLine"},
+                    "example": _EXAMPLE,
+                }
+            },
         }
     },
 )
@@ -125,13 +132,12 @@ async def replay_policies(
     return StreamingResponse(lines, media_type="application/x-ndjson")
 
 
-async def _lines(found: AsyncIterator[Progress | Summary]) -> AsyncIterator[bytes]:
+async def _lines(found: AsyncIterator[ReplayLine]) -> AsyncIterator[bytes]:
     try:
         async for one in found:
-            kind = "progress" if isinstance(one, Progress) else "summary"
-            yield msgspec.json.encode({kind: one}) + b"\n"
+            yield msgspec.json.encode(one) + b"\n"
     except BatonError as error:
-        yield msgspec.json.encode({"problem": error.problem()}) + b"\n"
+        yield msgspec.json.encode(ReplayLine(problem=error.problem())) + b"\n"
 
 
 def _period(since: datetime | None, until: datetime | None) -> Period:

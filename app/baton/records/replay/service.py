@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -19,13 +20,13 @@ from baton.engine.policy.load import PolicyProblems, PolicySet, extend, load
 from baton.engine.policy.replay import Replayer, principal_of
 from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.locks import ALL_UNLOCKED
-from baton.kernel.base.errors import StoreUnavailable
+from baton.kernel.base.errors import Problem, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.people.row_scope import row_scope
 from baton.policies.combinations import Combinations, InForce, Key
 from baton.policies.in_force import ORGANISATION, Policies, as_layer
-from baton.policies.layer_rights import place_of
 from baton.policies.layers import Where, refusal
+from baton.policies.revision_sets import layers_of
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 
@@ -35,6 +36,10 @@ SLICE_S = 0.002
 """Longest slice of work, in seconds; after each, the event loop has as long for answers."""
 EXAMPLES = 5
 """Ids of decisions that each change names."""
+MOST_CALLS = 500
+"""Calls that change and are listed one by one; all are counted."""
+_SHOWN = 200
+"""Characters of a call that its list shows."""
 
 
 class Change(msgspec.Struct, kw_only=True):
@@ -46,6 +51,18 @@ class Change(msgspec.Struct, kw_only=True):
     count: int = 0
     users: dict[str, int] = {}
     examples: list[str] = []
+
+
+class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call whose decision changes: `before` and `after` are an effect with its rule. Secrets in it are masked."""
+
+    decision_id: str
+    at: datetime
+    user: str
+    tool: str
+    call: str
+    before: str
+    after: str
 
 
 class Summary(msgspec.Struct, kw_only=True):
@@ -69,10 +86,20 @@ class Summary(msgspec.Struct, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a replay is: calls read, and calls in total."""
+    """How far a replay is: calls read, calls in total, and those of them whose decision changes."""
 
     read: int
     total: int
+    changed: int = 0
+
+
+class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a replay, with one of its fields: how far it is, calls that change, the result, or why it broke off."""
+
+    progress: Progress | msgspec.UnsetType = msgspec.UNSET
+    calls: list[ChangedCall] | msgspec.UnsetType = msgspec.UNSET
+    summary: Summary | msgspec.UnsetType = msgspec.UNSET
+    problem: Problem | msgspec.UnsetType = msgspec.UNSET
 
 
 class Replay:
@@ -102,7 +129,7 @@ class Replay:
 
     async def of_revision(self, texts: dict[str, str]) -> Combinations:
         """Return the policies as they would be with the layers of a revision, given its texts."""
-        layers, lower = _layers(texts), self._policies.lower
+        layers, lower = layers_of(texts), self._policies.lower
         narrow: dict[Key, Layer] = {(one.tier, one.name): one for one in layers if one.narrow}
 
         def build() -> Combinations:
@@ -120,8 +147,10 @@ class Replay:
 
     async def run(
         self, principal: Principal, candidate: Combinations, period: Period, limit: int
-    ) -> AsyncIterator[Progress | Summary]:
-        """Replay at most `limit` calls, oldest first; yield the progress, and at the end the summary.
+    ) -> AsyncIterator[ReplayLine]:
+        """Replay at most `limit` calls, oldest first; yield the progress, what changes, and at the end the summary.
+
+        Whoever stops reading stops the replay.
 
         Raises:
             Forbidden: If the role may not replay.
@@ -134,7 +163,7 @@ class Replay:
             total = await rule_hits_store.count_calls(self._database, organisation, theirs, period, limit + 1)
             run.summary.truncated = total > limit
             total = min(total, limit)
-            yield Progress(0, total)
+            yield ReplayLine(progress=Progress(0, total))
             while run.summary.read < total:
                 most = min(PAGE, total - run.summary.read)
                 records: Sequence[Record] = await rule_hits_store.calls(
@@ -147,10 +176,12 @@ class Replay:
                 while records:
                     records = await asyncio.to_thread(run.work, records)
                     await asyncio.sleep(SLICE_S)
-                yield Progress(run.summary.read, total)
+                if run.listed:
+                    yield ReplayLine(calls=run.take_listed())
+                yield ReplayLine(progress=Progress(run.summary.read, total, run.summary.changed))
         except DatabaseUnavailable:
             raise StoreUnavailable("the decisions cannot be read now; try again") from None
-        yield run.finish()
+        yield ReplayLine(summary=run.finish())
 
 
 class _Run:
@@ -164,6 +195,7 @@ class _Run:
         self._missing: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._users: Counter[str] = Counter()
+        self.listed: list[ChangedCall] = []
         self.summary = Summary(
             present_revision=present.whole.policies.revision, candidate_revision=candidate.whole.policies.revision
         )
@@ -176,6 +208,11 @@ class _Run:
             if time.perf_counter() > end:
                 return records[done:]
         return ()
+
+    def take_listed(self) -> list[ChangedCall]:
+        """Return the calls that change and were not listed yet."""
+        listed, self.listed = self.listed, []
+        return listed
 
     def _replay(self, record: Record) -> None:
         self.summary.read += 1
@@ -208,6 +245,18 @@ class _Run:
         if len(change.examples) < EXAMPLES:
             change.examples.append(record.id)
         self.summary.changed += 1
+        if self.summary.changed <= MOST_CALLS:
+            self.listed.append(
+                ChangedCall(
+                    decision_id=record.id,
+                    at=record.at,
+                    user=user,
+                    tool=record.tool,
+                    call=(record.command or " ".join(record.paths))[:_SHOWN],
+                    before=labels[0],
+                    after=labels[1],
+                )
+            )
         self._users[user] += 1
         self._rules.update({before[1], after[1]} - {""})
 
@@ -227,13 +276,3 @@ def _for(state: Combinations, principal: Principal, project: str) -> PolicySet:
 
 def _label(effect: str, rule: str) -> str:
     return f"{effect} by {rule}" if rule else effect
-
-
-def _layers(texts: dict[str, str]) -> list[Layer]:
-    """Return the layers of a revision, given its texts by source."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for source, text in texts.items():
-        found.setdefault(place_of(source), {})[source.rpartition(":")[2]] = text
-    return [
-        msgspec.convert({"tier": tier, "name": name, "files": files}, Layer) for (tier, name), files in found.items()
-    ]

@@ -61,6 +61,7 @@ class DecisionModel(BaseModel):
     cached_tokens: int | None = None
     output_tokens: int | None = None
     started_agent: str | None = Field(None, description="The agent that the call starts.")
+    client_version: str | None = Field(None, description="The version of the client, where it says it.")
     traceparent: str | None = Field(None, description="The trace and the span that the request came with.")
 
     @classmethod

@@ -30,7 +30,9 @@ class LiveFilters(BaseModel):
     client: Text = ""
     event: Text = ""
     tool: Text = ""
-    effect: Literal["", "deny", "ask", "rewrite", "allow", "abstain"] = ""
+    effect: Literal["", "deny", "ask", "rewrite", "allow", "abstain", "guidance", "shadow", "lifted"] = Field(
+        "", description="The decision's effect; the last three find decisions in which a rule had that effect."
+    )
     decision: Literal["", "allow", "ask", "block"] = ""
     rule: Text = ""
     project: Text = ""

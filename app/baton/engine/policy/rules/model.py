@@ -11,6 +11,7 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Decision = Literal["deny", "ask", "rewrite", "allow"]
 Who = Literal["any", "orchestrator", "subagent"]
 Switch = Literal["on", "off", "shadow"]
+CaseRole = Literal["developer", "lead", "admin", "runner", "auditor"]
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -138,7 +139,7 @@ class CasePrincipal(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     organisation: str = "default"
     team: str = "default"
     user: str = "local"
-    role: Literal["developer", "lead", "admin", "runner", "auditor"] = "developer"
+    role: CaseRole = "developer"
 
 
 class Repeat(_Strict, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,0 +1,217 @@
+"""Explain a recorded decision: ask the rules that were in force then about what is stored of the call.
+
+The record is the truth; asking again only adds why the other rules did not match. Where the record does not hold
+enough, `missing` says what, and nothing is made up.
+"""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from baton.decide.bodies import ShellView, shell_view
+from baton.engine.call.modes import ModeSetting
+from baton.engine.call.principal import Principal
+from baton.engine.call.record import Record
+from baton.engine.call.verdict import Facts, HitEffect, Verdict
+from baton.engine.policy.drafts import RuleDraft, draft
+from baton.engine.policy.evaluate import evaluate
+from baton.engine.policy.explain import RuleTrace, explain, findings
+from baton.engine.policy.load import PolicySet
+from baton.engine.policy.matching.rule import Rule
+from baton.engine.policy.replay import HISTORY, Replayer, principal_of
+from baton.engine.shell.model import Shell
+from baton.engine.shell.read import read
+from baton.engine.shell.spans import Span, WordPlaces
+from baton.kernel.base.errors import Invalid, NotFound, PoliciesRefused
+from baton.modes.service import Modes
+from baton.policies.in_force import Policies
+from baton.policies.revision_sets import set_of
+from baton.records.review.decisions import DecisionFilter, Decisions
+
+_EARLIER = 50
+"""Decisions of the session that are looked at for the agent's history."""
+_STOPS = frozenset({"deny", "ask"})
+_NO_REVISION = "the rules of that revision cannot be read: they were not kept, or hold a layer that you may not read"
+_DIFFERS = "what was recorded is not enough: the same rules decide it otherwise; rules without a hit are not explained"
+
+
+class ExplainedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule, the effect that was recorded of it ("" for none), and why it did not match, "" where nobody can say."""
+
+    trace: RuleTrace
+    effect: HitEffect | str = ""
+
+
+class ProgramInLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A program of the line, from which character to which it stands there; None for one that stands nowhere."""
+
+    argv: tuple[str, ...]
+    depth: int
+    categories: tuple[str, ...]
+    guess: bool
+    span: Span | None
+
+
+class ReadLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A shell line as it was read. `risky` are the parts that the deciding rule found."""
+
+    text: str
+    shell: ShellView
+    programs: list[ProgramInLine]
+    risky: list[Span]
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a decision. `missing` says what could not be explained, and why."""
+
+    record: Record
+    rules: list[ExplainedRule]
+    line: ReadLine | None
+    mode_settings: tuple[ModeSetting, ...]
+    verdict: Verdict | None
+    missing: list[str]
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded call asked about once more; `facts` is None where too little of it is stored."""
+
+    policies: PolicySet
+    facts: Facts | None = None
+    shell: Shell | None = None
+    verdict: Verdict | None = None
+    trace: list[RuleTrace] = []
+
+
+class Explanations:
+    """Explains decisions that a principal may see."""
+
+    def __init__(self, decisions: Decisions, policies: Policies, modes: Modes) -> None:
+        self._decisions = decisions
+        self._policies = policies
+        self._modes = modes
+
+    async def get(self, principal: Principal, decision_id: str) -> Explanation:
+        """Return the explanation of a decision.
+
+        Raises:
+            NotFound: If there is no such decision that the principal may see.
+            StoreUnavailable: If the database is away.
+        """
+        record = await self._decisions.get(principal, decision_id)
+        asked, missing = await self._ask_again(principal, record)
+        whose = principal_of(record)
+        return Explanation(
+            record=record,
+            rules=_explained(record, asked),
+            line=await asyncio.to_thread(_line, record, asked) if record.command else None,
+            mode_settings=self._modes.effective(whose, record.project, record.session_id).chain,
+            verdict=asked.verdict if asked is not None else None,
+            missing=missing,
+        )
+
+    async def draft(self, principal: Principal, decision_id: str) -> RuleDraft:
+        """Return a rule test made of a decision, and a rule to start from that has it.
+
+        Raises:
+            Invalid: If too little of the call is stored.
+            NotFound: If there is no such decision that the principal may see.
+            StoreUnavailable: If the database is away.
+        """
+        record = await self._decisions.get(principal, decision_id)
+        asked, missing = await self._ask_again(principal, record)
+        if asked is None or asked.facts is None:
+            raise Invalid("decision_id", f"is a decision of which no test can be made: {missing[0]}")
+        stopped_by = next((hit.id for hit in record.rules if hit.effect == record.effect and hit.effect in _STOPS), "")
+        rules: dict[str, Rule] = {rule.id: rule for rule in asked.policies.rules}
+        return draft(asked.facts, record.command, asked.shell, rules.get(stopped_by))
+
+    async def _ask_again(self, principal: Principal, record: Record) -> tuple[_Asked | None, list[str]]:
+        """Ask the rules of a record's revision about its call; also return what keeps that from being whole."""
+        if record.event != "PreToolUse":
+            return None, [f"it is no tool call: no rule is asked about `{record.event}`"]
+        try:
+            policies = await set_of(await self._policies.texts(principal, record.revision))
+        except NotFound:
+            return None, [_NO_REVISION]
+        except PoliciesRefused as refused:
+            return None, [f"this version of Baton does not read the rules of that revision: {refused.detail}"]
+        replayer = Replayer()
+        for earlier in await self._earlier(principal, record):
+            replayer.facts(policies, earlier)
+        lifted = frozenset(hit.id for hit in record.rules if hit.effect == "lifted")
+        facts = replayer.facts(policies, msgspec.structs.replace(record, overridden=record.overridden and not lifted))
+        if isinstance(facts, str):
+            return _Asked(policies=policies), [facts]
+        facts = msgspec.structs.replace(facts, lifted=lifted)
+        verdict = await asyncio.to_thread(evaluate, policies, facts)
+        if (verdict.effect, set(verdict.hits)) != (record.effect, set(record.rules)):
+            return _Asked(policies=policies, facts=facts, shell=verdict.shell), [_DIFFERS]
+        trace = await asyncio.to_thread(explain, policies, facts)
+        return _Asked(policies=policies, facts=facts, shell=verdict.shell, verdict=verdict, trace=trace), []
+
+    async def _earlier(self, principal: Principal, record: Record) -> list[Record]:
+        """Return what the same agent called before in the session, oldest first."""
+        if not record.session_id:
+            return []
+        wanted = DecisionFilter(
+            session_id=record.session_id,
+            user=record.user,
+            event="PreToolUse",
+            until=record.at,
+            agent_id=record.agent_id,
+        )
+        found, _ = await self._decisions.find(principal, wanted, "", _EARLIER)
+        same = [one for one in found if one.agent_id == record.agent_id]
+        return same[:HISTORY][::-1]
+
+
+def _explained(record: Record, asked: _Asked | None) -> list[ExplainedRule]:
+    """Return the rules with a hit, in the order of their weight, then the others."""
+    traces = {one.id: one for one in asked.trace} if asked is not None else {}
+    rules = {rule.id: rule for rule in asked.policies.rules} if asked is not None else {}
+    found = []
+    for hit in record.rules:
+        rule = rules.get(hit.id)
+        known = RuleTrace(id=hit.id, decision=rule.decision if rule is not None else "", matched=True)
+        found.append(ExplainedRule(trace=traces.pop(hit.id, known), effect=hit.effect))
+    return found + [ExplainedRule(trace=trace) for trace in traces.values()]
+
+
+def _line(record: Record, asked: _Asked | None) -> ReadLine | None:
+    """Return a record's line with the places of its programs; None where nobody knows how it was read."""
+    if asked is None or asked.policies.config.shell_tools.get(record.tool) is None:
+        return None
+    facts, policies = asked.facts, asked.policies
+    shell = asked.shell or read(policies.tables, record.command)
+    words = WordPlaces(record.command)
+    programs = [
+        ProgramInLine(
+            argv=one.argv, depth=one.depth, categories=one.categories, guess=one.guess, span=words.program(one)
+        )
+        for one in shell.programs
+    ]
+    risky: list[Span] = []
+    if facts is not None and record.rules:
+        decided_by = next((hit.id for hit in record.rules if hit.effect == record.effect), record.rules[0].id)
+        rule = next((one for one in policies.rules if one.id == decided_by), None)
+        risky = _risky(programs, shell, words, findings(policies, rule, facts) if rule is not None else {})
+    return ReadLine(text=record.command, shell=shell_view(shell), programs=programs, risky=risky)
+
+
+def _risky(programs: list[ProgramInLine], shell: Shell, words: WordPlaces, found: dict[str, Any]) -> list[Span]:
+    """Return where in the line a rule found what it speaks of: a command, a pipe's two ends, or what is written."""
+    names = [one.name for one in shell.programs]
+    indexes: list[int] = []
+    if command := found.get("command"):
+        indexes = [next((at for at, one in enumerate(programs) if " ".join(one.argv)[:120] == command), -1)]
+    elif sink := found.get("sink"):
+        indexes = next(([a, b] for a, b in shell.feeds if (names[a], names[b]) == (found.get("program"), sink)), [])
+    elif target := found.get("target"):
+        by = next((one.by for one in shell.writes if one.target == target), -1)
+        place = words.word(target)
+        if by < 0:
+            return [place] if place is not None else []
+        indexes = [by]
+    spans = [programs[at].span for at in indexes if at >= 0]
+    return [span for span in spans if span is not None]
