@@ -1,7 +1,6 @@
 """Real parts for every test: a bundled Valkey per worker, a bundled Postgres per run, a fresh database per test."""
 
 import asyncio
-import fcntl
 import gc
 import os
 import re
@@ -10,7 +9,6 @@ import signal
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from baton.kernel.redis.client import Redis
 from baton.operate import migrate, tables
 from tests.support import shipped as shipped_policies
 from tests.support.postgres import TEMPLATE, Postgres, shared, stop_shared
+from tests.support.run_folder import VARIABLE, alone_in_the_run, run_folder
 
 _PATIENT = settings(  # neither a slow machine nor luck fails the suite
     deadline=None,
@@ -50,19 +49,15 @@ gc.disable()
 gc.set_threshold(20_000, 20, 50)
 
 _names = count()
-_RUN = "BATON_TEST_RUN_FOLDER"
-"""The variable that names the folder which all workers of a run share."""
 _DEVELOPERS_OWN = re.compile(
     r"(BATON|XDG|GIT|CLAUDE|CODEX|LC)_.*|PORT|TZ|LANG|LANGUAGE|COLUMNS|NO_COLOR|FORCE_COLOR|(all|https?|no)_proxy",
     re.IGNORECASE,
 )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Make the folder of the run; workers inherit its name."""
-    if not hasattr(config, "workerinput"):
-        os.environ[_RUN] = tempfile.mkdtemp(prefix="baton-test-", dir="/tmp")
-        Path(os.environ[_RUN]).chmod(0o755)  # Postgres runs as somebody else where we are root
+    run_folder()
 
 
 def pytest_collection_finish() -> None:
@@ -73,10 +68,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop what the workers of the run have shared, once all of them have left."""
-    folder = Path(os.environ[_RUN])
     if not hasattr(config, "workerinput"):
-        stop_shared(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        stop_shared(run_folder())
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -84,7 +77,7 @@ def _own_environment() -> Iterator[None]:
     """Keep the developer's own settings out of every test, and what a shell hands down to background jobs."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if _DEVELOPERS_OWN.fullmatch(name) and name != _RUN:
+            if _DEVELOPERS_OWN.fullmatch(name) and name != VARIABLE:
                 patch.delenv(name)
         patch.setenv("LC_ALL", "C.UTF-8")
         patch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -124,19 +117,10 @@ async def redis(valkey_url: str) -> AsyncIterator[Redis]:
     await redis.close()
 
 
-@contextmanager
-def _alone_in_the_run() -> Iterator[Path]:
-    """Return the folder that all workers of the run share, while no other worker makes anything there."""
-    folder = Path(os.environ[_RUN])
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Postgres:
     """Return the Postgres of the run, which whoever needs it first starts."""
-    with _alone_in_the_run() as folder:
+    with alone_in_the_run("postgres") as folder:
         return shared(folder)
 
 
@@ -149,7 +133,7 @@ def postgres_template(postgres: Postgres) -> str:
 @pytest.fixture(scope="session")
 def sqlite_template() -> Path:
     """Return a migrated SQLite file to copy."""
-    with _alone_in_the_run() as folder:
+    with alone_in_the_run("sqlite") as folder:
         path, made = folder / "migrated.db", folder / "migrating.db"
         if not path.exists():
             asyncio.run(migrate.upgrade(Settings(database_url=f"sqlite:///{made}")))

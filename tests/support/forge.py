@@ -1,9 +1,8 @@
 """Starts `baton` processes that need not import Baton: one process does, and forks. They are as real otherwise.
 
-An import takes longer than the rest of a server's start. `python -m tests.support.forge` is the process that forks.
+An import takes longer than the rest of a server's start. `python -m tests.support.forge SOCKET` is the process that forks.
 """
 
-import atexit
 import contextlib
 import gc
 import json
@@ -11,6 +10,7 @@ import os
 import random
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,9 +20,13 @@ from pathlib import Path
 from baton.cli.commands import COMMANDS
 from baton.engine.policy.load import load
 from baton.engine.policy.rules.layers import Layer
+from baton.kernel.http.outbound_tls import outbound_tls
 from baton.shared import policy_folders
+from tests.support.run_folder import alone_in_the_run
 
 ROOT = Path(__file__).parents[2]
+STARTER_S = 60
+"""How long the forge waits for whoever started it, in seconds."""
 
 
 class Forked:
@@ -54,10 +58,10 @@ class Forked:
 
 
 class Forge:
-    """The process that forks, as its user sees it; started when it is first needed."""
+    """The process that forks, as its user sees it. One serves all workers of a run: who needs it first starts it."""
 
     def __init__(self):
-        self._process = None
+        self._orders = None
         self._statuses = {}
         self._started = []
         self._changed = threading.Condition()
@@ -80,36 +84,27 @@ class Forge:
             return subprocess.CompletedProcess(["baton", *arguments], status, out.read_text(), err.read_text())
 
     def _order(self, arguments, env, given, out, err, cwd):
-        if self._process is None:
-            command = [sys.executable, "-m", "tests.support.forge"]
-            self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            self._reader = threading.Thread(target=self._read, daemon=True)
-            self._reader.start()
-            atexit.register(self.stop)
+        if self._orders is None:
+            self._orders = _connected()
+            threading.Thread(target=self._read, daemon=True).start()
         files = [str(given), str(out), str(err)]
         order = {"arguments": list(map(str, arguments)), "env": env, "files": files, "cwd": str(cwd)}
-        self._process.stdin.write(json.dumps(order).encode() + b"\n")
-        self._process.stdin.flush()
+        self._orders.sendall(json.dumps(order).encode() + b"\n")
         with self._changed:
             assert self._changed.wait_for(lambda: self._started, timeout=60), "the forge does not answer"
             return Forked(self._started.pop(), self)
 
-    def stop(self):
-        self._process.stdin.close()
-        self._process.wait()
-        self._reader.join()
-        self._process.stdout.close()
-
     def _read(self):
-        for line in self._process.stdout:
-            told = json.loads(line)
-            with self._changed:
-                if "status" in told:
-                    self._statuses[told["pid"]] = told["status"]
-                else:
-                    self._statuses.pop(told["pid"], None)
-                    self._started.append(told["pid"])
-                self._changed.notify_all()
+        with self._orders.makefile() as lines:
+            for line in lines:
+                told = json.loads(line)
+                with self._changed:
+                    if "status" in told:
+                        self._statuses[told["pid"]] = told["status"]
+                    else:
+                        self._statuses.pop(told["pid"], None)
+                        self._started.append(told["pid"])
+                    self._changed.notify_all()
 
     def get(self, pid):
         return self._statuses.get(pid)
@@ -117,6 +112,20 @@ class Forge:
     def await_(self, pid, timeout):
         with self._changed:
             return self._changed.wait_for(lambda: pid in self._statuses, timeout)
+
+
+def _connected():
+    """Connect to the forge of the run, and start it where nobody has."""
+    with alone_in_the_run("forge") as folder:
+        orders = socket.socket(socket.AF_UNIX)
+        try:
+            orders.connect(str(folder / "forge.sock"))
+        except OSError:
+            with (folder / "forge.log").open("ab") as log:
+                command = [sys.executable, "-m", "tests.support.forge", str(folder / "forge.sock")]
+                subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True)
+            orders.connect(str(folder / "forge.sock"))
+        return orders
 
 
 def _fork(order):
@@ -162,47 +171,99 @@ def _become(order):
     sys.argv = ["baton", *order["arguments"]]
 
 
-def main():
-    """Fork for each order on standard input; tell on standard output who started, and who ended how."""
-    for name in ("baton.main", "baton.kernel.http.server", "baton.serve.workers", "baton.kernel.base.logs"):
+def _import_all():
+    """Import what a server does, and what it would import only when it runs."""
+    for name in (
+        *("baton.main", "baton.kernel.http.server", "baton.kernel.base.logs", "baton.cli.app"),
+        *("baton.serve.people_listener", "baton.serve.workers"),
+        *("anyio._backends._asyncio", "httpcore2", "uvicorn.lifespan.on", "uvicorn.loops.uvloop"),
+    ):
         __import__(name)
     for command in COMMANDS.values():
         __import__(command.where.partition(":")[0])
     # The shell tables stay in memory for whoever loads them next, and reading them is a third of a server's start.
     load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
+    outbound_tls()
     gc.collect()
     gc.freeze()
-    waking, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+
+
+def main():
+    """Listen on a socket, and leave whoever started this: it serves all processes of a run until the last has left."""
+    _import_all()
+    path = Path(sys.argv[1])
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+    if os.fork():
+        os._exit(0)
+    os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    watched = selectors.DefaultSelector()
-    watched.register(0, selectors.EVENT_READ)
-    watched.register(waking, selectors.EVENT_READ)
-    rest = b""
-    while True:
-        for key, _ in watched.select():
-            if key.fd == waking:
-                os.read(waking, 1024)
-                _tell_ends()
-                continue
-            given = os.read(0, 1 << 20)
-            if not given:
+    _Orders(listener).serve()
+
+
+class _Orders:
+    """Forks for each order that comes on a connection; tells there who started, and who ended how."""
+
+    def __init__(self, listener):
+        self._listener = listener
+        self._rest = {}
+        self._whose = {}
+        self._watched = selectors.DefaultSelector()
+
+    def serve(self):
+        waking, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._watched.register(self._listener, selectors.EVENT_READ)
+        self._watched.register(waking, selectors.EVENT_READ)
+        had_any = False
+        while self._rest or not had_any:
+            ready = self._watched.select(None if had_any else STARTER_S)
+            if not ready:
                 return
-            *lines, rest = (rest + given).split(b"\n")
-            for line in lines:
-                _tell(pid=_fork(json.loads(line)))
+            for key, _ in ready:
+                if key.fd == waking:
+                    os.read(waking, 1024)
+                    self._tell_ends()
+                elif key.fileobj is self._listener:
+                    connection, _ = self._listener.accept()
+                    self._watched.register(connection, selectors.EVENT_READ)
+                    self._rest[connection] = b""
+                    had_any = True
+                else:
+                    self._take(key.fileobj)
+
+    def _take(self, connection):
+        given = connection.recv(1 << 20)
+        if not given:
+            self._leave(connection)
+            return
+        *lines, self._rest[connection] = (self._rest[connection] + given).split(b"\n")
+        for line in lines:
+            pid = _fork(json.loads(line))
+            self._whose[pid] = connection
+            _tell(connection, pid=pid)
+
+    def _leave(self, connection):
+        """End what somebody ordered who has left: a run that was killed leaves no server behind."""
+        self._watched.unregister(connection)
+        connection.close()
+        del self._rest[connection]
+        for pid in [pid for pid, whose in self._whose.items() if whose is connection]:
+            os.kill(pid, signal.SIGKILL)
+
+    def _tell_ends(self):
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                _tell(self._whose.pop(ended[0]), pid=ended[0], status=os.waitstatus_to_exitcode(ended[1]))
 
 
-def _tell_ends():
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            _tell(pid=ended[0], status=os.waitstatus_to_exitcode(ended[1]))
-
-
-def _tell(**what):
-    os.write(1, json.dumps(what).encode() + b"\n")
+def _tell(connection, **what):
+    with contextlib.suppress(OSError):  # whoever gave the order has left
+        connection.sendall(json.dumps(what).encode() + b"\n")
 
 
 forge = Forge()

@@ -12,7 +12,6 @@ import signal
 import socket
 import ssl
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from baton.kernel.base.sql import Database
 from baton.operate import migrate
 from baton.people import first_token
 from tests.support.forge import forge
+from tests.support.run_folder import alone_in_the_run
 
 BATON = str(Path(sys.executable).parent / "baton")
 PATIENT = {
@@ -47,20 +47,25 @@ def _prepared(**own):
 
     `baton db admin-token` would do it, but not for a suite that an agent runs.
     """
-    home = Path(tempfile.mkdtemp(prefix="baton-prepared-", dir=os.environ["BATON_TEST_RUN_FOLDER"]))
-    settings = Settings(home=home, **own)
+    name = "-".join(["prepared", *(f"{field}={value}" for field, value in sorted(own.items()))])
+    with alone_in_the_run("prepared") as folder:
+        home = folder / name
+        if not (home / "token").exists():
+            home.mkdir(exist_ok=True)
+            with ThreadPoolExecutor(1) as elsewhere:  # the test may have a loop of its own
+                token = elsewhere.submit(asyncio.run, _prepare(Settings(home=home, **own))).result()
+            (home / "token").write_text(token)
+    return home / "baton.db", (home / "token").read_text()
+
+
+async def _prepare(settings):
+    await migrate.upgrade(settings)
     admin = Principal(organisation=settings.organisation, team=settings.team, user=settings.default_user, role="admin")
-
-    async def prepare():
-        await migrate.upgrade(settings)
-        database = Database(settings)
-        try:
-            return await first_token.recover(database, admin, None)
-        finally:
-            await database.close()
-
-    with ThreadPoolExecutor(1) as elsewhere:  # the test may have a loop of its own
-        return home / "baton.db", elsewhere.submit(asyncio.run, prepare()).result()
+    database = Database(settings)
+    try:
+        return await first_token.recover(database, admin, None)
+    finally:
+        await database.close()
 
 
 class Server:

@@ -19,16 +19,15 @@ from functools import cache
 from pathlib import Path
 
 from baton.shared.person_socket import person_socket
+from tests.support.run_folder import run_folder
 
 ROOT = Path(__file__).parents[2]
-_RUN_FOLDER = os.environ.get("BATON_TEST_RUN_FOLDER")
-"""Read at the import: who asks for a terminal has the surroundings of a command, not those of the tests."""
 
 
 @cache
 def _orders():
     """Start the terminal once per process of the tests; give its folder and the connection for orders."""
-    folder = Path(tempfile.mkdtemp(prefix="baton-terminal-", dir=_RUN_FOLDER))
+    folder = Path(tempfile.mkdtemp(prefix="baton-terminal-", dir=run_folder()))
     command = [sys.executable, "-m", "tests.support.terminal", str(folder)]
     subprocess.run(command, cwd=ROOT, env={"PATH": os.defpath}, check=True)
     for _ in range(600):

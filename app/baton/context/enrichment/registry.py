@@ -12,6 +12,7 @@ from baton.kernel.base.sql import Database
 from baton.kernel.changes import organisation_settings
 from baton.kernel.changes.announce import Changes
 from baton.kernel.http.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.outbound_tls import outbound_tls
 from baton.people.permissions import require
 
 KIND = "enrichment-handlers"
@@ -40,6 +41,7 @@ class HandlerRegistry:
         self._organisation = organisation
         self._allowed = allowed
         self._client = httpx2.AsyncClient(
+            verify=outbound_tls(),
             trust_env=False,
             follow_redirects=False,
             timeout=None,  # the budget of every handler ends a call

@@ -11,6 +11,7 @@ import msgspec
 
 from baton.events.sinks.runner import SinkEvent, SinkFailed
 from baton.kernel.http.outbound_guard import OutboundRefused, destination
+from baton.kernel.http.outbound_tls import outbound_tls
 
 TIMEOUT_S = 10.0
 """Longest wait for a receiver, in seconds."""
@@ -48,7 +49,9 @@ class WebhookSink:
         self.name = f"webhook:{webhook.id}"
         self._webhook = webhook
         self._allowed = tuple(allowed)
-        self._client = httpx2.AsyncClient(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False)
+        self._client = httpx2.AsyncClient(
+            verify=outbound_tls(), timeout=TIMEOUT_S, trust_env=False, follow_redirects=False
+        )
         self._sent: set[str] = set()
 
     async def send(self, events: Sequence[SinkEvent]) -> None:

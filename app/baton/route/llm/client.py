@@ -13,6 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import msgspec
 
+from baton.kernel.http.outbound_tls import outbound_tls
+
 MOST_BYTES = 2 * 1024 * 1024
 """Bytes of an answer, which may have one event for each token; a longer one is refused."""
 MOST_CONNECTIONS = 32
@@ -86,6 +88,7 @@ class ModelClient:
 
     def __init__(self) -> None:
         self._http = httpx2.AsyncClient(
+            verify=outbound_tls(),
             trust_env=False,
             follow_redirects=False,
             timeout=None,
