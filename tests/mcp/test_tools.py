@@ -13,8 +13,11 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from baton.delegate.jobs.arguments import ARGUMENTS
+from baton.local.server import Api
 from baton.mcp.delegation import spawn_summary
+from baton.mcp.server import build
 from tests.runner.conftest import git
+from tests.support.command_line import surroundings
 from tests.support.server import BATON, serving, until
 
 AGENT = [sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "runner" / "agent.py")]
@@ -98,18 +101,35 @@ class Connected:
 
 
 @pytest.fixture(scope="module")
-def connect(world):
-    """Start `baton mcp` as a client does; each is a session of its own."""
-    _, env, folder = world
+def connected():
+    """Connect a client to a server, until the module ends."""
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
 
-        def make(**more):
-            command = StdioServerParameters(command=BATON, args=["mcp"], env=env | more, cwd=folder)
-            client = Client(command, read_timeout_seconds=120)
+        def connect(server):
+            client = Client(server, read_timeout_seconds=120)
             return Connected(portal, stack.enter_context(portal.wrap_async_context_manager(client)))
 
-        yield make
+        yield connect
+
+
+@pytest.fixture(scope="module")
+def connect(world, connected):
+    """Start `baton mcp` as a client does; each is a session of its own."""
+    _, env, folder = world
+    return lambda **more: connected(StdioServerParameters(command=BATON, args=["mcp"], env=env | more, cwd=folder))
+
+
+@pytest.fixture(scope="module")
+def connect_here(world, connected):
+    """Serve the tools of a session in this process: starting another one takes ten times as long as most tests."""
+    _, env, folder = world
+
+    def make(session):
+        with surroundings(env, folder, ""):
+            return connected(build(Api(), session))
+
+    return make
 
 
 @pytest.fixture(scope="module")
@@ -261,23 +281,24 @@ def test_a_spawned_task_says_why_it_waits():
         ("invoke_openai", {"prompt": "model"}),
     ],
 )
-def test_the_arguments_of_each_tool_reach_the_job(world, connect, tool, more):
+def test_the_arguments_of_each_tool_reach_the_job(world, connect_here, tool, more):
     http, *_ = world
     session = f"arguments-{tool}"
     arguments = {
         "workspace": "shop", "isolation": "in_place", "model": "cheap", "timeout_s": 77, "inactivity_timeout_s": 66,
         "thread": "fresh", "concurrent": True, "queue_expiry_s": 55,
     }  # fmt: skip
-    connect(BATON_SESSION=session).called(tool, **more, **arguments)
+    connect_here(session).called(tool, **more, **arguments)
     (found,) = http.get("/jobs", params={"session_id": session}).json()["items"]
     job = http.get(f"/jobs/{found['id']}").json()
     assert {name: job[name] for name in arguments} == arguments
 
 
-@pytest.mark.parametrize(("more", "concurrent"), [({}, False), ({"BATON_JOB": "job_0"}, True)])
-def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect, more, concurrent):
+@pytest.mark.parametrize(("job", "concurrent"), [("", False), ("job_0", True)])
+def test_the_tools_of_an_agent_at_work_do_not_wait_for_its_folder(world, connect_here, monkeypatch, job, concurrent):
     http, *_ = world
-    texts, _ = connect(**more).called("delegate.run", user_prompt="say hello")
+    monkeypatch.setenv("BATON_JOB", job)
+    texts, _ = connect_here(f"at-work-{job}").called("delegate.run", user_prompt="say hello")
     assert http.get(f"/jobs/{texts[1].split(chr(39))[1]}").json()["concurrent"] is concurrent
 
 
@@ -322,11 +343,11 @@ def test_without_a_server_each_tool_says_so(connect):
     assert "no server answers" in away.refused("delegate.run", user_prompt="x")
 
 
-def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect, world):
+def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect_here, world):
     http, _, folder = world
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one", "--allow-empty")):
         git(folder / "shop", *words)
-    agent = connect(BATON_SESSION="looks-after-jobs")
+    agent = connect_here("looks-after-jobs")
     body = {"user_prompt": "write new.txt", "isolation": "worktree", "session_id": "looks-after-jobs"}
     job = http.post("/delegate", json=body).json()["job"]["id"]
     agent.called("agent_output", task_id=job)
