@@ -3,13 +3,12 @@
 import asyncio
 import json
 import socket
-from types import SimpleNamespace
 
 import pytest
 import uvicorn
 
 from baton.kernel.http.asgi import Response, read_body, respond
-from baton.kernel.http.protocol import Protocol
+from baton.kernel.http.protocol import OneWrite, Protocol
 
 
 class Hasty(Protocol):
@@ -113,13 +112,8 @@ async def test_requests_that_come_together_are_answered_in_their_order(connect):
 
 async def test_an_answer_leaves_in_one_write(connect, monkeypatch):
     written = []
-    monkeypatch.setattr(Hasty, "whole", lambda protocol, *answer: Protocol.whole(watched(protocol), *answer))
-
-    def watched(protocol):
-        write = protocol.transport.write
-        transport = SimpleNamespace(write=lambda data: (written.append(data), write(data)), is_closing=lambda: False)
-        return SimpleNamespace(cycle=protocol.cycle, transport=transport)
-
+    write = OneWrite.write
+    monkeypatch.setattr(OneWrite, "write", lambda transport, data: (written.append(data), write(transport, data)))
     reader, writer = await connect()
     writer.write(HEAD + b"abcd")
     await reader.readuntil(b"abcd")

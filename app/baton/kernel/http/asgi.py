@@ -38,6 +38,10 @@ class Request(msgspec.Struct, frozen=True):
     address: str = ""
     """The other end of the connection: the caller's, or a proxy's; "" on a unix socket."""
 
+    def with_body(self, body: bytes) -> "Request":
+        """Return the request with its body."""
+        return Request(self.method, self.path, self.query, self.headers, body, self.address)
+
     def parameter(self, name: str) -> str:
         """Read one query parameter; "" where it is absent."""
         return parse_qs(self.query.decode("latin-1")).get(name, [""])[0] if self.query else ""
@@ -105,14 +109,19 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body is larger than {limit // (1 << 20)} MiB, the most that this endpoint takes")
 
 
+def head_of(response: Response) -> Headers:
+    """Return all headers of a response."""
+    return [
+        (b"content-type", response.content_type),
+        *response.headers,
+        (b"content-length", b"%d" % len(response.body)),
+    ]
+
+
 async def respond(scope: Scope, send: Send, response: Response) -> None:
     """Send a response to the request of this scope."""
     body = response.body
-    headers = [
-        (b"content-type", response.content_type),
-        *response.headers,
-        (b"content-length", b"%d" % len(body)),
-    ]
+    headers = head_of(response)
     extensions = scope.get("extensions")
     if extensions and WHOLE in extensions and extensions[WHOLE](scope, response.status, headers, body):
         return

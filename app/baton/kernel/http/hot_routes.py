@@ -104,16 +104,26 @@ class HotFastAPI(FastAPI):
             await super().__call__(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        name = _name(headers)
-        logs.request_id.set(name)
-        if (traceparent := headers.get(trace.HEADER)) is not None:
-            trace.arrived(traceparent)
+        name = _arrived(headers)
         try:
-            await self._serve(scope, receive, send, headers, name.encode())
+            await self._serve(scope, receive, send, headers, name)
         except Disconnected:
             return
         except (TooLarge, Unauthenticated, ForbiddenOrigin) as error:
-            await respond(scope, send, problem_response(error, [(REQUEST_ID, name.encode())]))
+            await respond(scope, send, problem_response(error, [(REQUEST_ID, name)]))
+
+    def hot_route(self, path: str) -> HotRoute | None:
+        """Return the route that answers a path ahead of FastAPI's router."""
+        return self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
+
+    async def answer_hot(self, route: HotRoute, request: Request) -> Response:
+        """Answer a request to a hot route that was received whole and has no cookies.
+
+        The protocol calls it without ASGI between; `__call__` answers other requests to the same routes with the same steps.
+        """
+        name = _arrived(request.headers)
+        refusal = self.guard.refusal(request.headers)
+        return problem_response(refusal) if refusal is not None else await _named(route, request, None, name)
 
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], name: bytes
@@ -126,11 +136,9 @@ class HotFastAPI(FastAPI):
             headers = with_session(scope["method"], headers)
             scope["headers"] = list(headers.items())
         path: str = scope["path"]
-        route = self.hot.get(path) or self.hot.get(path[: path.rfind("/") + 1])
+        route = self.hot_route(path)
         if route is not None:
-            response = await _response(route, scope, headers, receive)
-            response.headers.append((REQUEST_ID, name))
-            await respond(scope, send, response)
+            await respond(scope, send, await _named(route, _request(scope, headers), receive, name))
             return
         scope[ARRIVED] = asyncio.get_running_loop().time()
         if scope["method"] in READING:
@@ -155,10 +163,17 @@ class HotFastAPI(FastAPI):
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _name(headers: dict[bytes, bytes]) -> str:
-    """Take the id that the caller (or a proxy) gave the request; make one where it has none that is fit for a log."""
+def _arrived(headers: dict[bytes, bytes]) -> bytes:
+    """Note the id and the trace of a request for its logs and records, and return the id.
+
+    It is the one that the caller (or a proxy) gave it; a new one where there is none that is fit for a log.
+    """
     given = headers.get(REQUEST_ID)
-    return given.decode() if given is not None and _FIT.fullmatch(given) else uuid7().hex
+    name = given.decode() if given is not None and _FIT.fullmatch(given) else uuid7().hex
+    logs.request_id.set(name)
+    if (traceparent := headers.get(trace.HEADER)) is not None:
+        trace.arrived(traceparent)
+    return name.encode()
 
 
 def _naming(send: Send, name: bytes) -> Send:
@@ -186,33 +201,44 @@ async def _limited(receive: Receive, method: str, path: str) -> Receive:
     return again
 
 
-async def _response(route: HotRoute, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Response:
-    """Let an endpoint answer. Raises Disconnected."""
-    if scope["method"] != "POST":
-        wrong = MethodNotAllowed(f"`{scope['method']}` is not allowed here; allowed: `POST`")
+async def _named(route: HotRoute, request: Request, receive: Receive | None, name: bytes) -> Response:
+    """Let an endpoint answer, with the request's id; see `_response`."""
+    response = await _response(route, request, receive)
+    response.headers.append((REQUEST_ID, name))
+    return response
+
+
+async def _response(route: HotRoute, request: Request, receive: Receive | None) -> Response:
+    """Let an endpoint answer. With `receive` None the request has its body already.
+
+    Raises:
+        Disconnected: If the client went away before the body was complete.
+    """
+    if request.method != "POST":
+        wrong = MethodNotAllowed(f"`{request.method}` is not allowed here; allowed: `POST`")
         return problem_response(wrong, [(b"allow", b"POST")])
-    body = b""
     failed: BatonError
     try:
-        caller = route.admit(headers)
-        body = await read_body(receive, route.max_body)
-        if len(body) > route.most_values:
-            body = await bounded(body, route.most_values, result=route.with_result)
-        return await route.answer(_request(scope, headers, body), caller)
+        caller = route.admit(request.headers)
+        if receive is not None:
+            request = request.with_body(await read_body(receive, route.max_body))
+        if len(request.body) > route.most_values:
+            request = request.with_body(await bounded(request.body, route.most_values, result=route.with_result))
+        return await route.answer(request, caller)
     except Disconnected:
         raise
     except BatonError as error:
         failed = error
     except Exception:
-        log.exception("`%s` failed", scope["path"])
+        log.exception("`%s` failed", request.path)
         failed = InternalError()
     if route.failed is None:
         return problem_response(failed)
-    if isinstance(failed, Unauthenticated | Forbidden) and not body:
-        body = await read_start(receive, MAX_REFUSED_BODY)
-    return route.failed(_request(scope, headers, body), failed)
+    if isinstance(failed, Unauthenticated | Forbidden) and receive is not None and not request.body:
+        request = request.with_body(await read_start(receive, MAX_REFUSED_BODY))
+    return route.failed(request, failed)
 
 
-def _request(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> Request:
+def _request(scope: Scope, headers: dict[bytes, bytes]) -> Request:
     address = (scope.get("client") or ("",))[0]
-    return Request(scope["method"], scope["path"], scope["query_string"], headers, body, address)
+    return Request(scope["method"], scope["path"], scope["query_string"], headers, b"", address)

@@ -3,18 +3,23 @@
 uvicorn writes an answer's head and body apart; each write is a system call that wakes the client. It also takes heads of
 any size, and reads a request for as long as the client cares to send it: one connection could then keep the loop, and
 everybody who waits for it, busy for seconds.
+
+A usual request to an endpoint that agents wait for is handed over without ASGI (`_hot_request`), which would cost a tenth of
+a decision. Everything unusual about a request sends it the usual way, where it gets the same answer.
 """
 
 import asyncio
+import logging
 import re
 import socket
 from operator import itemgetter
 from typing import Any, ClassVar, cast
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from baton.kernel.base.errors import BatonError, HeadTooLarge, TooLarge
-from baton.kernel.http.asgi import WHOLE, Headers, Scope, problem_response
+from baton.kernel.base.errors import BatonError, HeadTooLarge, InternalError, TooLarge
+from baton.kernel.http.asgi import WHOLE, Headers, Request, Scope, head_of, problem_response
+from baton.kernel.http.hot_routes import HotFastAPI, HotRoute
 from baton.kernel.http.peer import PERSON, PeerLooks, is_for_people
 
 MAX_HEAD = 64 << 10
@@ -27,10 +32,16 @@ LINGER_S = 1.0
 """How long a refused connection stays open, in seconds: closed at once, the client would not get to read the refusal."""
 _PIECE, _BODY_PIECE = 16 << 10, 64 << 10
 """Bytes that the parser gets at a time: what it makes of more cannot be stopped. A body costs it next to nothing."""
+MAX_HOT_BODY = 64 << 10
+"""Bytes of a body that a request without ASGI may have: reading need not pause for it."""
 
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header's value may hold."""
+_UNUSUAL = frozenset({b"cookie", b"expect", b"transfer-encoding", b"upgrade"})
+"""Headers of requests that go the usual way."""
 _value = itemgetter(1)
+
+log = logging.getLogger(__name__)
 
 
 class OneWrite:
@@ -78,6 +89,25 @@ class OneWrite:
                 self._transport.write(data)
 
 
+class HotCycle:
+    """What uvicorn's protocol asks of the request that is being answered, for one without ASGI."""
+
+    class message_event:  # noqa: N801 - uvicorn's name for it
+        """Nobody waits for a part of the body."""
+
+        set = staticmethod(lambda: None)
+
+    def __init__(self, app: HotFastAPI, route: HotRoute, request: Request, *, keep_alive: bool) -> None:
+        self.app = app
+        self.route = route
+        self.request = request
+        """The request, still without its body."""
+        self.body: list[bytes] = []
+        self.keep_alive = keep_alive
+        self.disconnected = False
+        self.response_complete = False
+
+
 class Protocol(HttpToolsProtocol):
     """One connection of a client. One whose request does not arrive in time is closed; uvicorn itself waits for ever."""
 
@@ -98,6 +128,8 @@ class Protocol(HttpToolsProtocol):
     """
     _in_body = False
     _refused = False
+    _hot: HotCycle | None = None
+    """The latest request, if it is answered without ASGI."""
     _person: bytes | None = None
     """On the socket for people: whether the process at its other end is a person's."""
     _early: list[bytes] | None = None
@@ -107,6 +139,8 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Take the connection over."""
         super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
+        self._address = self.client[0] if self.client else ""
+        self._hot_app = self.app if isinstance(self.app, HotFastAPI) else None
         self._extensions = {WHOLE: self.whole}
         connection = transport.get_extra_info("socket")
         if is_for_people(connection):
@@ -165,10 +199,9 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Note when a request begins to arrive."""
         self._begun = self.loop.time()
-        super().on_message_begin()
-        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item] # it knows the standard's only
-        if self._person is not None:
-            self.headers.append((PERSON, self._person))
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = [] if self._person is None else [(PERSON, self._person)]
 
     def on_headers_complete(self) -> None:
         """Begin with the request, unless its head is too large.
@@ -183,21 +216,93 @@ class Protocol(HttpToolsProtocol):
         if large or len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_PIPELINED:
             self._refuse(self._too_large())
             raise ValueError
-        super().on_headers_complete()
+        self._hot = self._hot_request()
+        if self._hot is not None:
+            self.cycle = cast("RequestResponseCycle", self._hot)
+        else:
+            self._begin_scope()
+            super().on_headers_complete()
         self.headers = []  # trailers are no headers
         self._overhead, self._in_body = 0, True
+
+    def _begin_scope(self) -> None:
+        """Do what uvicorn does at the beginning of a request: only now is it known that it is wanted."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item] # it knows the standard's only
+
+    def _hot_request(self) -> HotCycle | None:
+        """Return a usual request to an endpoint that agents wait for; None for any other, which goes the usual way."""
+        cycle, url, app = self.cycle, self.url, self._hot_app
+        if app is None or (cycle is not None and not cycle.response_complete) or not url.isascii():
+            return None
+        if self.parser.get_method() != b"POST" or b"%" in url or b"#" in url:
+            return None
+        path, _, query = url.partition(b"?")
+        name = path.decode()
+        route = app.hot_route(name)
+        if route is None:
+            return None
+        headers = dict(self.headers)
+        if not _UNUSUAL.isdisjoint(headers):
+            return None
+        length = int(headers.get(b"content-length", b"0"))
+        # A body that has not arrived yet goes the usual way, where who asks is refused before it comes.
+        if length > min(MAX_HOT_BODY, route.max_body) or length > self._overhead:
+            return None
+        keep_alive = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
+        return HotCycle(app, route, Request("POST", name, query, headers, b"", self._address), keep_alive=keep_alive)
 
     def on_body(self, body: bytes) -> None:
         """Hand a part of the body on."""
         self._overhead -= len(body)
-        super().on_body(body)
+        if self._hot is not None:
+            self._hot.body.append(body)
+        else:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Note that it has arrived whole; until the next begins, uvicorn's own limit on idle connections holds."""
         self._begun = None
         self._overhead, self._in_body = 0, False
         self._waiting.pop(self, None)
-        super().on_message_complete()
+        if self._hot is not None:
+            # A task, so that what an endpoint calls may use time limits; uvicorn waits for it when the server stops.
+            task = self.loop.create_task(self._answer_hot(self._hot))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+        else:
+            super().on_message_complete()
+
+    async def _answer_hot(self, cycle: HotCycle) -> None:
+        request = cycle.request
+        body = cycle.body[0] if len(cycle.body) == 1 else b"".join(cycle.body)
+        try:
+            response = await cycle.app.answer_hot(cycle.route, request.with_body(body))
+        except Exception:
+            log.exception("`%s` failed", request.path)
+            response = problem_response(InternalError())
+        if _UNFIT.search(b"".join(map(_value, response.headers))):
+            log.error("`%s` failed: a header of its answer holds a control character", request.path)
+            response = problem_response(InternalError())
+        if self.flow.write_paused:
+            await self.flow.drain()
+        cycle.response_complete = True
+        if cycle.disconnected:
+            return
+        self._write(response.status, head_of(response), response.body, keep_alive=cycle.keep_alive)
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def _write(self, status: int, headers: Headers, body: bytes, *, keep_alive: bool) -> None:
+        """Write an answer in one piece."""
+        if not keep_alive:
+            headers = [*headers, (b"connection", b"close")]
+        head = b"\r\n".join(map(b": ".join, (*self.server_state.default_headers, *headers)))
+        self.transport.write(b"".join((STATUS_LINE[status], head, b"\r\n\r\n", body)))
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -217,10 +322,9 @@ class Protocol(HttpToolsProtocol):
             return False
         if _UNFIT.search(b"".join(map(_value, headers))):
             return False
-        head = b"\r\n".join(map(b": ".join, (*cycle.default_headers, *headers)))
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
-        self.transport.write(b"".join((STATUS_LINE[status], head, b"\r\n\r\n", body)))
+        self._write(status, headers, body, keep_alive=True)
         cycle.message_event.set()
         cycle.on_response()
         return True
@@ -247,14 +351,7 @@ class Protocol(HttpToolsProtocol):
             self.cycle.disconnected = True  # nobody waits for the answer to what came before
             self.cycle.message_event.set()
         refusal = problem_response(error)
-        headers = [
-            *self.server_state.default_headers,
-            (b"content-type", refusal.content_type),
-            (b"content-length", b"%d" % len(refusal.body)),
-            (b"connection", b"close"),
-        ]
-        head = b"\r\n".join(map(b": ".join, headers))
-        self.transport.write(b"".join((STATUS_LINE[refusal.status], head, b"\r\n\r\n", refusal.body)))
+        self._write(refusal.status, head_of(refusal), refusal.body, keep_alive=False)
         self.transport.write_eof()
         self._deadline.cancel()
         self._deadline = self.loop.call_later(LINGER_S, self.transport.close)
