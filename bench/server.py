@@ -15,7 +15,7 @@ import msgspec
 import psutil
 
 ROOT = Path(__file__).parents[1]
-START_S = 30.0
+START_S = 120.0
 """Longest wait for the server, in seconds."""
 
 
@@ -41,13 +41,19 @@ class Started(msgspec.Struct, frozen=True):
 @contextmanager
 def serving(**settings: str) -> Iterator[Started]:
     """Run a server of these settings on a free port, in a folder that is taken away at the end."""
-    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home:
-        env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
-        env |= {"BATON_HOME": home, "PORT": "0"} | settings
-        command = [str(Path(sys.executable).parent / "baton"), "serve"]
-        with _running(command, env, subprocess.DEVNULL) as process:
-            url, token = _url(Path(home)), _token(env)
-            yield Started(url, psutil.Process(process.pid), Path(home), token)
+    with tempfile.TemporaryDirectory(prefix="baton-bench-") as home, serving_in(Path(home), **settings) as started:
+        yield started
+
+
+@contextmanager
+def serving_in(home: Path, **settings: str) -> Iterator[Started]:
+    """Run a server of these settings on a free port, in a home that stays."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    env |= {"BATON_HOME": str(home), "PORT": "0"} | settings
+    command = [str(Path(sys.executable).parent / "baton"), "serve"]
+    with _running(command, env, subprocess.DEVNULL) as process:
+        url, token = _url(home), _token(env)
+        yield Started(url, psutil.Process(process.pid), home, token)
 
 
 @contextmanager

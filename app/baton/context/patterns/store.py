@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, ColumnElement, Index, LargeBinary, Table, func, insert, or_, select, update
+from sqlalchemy import JSON, Column, ColumnElement, Index, LargeBinary, Table, func, insert, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -153,7 +153,8 @@ async def changed(
     number, pattern_id = after
     query = select(*_SHOWN, _patterns.c.vector, _patterns.c.number).where(
         _patterns.c.organisation == organisation,
-        or_(_patterns.c.number > number, (_patterns.c.number == number) & (_patterns.c.id > pattern_id)),
+        # Not two conditions joined by OR: those would walk the index from its beginning for each batch.
+        tuple_(_patterns.c.number, _patterns.c.id) > (number, pattern_id),
     )
     if not all_of_them:
         query = query.where(_patterns.c.status == "validated", _patterns.c.confidence >= LEAST_CONFIDENCE)
