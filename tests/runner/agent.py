@@ -1,6 +1,6 @@
 """A small ACP agent on standard input and output. It reasons about nothing: the lines of the prompt are its orders.
 
-`say TEXT…`, `count N` (a chunk a number), `sleep S`, `await FILE` (until it is there), `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
+`say TEXT…`, `words JSON` (a text with lines of its own), `count N` (a chunk a number), `sleep S`, `await FILE` (until it is there), `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
 `write PATH`, `terminal`, `child FILE` (a process in a session of its own, its id in FILE), `ignore` (heeds no cancel and no SIGTERM),
 `die`, `model`, `past`, `env NAME`, `cost USD`. What comes back is said.
 """
@@ -55,6 +55,8 @@ def pause(is_over):
 def obey(order, rest):  # noqa: C901, PLR0912
     if order == "say":
         say(rest)
+    elif order == "words":
+        say(json.loads(rest))
     elif order == "count":
         for number in range(int(rest)):
             say(f"{number} ")

@@ -1,12 +1,22 @@
 import { createRouter } from "@tanstack/react-router";
 import { decisionsRoute } from "./screens/decisions/routes";
+import { delegationRoute, delegationsRoute, newDelegationRoute } from "./screens/delegations/routes";
+import { graphRoute, graphsRoute } from "./screens/graphs/routes";
 import { nowRoute } from "./screens/now/routes";
+import { sessionRoute, sessionsRoute } from "./screens/sessions/routes";
 import { signInRoute } from "./screens/sign_in/routes";
 import { root, shell } from "./shell/root";
 
 const inTheFrame = shell.addChildren([
   nowRoute,
   decisionsRoute,
+  sessionsRoute,
+  sessionRoute,
+  delegationsRoute,
+  newDelegationRoute,
+  delegationRoute,
+  graphsRoute,
+  graphRoute,
 ]);
 
 export const router = createRouter({

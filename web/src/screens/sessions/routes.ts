@@ -1,0 +1,40 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { shell } from "../../shell/root";
+
+export interface SessionFilters {
+  live?: boolean;
+  q?: string;
+  user?: string;
+  project?: string;
+  client?: string;
+}
+
+export const TABS = ["timeline", "agents"] as const;
+export interface SessionSearch {
+  tab?: (typeof TABS)[number];
+  user?: string;
+  kind?: string;
+}
+
+const texts = (names: readonly string[], given: Record<string, unknown>) =>
+  Object.fromEntries(names.flatMap((name) => (given[name] ? [[name, String(given[name])]] : [])));
+
+export const sessionsRoute = createRoute({
+  getParentRoute: () => shell,
+  path: "/sessions",
+  component: lazyRouteComponent(() => import("./Sessions"), "Sessions"),
+  validateSearch: (given: Record<string, unknown>): SessionFilters => ({
+    ...(given.live ? { live: true } : {}),
+    ...texts(["q", "user", "project", "client"], given),
+  }),
+});
+
+export const sessionRoute = createRoute({
+  getParentRoute: () => shell,
+  path: "/sessions/$id",
+  component: lazyRouteComponent(() => import("./Session"), "Session"),
+  validateSearch: (given: Record<string, unknown>): SessionSearch => ({
+    ...(given.tab === "agents" ? { tab: "agents" } : {}),
+    ...texts(["user", "kind"], given),
+  }),
+});
