@@ -4,10 +4,11 @@ local function remove_oldest(stream, counts, most_entries, most_bytes, most_age_
   local oldest = now[1] * 1000 + math.floor(now[2] / 1000) - tonumber(most_age_ms)
   local count = tonumber(redis.call('HGET', counts, 'entries') or '0')
   local bytes = tonumber(redis.call('HGET', counts, 'bytes') or '0')
-  local removed = 0
+  local removed, look = 0, 1
   while true do
     local gone = {}
-    for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', 50)) do
+    -- Mostly nothing leaves: only when the oldest does are more looked at.
+    for _, entry in ipairs(redis.call('XRANGE', stream, '-', '+', 'COUNT', look)) do
       local born = tonumber(string.match(entry[1], '^%d+'))
       if count <= tonumber(most_entries) and bytes <= tonumber(most_bytes) and born >= oldest then
         break
@@ -19,7 +20,7 @@ local function remove_oldest(stream, counts, most_entries, most_bytes, most_age_
       break
     end
     redis.call('XDEL', stream, unpack(gone))
-    removed = removed + #gone
+    removed, look = removed + #gone, 50
   end
   if removed > 0 then
     redis.call('HSET', counts, 'entries', count, 'bytes', bytes)

@@ -1,6 +1,7 @@
 """The envelope: CloudEvents 1.0 in JSON, around the envelope's fields of the seed."""
 
 from datetime import UTC, datetime
+from functools import cache
 
 import msgspec
 
@@ -32,7 +33,7 @@ class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
 def enveloped(emission: Emission, full_name: str) -> bytes:
     """Return an emission as a CloudEvent; `full_name` is its topic's."""
     topic = BY_NAME[emission.topic]
-    head = _encode({"event_type": topic.event_type, "schema_version": SCHEMA_VERSION, "source": SOURCE})
+    head = _head(topic.event_type)
     # The payload is JSON already: its fields follow the envelope's.
     body = emission.data[1:-1].strip()
     data = head[:-1] + (b"," + body if body else b"") + b"}"
@@ -51,6 +52,11 @@ def enveloped(emission: Emission, full_name: str) -> bytes:
             data=msgspec.Raw(data),
         )
     )
+
+
+@cache
+def _head(event_type: str) -> bytes:
+    return _encode({"event_type": event_type, "schema_version": SCHEMA_VERSION, "source": SOURCE})
 
 
 def schema_name(topic: str) -> str:

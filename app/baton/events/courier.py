@@ -10,7 +10,7 @@ from baton.engine.call.record import Record
 from baton.events.bus import Bounds, Bus, Publication
 from baton.events.cloud_event import enveloped
 from baton.events.from_records import of_record, of_report
-from baton.events.outbox import BATCH, Emission, Outbox
+from baton.events.outbox import BATCH, FIELD, Emission, Outbox
 from baton.events.session_tally import SessionTally
 from baton.events.sinks.sinks import SinksOrder
 from baton.events.topics import BY_NAME, full_names
@@ -103,7 +103,7 @@ class Courier:
     async def _made(self, entry: Entry) -> list[Publication]:
         """Return what an entry publishes; an end of a session brings its outcome with it."""
         try:
-            emission = decoded(entry.fields.get(b"e", b""))
+            emission = decoded(entry.fields.get(FIELD, b""))
             if emission is None or emission.topic not in BY_NAME:
                 return []
             return [self._publication(one) for one in await self._tally.followed(emission) if self._is_wanted(one)]

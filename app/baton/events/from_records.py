@@ -1,14 +1,20 @@
-"""Events of decisions and their outcomes, made of the records that go to SQL: emitting them costs the server nothing."""
+"""Events of decisions and their outcomes, made of the records that go to SQL: emitting them costs the server nothing.
 
+A record was masked when it left its server, and all of its texts are storable.
+"""
+
+import msgspec
 from msgspec import UNSET
 
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
-from baton.events.emission import call_id, masked_json, natural_id
+from baton.events.emission import call_id, natural_id
 from baton.events.outbox import Emission
 from baton.events.payloads.base import Payload
 from baton.events.payloads.tools import DecisionMade, MatchedRule, OutcomeReported
 from baton.events.topics import BY_PAYLOAD
+
+_encode = msgspec.json.Encoder().encode
 
 
 def of_record(record: Record) -> Emission | None:
@@ -65,4 +71,4 @@ def of_report(report: OutcomeReport) -> Emission | None:
 def _emission(source: Record | OutcomeReport, team: str, payload: Payload, event_id: str) -> Emission:
     at_ms = int(source.at.timestamp() * 1000)
     topic = BY_PAYLOAD[type(payload)].name
-    return Emission(topic, event_id, at_ms, source.organisation, team, source.user, masked_json(payload))
+    return Emission(topic, event_id, at_ms, source.organisation, team, source.user, _encode(payload))

@@ -15,6 +15,8 @@ from baton.kernel.redis.group_reader import Entry, GroupReader
 STREAM = b"baton:events:outbox"
 KEYS = (STREAM, b"baton:events:outbox:bytes", b"baton:events:outbox:dropped")
 GROUP = b"publish"
+FIELD = b"e"
+"""The field of an entry that holds what was put in."""
 MOST_ENTRIES = 100_000
 """Entries that wait to be published; more are refused and counted."""
 MOST_BYTES = 64 << 20
@@ -74,7 +76,8 @@ class Outbox:
     async def done(self, entries: Sequence[Entry]) -> None:
         """Acknowledge and delete entries that are published."""
         if entries:
-            await self._redis.script(_DONE, KEYS, [GROUP, *(entry.id for entry in entries)])
+            pairs = [part for entry in entries for part in (entry.id, len(entry.fields.get(FIELD, b"")))]
+            await self._redis.script(_DONE, KEYS, [GROUP, *pairs])
 
     async def counts(self) -> dict[str, int]:
         """Return how many entries and bytes wait, and how many were refused since Redis was new."""

@@ -4,27 +4,39 @@
 -- ARGV: 1 lifetime of a set of ids in s, 2 most entries of a stream, 3 most bytes, 4 most age in ms, 5 entries of the feed,
 --   then for each event: its id, its user, its team, the event, and whether its topic is live (0 or 1).
 -- Returns for each event its number in its stream, 0 for one that was published before.
-local numbers, touched = {}, {}
-
+local ids = {}
 for i = 6, #ARGV, 5 do
-  local at = 4 + (i - 6) / 5 * 2
-  local stream, counts = KEYS[at], KEYS[at + 1]
-  if redis.call('SISMEMBER', KEYS[2], ARGV[i]) == 1 or redis.call('SADD', KEYS[1], ARGV[i]) == 0 then
-    numbers[#numbers + 1] = 0
+  ids[#ids + 1] = ARGV[i]
+end
+-- What this batch has in common with what was published is asked for at once: most of it is new.
+local now, before = redis.call('SMISMEMBER', KEYS[1], unpack(ids)), redis.call('SMISMEMBER', KEYS[2], unpack(ids))
+redis.call('SADD', KEYS[1], unpack(ids))
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+
+local numbers, published, streams = {}, {}, {}
+for n, id in ipairs(ids) do
+  if now[n] == 1 or before[n] == 1 or published[id] then
+    numbers[n] = 0
   else
-    local number = redis.call('HINCRBY', counts, 'number', 1)
-    redis.call('XADD', stream, '*', 'n', number, 'user', ARGV[i + 1], 'team', ARGV[i + 2], 'event', ARGV[i + 3])
-    redis.call('HINCRBY', counts, 'entries', 1)
-    redis.call('HINCRBY', counts, 'bytes', #ARGV[i + 3])
+    published[id] = true
+    local i, stream, counts = 1 + 5 * n, KEYS[2 + 2 * n], KEYS[3 + 2 * n]
+    local seen = streams[stream]
+    if not seen then
+      seen = {counts = counts, number = tonumber(redis.call('HGET', counts, 'number') or '0'), entries = 0, bytes = 0}
+      streams[stream] = seen
+    end
+    seen.number, seen.entries, seen.bytes = seen.number + 1, seen.entries + 1, seen.bytes + #ARGV[i + 3]
+    redis.call('XADD', stream, '*', 'n', seen.number, 'user', ARGV[i + 1], 'team', ARGV[i + 2], 'event', ARGV[i + 3])
     if ARGV[i + 4] == '1' then
       redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'e', ARGV[i + 3])
     end
-    numbers[#numbers + 1] = number
-    touched[stream] = counts
+    numbers[n] = seen.number
   end
 end
-redis.call('EXPIRE', KEYS[1], ARGV[1])
-for stream, counts in pairs(touched) do
-  remove_oldest(stream, counts, ARGV[2], ARGV[3], ARGV[4])
+for stream, seen in pairs(streams) do
+  redis.call('HSET', seen.counts, 'number', seen.number)
+  redis.call('HINCRBY', seen.counts, 'entries', seen.entries)
+  redis.call('HINCRBY', seen.counts, 'bytes', seen.bytes)
+  remove_oldest(stream, seen.counts, ARGV[2], ARGV[3], ARGV[4])
 end
 return numbers
