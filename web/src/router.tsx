@@ -1,9 +1,13 @@
 import { createRouter } from "@tanstack/react-router";
+import { auditRoute } from "./screens/audit/routes";
 import { decisionsRoute } from "./screens/decisions/routes";
 import { delegationRoute, delegationsRoute, newDelegationRoute } from "./screens/delegations/routes";
 import { graphRoute, graphsRoute } from "./screens/graphs/routes";
 import { nowRoute } from "./screens/now/routes";
 import { sessionRoute, sessionsRoute } from "./screens/sessions/routes";
+import { healthRoute } from "./screens/health/routes";
+import { modesRoute } from "./screens/modes/routes";
+import { peopleRoute } from "./screens/people/routes";
 import { signInRoute } from "./screens/sign_in/routes";
 import { root, shell } from "./shell/root";
 
@@ -17,6 +21,10 @@ const inTheFrame = shell.addChildren([
   delegationRoute,
   graphsRoute,
   graphRoute,
+  modesRoute,
+  peopleRoute,
+  auditRoute,
+  healthRoute,
 ]);
 
 export const router = createRouter({

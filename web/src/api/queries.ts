@@ -46,3 +46,14 @@ export const decisionQuery = (id: string) =>
     queryKey: ["decision", id],
     queryFn: () => body(api.GET("/decisions/{decision_id}", { params: { path: { decision_id: id } } })),
   });
+
+/** The pages of a list whose next page a cursor names, as one list. */
+export function pagesQuery<T>(key: readonly unknown[], load: (cursor: string) => Promise<{ items: T[]; next_cursor?: string | null }>) {
+  return infiniteQueryOptions({
+    queryKey: key,
+    queryFn: ({ pageParam }) => load(pageParam),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    placeholderData: keepPreviousData,
+  });
+}

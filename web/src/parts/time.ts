@@ -11,3 +11,16 @@ export const moment = (at: string) => WHOLE.format(new Date(at));
 export function today(now = new Date()): string {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate()).toISOString();
 }
+
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+
+/** How far a moment is from now: `5 minutes ago`, `in 2 hours`. */
+export function relative(at: string, now = Date.now()): string {
+  const seconds = (new Date(at).getTime() - now) / 1_000;
+  const [unit, length] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
+  return RELATIVE.format(Math.trunc(seconds / length), unit);
+}
+
+/** What a `datetime-local` field holds, as the API takes it; null for an empty one. */
+export const fromField = (value: string): string | null => (value ? new Date(value).toISOString() : null);

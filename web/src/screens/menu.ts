@@ -1,9 +1,13 @@
 import type { Entry } from "../shell/entry";
+import { audit } from "./audit/entry";
 import { decisions } from "./decisions/entry";
 import { delegations } from "./delegations/entry";
 import { graphs } from "./graphs/entry";
 import { now } from "./now/entry";
 import { sessions } from "./sessions/entry";
+import { health } from "./health/entry";
+import { modes } from "./modes/entry";
+import { people } from "./people/entry";
 
 /** The screens of the menu, in its order. */
 export const MENU: readonly Entry[] = [
@@ -12,4 +16,8 @@ export const MENU: readonly Entry[] = [
   sessions,
   delegations,
   graphs,
+  modes,
+  people,
+  audit,
+  health,
 ];
