@@ -1,5 +1,6 @@
 """Queries that remove old rows, or a user's decisions, one batch at a time."""
 
+import time
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 from sqlalchemy import Select, Table, delete, select, tuple_, update
 
 from baton.clients.last_heard_store import ClientRow
+from baton.kernel.base.driver import Dialect
 from baton.kernel.base.sql import LARGEST_BATCH, Database
 from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.policies.unlocks_store import PolicyUnlockRow
+from baton.records.pipeline.hours import marks_of_stale
 from baton.records.pipeline.tables import DECISIONS, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.route.feedback.store import RouteFeedbackRow
@@ -52,6 +55,9 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
         for key, count in sorted(counted.items()):
             these = [_totals.c[name] == value for name, value in zip(_COUNTED_BY, key, strict=True)]
             await connection.execute(update(_totals).where(*these).values(decisions=_totals.c.decisions - count))
+        dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
+        for mark, hours in marks_of_stale(dialect, ((row.organisation, row.id) for row in rows), time.time()):
+            await connection.exec_driver_sql(mark, list(hours))
     return len(rows)
 
 

@@ -28,6 +28,7 @@ from baton.policies.revisions_store import PolicyRevisionRow
 from baton.policies.unlocks_store import PolicyUnlockRow
 from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
+from baton.records.sums.tables import CALLS, LATENCY, RULES, SUMMED
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow
@@ -36,6 +37,10 @@ from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraph
 
 ALL: tuple[Table, ...] = (
     JOBS,
+    CALLS,
+    LATENCY,
+    RULES,
+    SUMMED,
     *(
         row.__table__
         for row in (

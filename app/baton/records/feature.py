@@ -12,8 +12,9 @@ from baton.records.review.audit import Audit
 from baton.records.review.decision_counts import DecisionCounts
 from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import Decisions
-from baton.records.review.delegation_share import DelegationShare
+from baton.records.review.delegation_share import SPAWN_TOOLS, DelegationShare
 from baton.records.review.wrong_blocks import WrongBlocks
+from baton.records.sums.roll_up import RollUp
 
 
 class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +38,8 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
     recorder = Recorder(kernel.settings, kernel.redis.url, kernel.database)
     await recorder.start()
     kernel.on_stop(recorder.stop)
+    sums = RollUp(kernel.database, kernel.organisation, lambda: policies.active.agent_tools | SPAWN_TOOLS)
+    kernel.run(sums.run)
     decisions = Decisions(kernel.database)
     counters = Counters()
     readers = FeedReaders(kernel.redis, counters)

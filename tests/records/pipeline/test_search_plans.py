@@ -1,18 +1,26 @@
 """The plans of the queries over decisions: none reads or sorts all rows, whatever is asked."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
+from baton.operate import costs_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters
+from baton.records.replay import rule_hits_store
+from baton.records.replay.period import Period
+from baton.records.review import decision_counts_store, delegation_share_store
+from baton.records.review.delegation_groups import GroupFilter
+from baton.records.sums.roll_up import RollUp
 from tests.records.pipeline.test_store import NOON
 from tests.support.cases import listed
 from tests.support.plans import plans
 
 ROWS = 6_000
+TABLES = {"decisions", "decision_rules", "call_hours", "rule_hours", "summed_hours"}
 OWN, TEAM = RowScope(user="u7"), RowScope(user="u7", team="t3")
 DAY = {"since": NOON, "until": NOON + timedelta(days=1)}
 CASES = {
@@ -126,3 +134,28 @@ async def test_a_list_by_rule_begins_with_the_hits_of_the_rule(filled):
     assert not at_fault(lines), told
     assert "decision_rules" in told
     assert "rule=?" in told or "'none'" in told, told
+
+
+async def test_analytics_read_sums_and_the_rows_of_hours_that_have_none(filled):
+    later = NOON + timedelta(days=1)
+    await RollUp(filled, "default", lambda: ["Task"], now=lambda: later).catch_up(asyncio.Event())
+    since = NOON - timedelta(days=30)
+    asked, period = GroupFilter(since=since), Period(since=since, until=later)
+    works = {
+        "delegation": delegation_share_store.find(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
+        "rule hits": rule_hits_store.hits(filled, "default", RowScope(), period),
+        "users of rules": rule_hits_store.users(filled, "default", RowScope(), period),
+        "costs": costs_store.of_calls(filled, "default", RowScope(), costs_store.CostFilter(since=since), "user"),
+    }
+    for group in ("effect", "rule", "user", "client", "outcome"):
+        wanted = Filters(since=since, until=later)
+        works[f"counts by {group}"] = decision_counts_store.counts(filled, "default", wanted, "day", group)
+    for name, filters in (("tool", {"tool": "Rare"}), ("rule", {"rule": "r36"}), ("revision", {"revision": "r2"})):
+        wanted = Filters(since=since, until=later, **filters)
+        works[f"counts of a {name}"] = decision_counts_store.counts(filled, "default", wanted, "day", "effect")
+    for name, work in works.items():
+        for statement, lines in await plans(filled, work):
+            wrong = [
+                one for one in lines for table in TABLES if f"SCAN {table}" in one or f"Seq Scan on {table}" in one
+            ]
+            assert not wrong, (name, statement, lines)

@@ -34,6 +34,10 @@ class Writes(NamedTuple):
     rows: Rows
     beside: Callable[[Collection[str]], Statements]
     """Returns the statements of the same transaction, given the keys of the rows that are new."""
+    updates: Statements = ()
+    """Statements that follow, each of which returns what identifies the rows that it changed."""
+    after: Callable[[Collection[str], Rows], Statements] = lambda *_: ()
+    """Returns the last statements, given the keys of the new rows and what the updates returned."""
 
 
 _OF_THE_ROWS = frozenset({"22", "23"})
@@ -104,6 +108,11 @@ class SqliteDriver:
                 new = [row[0] for row in writes.rows if connection.execute(writes.insert, row).rowcount == 1]
                 for statement, rows in writes.beside(new):
                     connection.executemany(statement, rows)
+                changed = [
+                    row for update, rows in writes.updates for one in rows for row in connection.execute(update, one)
+                ]
+                for statement, rows in writes.after(new, changed):
+                    connection.executemany(statement, rows)
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
@@ -154,6 +163,14 @@ class PostgresDriver:
                 columns = zip(*writes.rows, strict=True)
                 new = [row[0] for row in await connection.fetch(writes.insert, *columns)] if writes.rows else []
                 for statement, rows in writes.beside(new):
+                    await connection.executemany(statement, rows)
+                changed = [
+                    tuple(row)
+                    for update, rows in writes.updates
+                    for one in rows
+                    for row in await connection.fetch(update, *one)
+                ]
+                for statement, rows in writes.after(new, changed):
                     await connection.executemany(statement, rows)
         except asyncpg.PostgresError as error:
             state = error.sqlstate or ""

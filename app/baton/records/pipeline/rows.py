@@ -1,9 +1,11 @@
 """How records and outcome reports are written into SQL: the statements, and the values of a row for each database.
 
 What is kept about decisions beside their rows (rule hits, totals) is written in the same transaction, and only for
-those that were not stored before: the stream hands an entry out at least once.
+those that were not stored before: the stream hands an entry out at least once. Hourly sums are made later, and what
+changes an hour that is summed up already marks it.
 """
 
+import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,6 +17,7 @@ from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
 from baton.kernel.base.driver import Dialect, Rows, Statements, Writes
 from baton.kernel.base.uuid7 import least_id
+from baton.records.pipeline.hours import marks_of_stale
 
 LARGEST_BATCH = 200
 """Records per transaction; more would keep other writers waiting."""
@@ -45,9 +48,13 @@ def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[Outcom
     def beside(new: Collection[str]) -> Statements:
         # By id: a batch may hold the same record twice.
         stored = list({record.id: record for record in records if record.id in new}.values())
-        return [*_hits(dialect, stored), *_totals(dialect, stored), *ends]
+        return [*_hits(dialect, stored), *_totals(dialect, stored)]
 
-    return Writes(_INSERT_DECISIONS[dialect], rows, beside)
+    def after(new: Collection[str], ended: Rows) -> Statements:
+        changed = {(record.organisation, record.id) for record in records if record.id in new}
+        return marks_of_stale(dialect, changed | set(ended), time.time())
+
+    return Writes(_INSERT_DECISIONS[dialect], rows, beside, ends, after)
 
 
 def _hits(dialect: Dialect, records: Sequence[Record]) -> Statements:
@@ -118,11 +125,13 @@ WHERE id = (SELECT id FROM decisions
     AND agent_id = {agent_id} AND tool = {tool} AND tool_use_id = {tool_use_id} AND event = 'PreToolUse'
     AND (tool_use_id <> '' OR effect <> 'deny')
   ORDER BY id DESC LIMIT 1)
+RETURNING organisation, id
 """
 _TURN_ENDED_TEXT = """
 UPDATE decisions SET outcome = 'refused'
 WHERE organisation = {organisation} AND session_id = {session_id} AND id >= {oldest} AND "user" = {user}
   AND agent_id = {agent_id} AND event = 'PreToolUse' AND effect = 'ask' AND outcome = 'unknown' AND at <= {at}
+RETURNING organisation, id
 """
 _ELAPSED: dict[Dialect, str] = {
     "sqlite": "CAST(ROUND((julianday({at}) - julianday(at)) * 86400000) AS INTEGER)",

@@ -114,7 +114,7 @@ def _rare(name: str, value: str) -> _Condition:
 def _conditions(wanted: Filters) -> list[_Condition]:
     """Return what must hold besides scope and time, the condition that usually leaves the fewest decisions first."""
     found = {
-        name: (_rare if name in RARE else _equal)(name, _as_stored(name, value))
+        name: (_rare if name in RARE else _equal)(name, as_stored(name, value))
         for name in _EQUAL
         if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
     }
@@ -125,7 +125,7 @@ def _conditions(wanted: Filters) -> list[_Condition]:
     if wanted.overridden is not None:
         found["overridden"] = _overridden(wanted=wanted.overridden)
     if wanted.project:
-        found["project"] = _in_project(_as_stored("project", wanted.project))
+        found["project"] = _in_project(as_stored("project", wanted.project))
     if wanted.decision:
         found["decision"] = _decided(wanted.decision)
     if wanted.q:
@@ -309,7 +309,7 @@ def matches(record: Record, organisation: str, wanted: Filters) -> bool:
             or bool(scope.team and record.team == storable(scope.team))
         )
         and all(
-            getattr(record, name) == _as_stored(name, value)
+            getattr(record, name) == as_stored(name, value)
             for name in _EQUAL
             if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
         )
@@ -322,7 +322,8 @@ def matches(record: Record, organisation: str, wanted: Filters) -> bool:
     )
 
 
-def _as_stored(name: str, value: str) -> str:
+def as_stored(name: str, value: str) -> str:
+    """Return a filter's value as its column would have it."""
     return storable(value)[: LONGEST_PROJECT if name == "project" else LONGEST_ID]
 
 

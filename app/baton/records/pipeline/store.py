@@ -40,7 +40,7 @@ async def add(database: Database, records: Sequence[Record], reports: Sequence[O
         DatabaseUnavailable: If the database is away; nothing was stored.
     """
     dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
-    insert, rows, beside = writes(dialect, records, reports)
+    insert, rows, beside, updates, after = writes(dialect, records, reports)
     async with database.transaction() as connection:
         if dialect == "sqlite":
             new = [row[0] for row in rows if (await connection.exec_driver_sql(insert, row)).rowcount == 1]
@@ -48,6 +48,12 @@ async def add(database: Database, records: Sequence[Record], reports: Sequence[O
             columns = tuple(map(list, zip(*rows, strict=True)))
             new = list((await connection.exec_driver_sql(insert, columns)).scalars()) if rows else []
         for statement, each in beside(new):
+            await connection.exec_driver_sql(statement, list(each))
+        changed: list[tuple[Any, ...]] = []
+        for statement, each in updates:
+            for one in each:
+                changed += [tuple(row) for row in await connection.exec_driver_sql(statement, one)]
+        for statement, each in after(new, changed):
             await connection.exec_driver_sql(statement, list(each))
 
 

@@ -4,17 +4,19 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, distinct, func, literal_column, select
+from sqlalchemy import Select, Subquery, distinct, func, literal_column, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
-from baton.kernel.base.uuid7 import least_id
+from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.people.row_scope import RowScope
-from baton.records.pipeline.tables import DECISIONS, LISTED, DecisionRuleRow
+from baton.records.pipeline.tables import DECISIONS, LISTED
 from baton.records.replay.period import Period
 from baton.records.review.wrong_blocks_store import WrongBlockRow
+from baton.records.sums.periods import parts
+from baton.records.sums.reading import rule_hits
 
-_rules = DecisionRuleRow.__table__
 _reports = WrongBlockRow.__table__
 
 
@@ -28,25 +30,26 @@ class EffectHits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> list[EffectHits]:
-    """Return the hits by rule and effect."""
-    query = (
-        select(_rules.c.rule, _rules.c.effect, func.count(), func.max(DECISIONS.c.at))
-        .join(DECISIONS, DECISIONS.c.id == _rules.c.decision_id)
-        .group_by(_rules.c.rule, _rules.c.effect)
-        .order_by(_rules.c.rule, _rules.c.effect)
-    )
-    rows = await _all(database, _limited(query, organisation, scope, period))
-    return [EffectHits(rule=row[0], effect=row[1], count=row[2], last=row[3]) for row in rows]
+    """Return the hits by rule and effect, from hourly sums where they are kept."""
+    async with database.transaction() as connection:
+        source = await _hits(connection, organisation, scope, period)
+        query = select(source.c.rule, source.c.effect, func.sum(source.c.hits), func.max(source.c.last_id))
+        rows = await connection.execute(query.group_by(source.c.rule, source.c.effect))
+        found = [EffectHits(rule=row[0], effect=row[1], count=int(row[2]), last=moment_of(row[3])) for row in rows]
+    return sorted(found, key=lambda one: (one.rule, one.effect))
 
 
 async def users(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
     """Return how many users had a hit of each rule."""
-    query = (
-        select(_rules.c.rule, func.count(distinct(DECISIONS.c.user)))
-        .join(DECISIONS, DECISIONS.c.id == _rules.c.decision_id)
-        .group_by(_rules.c.rule)
-    )
-    return {row[0]: row[1] for row in await _all(database, _limited(query, organisation, scope, period))}
+    async with database.transaction() as connection:
+        source = await _hits(connection, organisation, scope, period)
+        query = select(source.c.rule, func.count(distinct(source.c.user))).group_by(source.c.rule)
+        return {row[0]: row[1] for row in await connection.execute(query)}
+
+
+async def _hits(connection: AsyncConnection, organisation: str, scope: RowScope, period: Period) -> Subquery:
+    part = await parts(connection, organisation, period.since, period.until)
+    return rule_hits(connection.dialect.name, organisation, part, scope.limit)
 
 
 async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:

@@ -62,14 +62,14 @@ class DecisionCounts:
             names, rows = await store.counts(self._database, principal.organisation, wanted, by, group)
         except DatabaseUnavailable:
             raise StoreUnavailable("decisions cannot be counted now; try a shorter period, or later") from None
-        buckets = [_bucket(name, by, list(of_it)) for name, of_it in groupby(rows, key=lambda row: row.bucket)]
+        buckets = [_bucket(at, list(of_it)) for at, of_it in groupby(rows, key=lambda row: row.bucket)]
         return CountedDecisions(since=since, until=until, groups=names, buckets=buckets)
 
 
-def _bucket(name: str, by: Bucket, rows: list[store.CountRow]) -> BucketCounts:
+def _bucket(at: datetime, rows: list[store.CountRow]) -> BucketCounts:
     counts = {row.group: row.count for row in rows if row.group is not None}
     others = sum(row.count for row in rows if row.group is None)
-    return BucketCounts(store.start_of_bucket(name, by), counts, others)
+    return BucketCounts(at, counts, others)
 
 
 def _before(moment: datetime, period: timedelta) -> datetime:

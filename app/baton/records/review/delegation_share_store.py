@@ -1,22 +1,31 @@
-"""Sum up decisions by session, user, team or day, in SQL."""
+"""Sum up calls by session, user, team or day, in SQL, from hourly sums where they are kept."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, String, case, cast, func, literal, or_, select
-from sqlalchemy.sql.functions import Function
+from sqlalchemy import ColumnElement, Select, Table, func, literal_column, or_, select
 
 from baton.engine.agents.rosters import MODELS
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.uuid7 import least_id
+from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.tables import DECISIONS
 from baton.records.review.delegation_groups import FIRST, After, By, Group, GroupFilter
+from baton.records.sums.periods import parts
+from baton.records.sums.reading import calls
 
-_d = DECISIONS
-_GUIDANCE_HIT = '%"effect":"guidance"%'
+_COUNTS = {
+    "calls": "decisions", "blocked": "effect_deny", "asked": "effect_ask",
+    **{name: name for name in ("delegated", "direct", "overridden", "guided", "spawned", "ignored")},
+    **{f"injected_{model}": f"injected_{model}" for model in sorted(MODELS)},
+}  # fmt: skip
+"""The counts of a group, and the columns of the sums that they are made of."""
+_KEYS: dict[By, tuple[str, ...]] = {"session": ("session_id", "user"), "user": ("user",), "team": ("team",), "day": ()}
+_LAST = ("project", "client", "team")
+"""What is shown of a session besides."""
 
 
 async def find(
@@ -31,83 +40,54 @@ async def find(
     limit: int = 50,
 ) -> list[Group]:
     """Return the sums by group, the group of the newest call first."""
-    keys = _keys(by, database.dialect)
-    query = _where(select(*keys.values(), *_sums(sorted(agent_tools))), organisation, scope, wanted)
-    query = query.group_by(*keys.values()).order_by(func.max(_d.c.id).desc()).limit(limit)
-    if after.newest:
-        query = query.where(_d.c.id <= after.newest).having(func.max(_d.c.id) < after.last_id)
+    keys, last = _KEYS[by], _LAST if by == "session" else ()
+
+    def restrict(query: Select[Any], table: Table) -> Select[Any]:
+        query = scope.limit(query, table).where(table.c.event == "PreToolUse")
+        for name in ("user", "team", "project", "session_id", "client"):
+            if value := getattr(wanted, name):
+                query = query.where(table.c[name] == storable(value))
+        if wanted.called_since is not None:  # the few that are live are found by time, and then summed up by session
+            live = select(DECISIONS.c.session_id).where(
+                DECISIONS.c.organisation == organisation,
+                DECISIONS.c.event == "PreToolUse",
+                DECISIONS.c.id >= least_id(wanted.called_since),
+            )
+            query = query.where(table.c.session_id.in_(scope.limit(live, DECISIONS)))
+        if q := storable(wanted.q):
+            begins = (
+                func.lower(table.c[name]).startswith(q.lower(), autoescape=True) for name in ("session_id", "user")
+            )
+            query = query.where(or_(*begins, func.lower(table.c.project).contains(q.lower(), autoescape=True)))
+        return query
+
     async with database.transaction() as connection:
-        rows = (await connection.execute(query)).all()
-    return [_group(row._asdict()) for row in rows]
-
-
-def _keys(by: By, dialect: str) -> dict[str, ColumnElement[Any]]:
-    match by:
-        case "session":
-            return {"session_id": _d.c.session_id, "user": _d.c.user}
-        case "user":
-            return {"user": _d.c.user}
-        case "team":
-            return {"team": _d.c.team}
-        case "day":
-            # SQLite stores UTC; Postgres would cut the day in the time zone of its session.
-            moment: ColumnElement[Any] = _d.c.at if dialect == "sqlite" else func.timezone("UTC", _d.c.at)
-            return {"day": cast(func.date(moment), String).label("day")}
-
-
-def _sums(agent_tools: list[str]) -> list[ColumnElement[Any]]:
-    spawns = _d.c.tool.in_(agent_tools)
-    passed = _d.c.decision != "block"
-    obeyed = passed & (_d.c.outcome != "rewrite_ignored")
-    delegates = spawns | (_d.c.agent_id != "")
-    return [
-        func.max(_d.c.id).label("last_id"),
-        func.max(_d.c.project).label("last_project"),
-        func.max(_d.c.client).label("last_client"),
-        func.max(_d.c.team).label("last_team"),
-        func.min(_d.c.at).label("first_at"),
-        func.max(_d.c.at).label("last_at"),
-        func.count().label("calls"),
-        _count(passed & delegates).label("delegated"),
-        _count(passed & ~delegates).label("direct"),
-        _count(~passed).label("blocked"),
-        _count(_d.c.decision == "ask").label("asked"),
-        _count(_d.c.overridden).label("overridden"),
-        _count(cast(_d.c.rules, String).like(_GUIDANCE_HIT)).label("guided"),
-        _count(passed & spawns).label("spawned"),
-        _count(passed & ~obeyed).label("ignored"),
-        *(_count(obeyed & (_d.c.model_injected == model)).label(f"injected_{model}") for model in sorted(MODELS)),
-    ]
-
-
-def _count(condition: ColumnElement[bool]) -> Function[int]:
-    return func.sum(case((condition, literal(1)), else_=literal(0)))
-
-
-def _where(query: Select[Any], organisation: str, scope: RowScope, wanted: GroupFilter) -> Select[Any]:
-    query = scope.limit(query, _d).where(
-        _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.id >= least_id(wanted.since)
-    )
-    if wanted.until is not None:
-        query = query.where(_d.c.id < least_id(wanted.until))
-    for name in ("user", "team", "project", "session_id", "client"):
-        if value := getattr(wanted, name):
-            query = query.where(_d.c[name] == storable(value))
-    if wanted.called_since is not None:  # the few that are live are found by time, and then summed up by session
-        live = select(_d.c.session_id).where(
-            _d.c.organisation == organisation, _d.c.event == "PreToolUse", _d.c.id >= least_id(wanted.called_since)
+        part = await parts(connection, organisation, wanted.since, wanted.until, after.newest)
+        columns = dict.fromkeys(("first_id", "last_id", *keys, *last, *_COUNTS.values()))
+        source = calls(database.dialect, organisation, part, [*columns], restrict, agent_tools)
+        by_key: list[ColumnElement[Any]] = [source.c[name] for name in keys] or [(source.c.hour // 24).label("day")]
+        newest = func.max(source.c.last_id)
+        query = select(
+            *by_key,
+            newest.label("last_id"),
+            func.min(source.c.first_id).label("first_id"),
+            *(func.max(source.c[name]).label(f"last_{name}") for name in last),
+            *(func.sum(source.c[column]).label(name) for name, column in _COUNTS.items()),
         )
-        query = query.where(_d.c.session_id.in_(scope.limit(live, _d)))
-    if q := storable(wanted.q):
-        begins = (func.lower(_d.c[name]).startswith(q.lower(), autoescape=True) for name in ("session_id", "user"))
-        query = query.where(or_(*begins, func.lower(_d.c.project).contains(q.lower(), autoescape=True)))
-    return query
+        query = query.group_by(*(literal_column(str(number + 1)) for number in range(len(by_key))))
+        query = query.order_by(newest.desc()).limit(limit)
+        if after.newest:
+            query = query.having(newest < after.last_id)
+        rows = (await connection.execute(query)).all()
+    return [_group({str(name): value for name, value in row._asdict().items()}) for row in rows]
 
 
 def _group(row: dict[str, Any]) -> Group:
     row["injected"] = {model: n for model in sorted(MODELS) if (n := int(row.pop(f"injected_{model}")))}
-    for name in ("project", "client", "team"):
-        last = row.pop(f"last_{name}")
-        if "session_id" in row:
-            row[name] = last
+    row["first_at"], row["last_at"] = moment_of(row.pop("first_id")), moment_of(row["last_id"])
+    if "day" in row:
+        row["day"] = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=row["day"])).date().isoformat()
+    for name in _LAST:
+        if f"last_{name}" in row:
+            row[name] = row.pop(f"last_{name}")
     return msgspec.convert(row, Group, strict=False)

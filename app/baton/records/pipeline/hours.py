@@ -1,0 +1,57 @@
+"""Hours whose sums are kept, and when what is stored makes the sums of an hour stale.
+
+The drain imports this file, so it imports no SQLAlchemy (docs/decisions/0036).
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from baton.kernel.base.driver import Dialect, Statements
+from baton.kernel.base.uuid7 import moment_of
+
+HOUR_S = 3_600
+SETTLED_S = 300.0
+"""How long after its end an hour is summed up, in seconds: most outcomes have come by then."""
+LATE_S = 120.0
+"""From when after its end an hour's rows may not change unnoticed, in seconds.
+
+What is written earlier was committed before the hour is summed up, as long as the clocks of servers differ by less than
+the three minutes between.
+"""
+
+_SQL = (
+    "INSERT INTO summed_hours (organisation, hour, valid) VALUES ({marks})"
+    " ON CONFLICT (organisation, hour) DO UPDATE SET valid = excluded.valid"
+)
+# Always a write, so that it waits for a server that sums up the same hour now, or lets that server wait.
+_MARK: dict[Dialect, str] = {
+    "sqlite": _SQL.format(marks="?, ?, false"),
+    "postgresql": _SQL.format(marks="$1, $2, false"),
+}
+
+
+def hour_of(moment: datetime) -> int:
+    """Return the hour that a moment belongs to, counted from 1970 in UTC."""
+    return int(moment.timestamp() // HOUR_S)
+
+
+def start_of_hour(hour: int) -> datetime:
+    """Return the moment at which an hour begins."""
+    return datetime.fromtimestamp(hour * HOUR_S, UTC)
+
+
+def marks_of_stale(dialect: Dialect, changed: Iterable[tuple[str, str]], now: float) -> Statements:
+    """Return what marks the sums as stale that changed decisions are part of.
+
+    It belongs into the transaction of the change.
+
+    Args:
+        dialect: The database.
+        changed: The organisation and the id of each decision that was stored, changed or removed.
+        now: Seconds since 1970.
+    """
+    last = int((now - LATE_S) // HOUR_S) - 1
+    hours = {(organisation, hour_of(moment_of(key))) for organisation, key in changed}
+    # In one order everywhere: two servers that mark the same hours would otherwise wait for each other.
+    rows = sorted(key for key in hours if key[1] <= last)
+    return [(_MARK[dialect], rows)] if rows else []

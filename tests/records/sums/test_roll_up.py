@@ -1,0 +1,222 @@
+"""Hourly sums: analytics say the same with them as without, whatever changes afterwards."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from baton.engine.call.outcome import OutcomeReport
+from baton.engine.call.verdict import RuleHit
+from baton.operate import retention_store
+from baton.people.row_scope import RowScope
+from baton.records.pipeline import hours
+from baton.records.pipeline import store as decisions
+from baton.records.pipeline.store import Filters
+from baton.records.pipeline.tables import DECISIONS
+from baton.records.replay import rule_hits_store
+from baton.records.replay.period import Period
+from baton.records.review import decision_counts_store, delegation_share_store
+from baton.records.review.delegation_groups import After, GroupFilter
+from baton.records.sums import periods
+from baton.records.sums.roll_up import RollUp, sum_up
+from baton.records.sums.tables import CALLS, SUMMED
+from tests.support.cases import listed
+from tests.support.records import record
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+LATER = NOON + 9 * HOUR
+ALL = RowScope()
+HITS = (RuleHit("a/b", "deny"), RuleHit("a/c", "guidance"))
+
+
+def week():
+    """Return decisions of some hours, with two of everything that is counted."""
+    found = []
+    for number in range(48):
+        given = {
+            "at": NOON + timedelta(minutes=7 * number), "user": f"u{number % 3}", "team": f"t{number % 2}",
+            "session_id": f"s{number % 5}", "project": f"p{number % 2}", "client": "codex" if number % 4 else "gemini", "tool": "Bash",
+            "agent_id": "a" if number % 6 == 0 else "", "outcome": "ran", "elapsed_us": 150, "tool_use_id": f"c{number}",
+        }  # fmt: skip
+        if number % 7 == 0:
+            given |= {"effect": "deny", "decision": "block", "rules": HITS, "outcome": "refused"}
+        if number % 11 == 0:
+            given |= {"tool": "Task", "effect": "rewrite", "model_injected": "haiku", "rules": HITS[1:]}
+        if number % 13 == 0:
+            given |= {"event": "UserPromptSubmit", "outcome": "", "tool": ""}
+        if number % 17 == 0:
+            given |= {"outcome": "rewrite_ignored", "overridden": True}
+        found.append(record(**given))
+    return found
+
+
+async def summed(database, now=LATER):
+    return await RollUp(database, "default", lambda: ["Task"], now=lambda: now).catch_up(asyncio.Event())
+
+
+PERIODS = {
+    "all": (NOON - HOUR, None),
+    "odd ends": (NOON + HOUR / 3, NOON + 4.4 * HOUR),
+    "an hour": (NOON + HOUR, NOON + 2 * HOUR),
+    "within an hour": (NOON + 1.1 * HOUR, NOON + 1.9 * HOUR),
+}
+GROUPED = [
+    ("session", {}), ("user", {}), ("team", {}), ("day", {}), ("user", {"project": "p1", "client": "gemini"}),
+    ("session", {"user": "u1"}), ("session", {"called_since": NOON + 3 * HOUR}), ("session", {"q": "P1"}),
+]  # fmt: skip
+COUNTED = [
+    ("hour", "effect", {}), ("day", "user", {}), ("hour", "client", {}), ("day", "outcome", {}), ("hour", "rule", {}),
+    ("hour", "rule", {"user": "u1"}), ("day", "rule", {"client": "gemini"}), ("hour", "user", {"effect": "deny"}), ("day", "user", {"effect": "guidance"}),
+    ("hour", "client", {"decision": "allow"}), ("day", "effect", {"decision": "allow"}), ("day", "user", {"outcome": "ran"}),
+    ("day", "user", {"overridden": True}), ("day", "user", {"overridden": False}), ("day", "effect", {"overridden": True}),
+    ("hour", "effect", {"event": "PreToolUse", "user": "u2"}), ("day", "effect", {"tool": "Bash"}), ("day", "rule", {"rule": "a/c"}),
+    ("day", "user", {"effect": "rewrite", "outcome": "ran"}), ("hour", "outcome", {"session_id": "s1", "project": "p0"}),
+    ("minute", "effect", {}), ("day", "user", {"scope": RowScope(user="u1", team="t0")}),
+]  # fmt: skip
+
+
+async def answers(database, names=PERIODS):
+    """Return what analytics say of some periods, filters and groups."""
+    found = {}
+    for name in names:
+        since, until = PERIODS[name]
+        for by, which in GROUPED:
+            asked = GroupFilter(since=since, until=until, **which)
+            found[f"delegation {name} {by} {which}"] = await delegation_share_store.find(
+                database, "default", ALL, asked, by, agent_tools=["Task"]
+            )
+        period = Period(since=since, until=until or LATER)
+        for scope in (ALL, RowScope(user="u1", team="t0")):
+            found[f"hits {name} {scope}"] = await rule_hits_store.hits(database, "default", scope, period)
+            found[f"users {name} {scope}"] = await rule_hits_store.users(database, "default", scope, period)
+        for by, group, which in COUNTED:
+            wanted = Filters(**({"since": since, "until": until or LATER} | which))
+            counted = await decision_counts_store.counts(database, "default", wanted, by, group)
+            found[f"counts {name} {by} {group} {which}"] = counted
+    return found
+
+
+def differences(before, after):
+    return listed({name: f"{one}\n{after[name]}" for name, one in before.items() if after[name] != one})
+
+
+async def test_analytics_say_the_same_with_sums_as_without(database):
+    await decisions.add(database, week())
+    before = await answers(database)
+    assert await summed(database) == 8
+    assert differences(before, await answers(database)) == ""
+    assert any(before.values())
+
+
+async def test_sums_are_read_and_not_the_rows(database):
+    await decisions.add(database, week())
+    await summed(database)
+    async with database.transaction() as connection:
+        await connection.execute(update(DECISIONS).values(user="nobody"))
+    [group, *_] = await delegation_share_store.find(
+        database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[]
+    )
+    assert group.user != "nobody"
+
+
+async def test_an_hour_is_summed_up_when_it_has_settled(database):
+    await decisions.add(database, week()[:3])
+    assert await summed(database, NOON + HOUR + timedelta(seconds=hours.SETTLED_S - 1)) == 0
+    assert await summed(database, NOON + HOUR + timedelta(seconds=hours.SETTLED_S)) == 1
+    assert await summed(database) == 7
+    assert await summed(database) == 0
+
+
+async def late_record(database, stored):
+    await decisions.add(database, [record(at=NOON + HOUR / 2, user="late", rules=HITS, effect="deny")])
+
+
+async def late_outcome(database, stored):
+    one = stored[16]
+    report = OutcomeReport(
+        at=one.at + 3 * HOUR, organisation="default", user=one.user, session_id=one.session_id, agent_id=one.agent_id,
+        tool=one.tool, tool_use_id=one.tool_use_id, outcome="failed",
+    )  # fmt: skip
+    await decisions.add(database, [], [report])
+
+
+async def retention(database, stored):
+    assert await retention_store.purge_decisions(database, "default", NOON + 2.5 * HOUR) == 22
+
+
+async def a_persons_deletion(database, stored):
+    assert await retention_store.remove_decisions_of(database, "default", "u1") == 16
+
+
+@pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
+async def test_what_changes_later_is_in_the_sums_at_once(database, change):
+    stored = week()
+    await decisions.add(database, stored)
+    await summed(database)
+    some = ("odd ends",)
+    before = await answers(database, some)
+    await change(database, stored)
+    at_once = await answers(database, some)
+    assert at_once != before
+    assert await summed(database) > 0
+    after = await answers(database, some)
+    assert differences(at_once, after) == ""
+    async with database.transaction() as connection:
+        await connection.execute(SUMMED.delete())
+    assert differences(after, await answers(database, some)) == ""
+
+
+async def test_sums_of_hours_before_the_first_decision_go(database):
+    await decisions.add(database, week())
+    await summed(database)
+    await retention_store.purge_decisions(database, "default", NOON + 2 * HOUR)
+    await summed(database)
+    async with database.transaction() as connection:
+        left = set((await connection.execute(select(CALLS.c.hour))).scalars())
+    assert min(left) == hours.hour_of(NOON + 2 * HOUR)
+
+
+async def test_many_stale_hours_make_no_long_query(database, monkeypatch):
+    monkeypatch.setattr(periods, "MOST_RUNS", 1)
+    await decisions.add(database, week())
+    before = await answers(database, ["all"])
+    await summed(database)
+    async with database.transaction() as connection:
+        await connection.execute(update(SUMMED).where(SUMMED.c.hour == hours.hour_of(NOON) + 2).values(valid=False))
+        [run] = (await periods.parts(connection, "default", NOON - HOUR, None)).hours
+    assert run == (hours.hour_of(NOON) + 3, hours.hour_of(LATER) - 2)
+    assert differences(before, await answers(database, ["all"])) == ""
+
+
+async def test_a_page_of_groups_ends_with_the_newest_decision_of_the_first_page(database):
+    await decisions.add(database, week())
+    await summed(database)
+    newest = (await decisions.find(database, "default", Filters(event="PreToolUse"), limit=1))[0][0].id
+    await decisions.add(database, [record(at=LATER, user="u1")])
+
+    async def page(after):
+        return await delegation_share_store.find(
+            database, "default", ALL, GroupFilter(since=NOON), "user", agent_tools=[], after=after, limit=1
+        )
+
+    seen, after = [], After("~", newest)
+    while found := await page(after):
+        seen.append(found[0].user)
+        after = After(found[0].last_id, newest)
+    assert sorted(seen) == ["u0", "u1", "u2"]
+
+
+async def test_who_stores_late_waits_for_who_sums_up_the_same_hour(database):
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    await decisions.add(database, week())
+    async with database.transaction() as connection:
+        await sum_up(connection, "default", hours.hour_of(NOON), ["Task"])
+        late = asyncio.create_task(late_record(database, []))
+        await asyncio.sleep(0.3)
+        assert not late.done()
+    await late
+    async with database.transaction() as connection:
+        assert (await connection.execute(select(SUMMED.c.valid))).scalars().all() == [False]
