@@ -36,7 +36,7 @@ class Floor:
     """Reads a body, decodes it, asks Redis one thing, encodes an answer."""
 
     def __init__(self, url: str) -> None:
-        self._redis = Redis(url, timeout_s=1)
+        self._redis = Redis(url, timeout_s=5)
         self._decode = msgspec.json.Decoder(Payload).decode
         self._encode = msgspec.json.Encoder().encode
 

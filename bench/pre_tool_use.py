@@ -1,4 +1,7 @@
-"""Measures `/pre-tool-use` in one interleaved run: the floor F1, Baton, a new python3 a call, sh and curl a call.
+"""Measures `/pre-tool-use` in one interleaved run, beside the floor F1 and hooks that start a process a call.
+
+Baton's rows have the CPU time of Valkey and of the process that stores. They are: mixed calls, new commands, a fixed rate, a new
+connection a call, and real commands by length.
 
 Compare the ratios, not the figures: machines differ. Everything runs on loopback and ends by itself.
 """
@@ -10,18 +13,26 @@ import resource
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 
+import msgspec
 import psutil
 import uvloop
 
-from bench.load import Result, run, summed
+from bench.engine import LENGTHS, lines
+from bench.load import Result, run, run_anew, run_paced, summed
 from bench.server import Started, floor, serving
 
 ROUNDS = 5
 SECONDS = 2.0
 CONNECTIONS = 64
 PROCESS_CALLS = 15
+PER_SECOND = 1_000
+"""The fixed rate."""
+ANEW = 8
+"""Clients that make a new connection for each call."""
+SETTLE_S = 0.7
+"""How long storing may go on after a round, in seconds; its CPU time counts for the round."""
 
 _CALLS = (
     ("Bash", {"command": "git status && git diff --stat | head -20"}),
@@ -47,26 +58,73 @@ def bodies(*, fresh: bool) -> Iterator[bytes]:
             given = {
                 "command": f"cd src/app{number} && grep -rn 'total' --include='*.py' . | sort | head -{number % 90}"
             }
-        yield json.dumps(
-            {
-                "session_id": f"session-{number % 500}",
-                "cwd": "/home/dev/shop",
-                "hook_event_name": "PreToolUse",
-                "permission_mode": "default",
-                "tool_name": tool,
-                "tool_input": given,
-                "tool_use_id": f"toolu_{number}_{os.getpid()}",
-            }
-        ).encode()
+        yield _body(number, tool, given)
 
 
-def measure(port: int, process: psutil.Process, stream: Iterator[bytes], *, connections: int, seconds: float) -> Result:
+def real_bodies(least: int, most: int) -> Iterator[bytes]:
+    """Payloads with the commands of the corpora that have more than `least` and at most `most` characters, in turns."""
+    commands = [line for line in lines() if least < len(line) <= most]
+    for number, command in enumerate(itertools.cycle(commands)):
+        yield _body(number, "Bash", {"command": command}, f"{least}_")
+
+
+def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -> bytes:
+    return json.dumps(
+        {
+            "session_id": f"session-{number % 500}",
+            "cwd": "/home/dev/shop",
+            "hook_event_name": "PreToolUse",
+            "permission_mode": "default",
+            "tool_name": tool,
+            "tool_input": given,
+            "tool_use_id": f"toolu_{name}{number}_{os.getpid()}",
+        }
+    ).encode()
+
+
+FLOOR, FLOOR_ANEW = "(a) floor F1", "(a) F1, a connection a call"
+ANEW_ROW = "(b) mixed, a connection a call"
+Parts = dict[str, list[psutil.Process]]
+Answers = Coroutine[None, None, list[float]]
+Load = Callable[[int, str, Iterator[bytes]], Answers]
+
+
+def many(port: int, path: str, stream: Iterator[bytes]) -> Answers:
+    """Post on many connections, as fast as answers come."""
+    return run(port, path, stream, connections=CONNECTIONS, seconds=SECONDS)
+
+
+def one(port: int, path: str, stream: Iterator[bytes]) -> Answers:
+    """Post on one connection, one call after the other."""
+    return run(port, path, stream, connections=1, seconds=SECONDS / 2)
+
+
+def anew(port: int, path: str, stream: Iterator[bytes]) -> Answers:
+    """Post each call on a connection of its own."""
+    return run_anew(port, path, stream, connections=ANEW, seconds=SECONDS)
+
+
+def paced(port: int, path: str, stream: Iterator[bytes]) -> Answers:
+    """Post at the fixed rate."""
+    return run_paced(port, path, stream, per_second=PER_SECOND, seconds=SECONDS)
+
+
+def measure(port: int, parts: Parts, stream: Iterator[bytes], load: Load = many) -> Result:
     """Run one round against a server."""
-    before, started = process.cpu_times(), time.perf_counter()
-    times = uvloop.run(run(port, "/pre-tool-use", stream, connections=connections, seconds=seconds))
-    after, ended = process.cpu_times(), time.perf_counter()
-    cpu = after.user + after.system - before.user - before.system
-    return summed(times, ended - started, cpu)
+    before, started = _cpu(parts), time.perf_counter()
+    times = uvloop.run(load(port, "/pre-tool-use", stream))
+    ended = time.perf_counter()
+    if len(parts) > 1:
+        time.sleep(SETTLE_S)
+    took = {name: seconds - before[name] for name, seconds in _cpu(parts).items()}
+    result = summed(times, ended - started, took["server"])
+    beside = {name: took.get(name, 0.0) / len(times) * 1e6 for name in ("valkey", "storing")}
+    return msgspec.structs.replace(result, valkey_us=beside["valkey"], storing_us=beside["storing"])
+
+
+def _cpu(parts: Parts) -> dict[str, float]:
+    times = {name: [process.cpu_times() for process in processes] for name, processes in parts.items()}
+    return {name: sum(one.user + one.system for one in each) for name, each in times.items()}
 
 
 def measure_processes(command: list[str], body: bytes, env: dict[str, str]) -> Result:
@@ -91,18 +149,23 @@ def main() -> None:
 
 def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None:
     stream, new, plain = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False)
+    port, ours, theirs = baton.port, baton.parts, {"server": [floor]}
+    real = {
+        f"(b) real, {least + 1}-{most} characters": real_bodies(least, most)
+        for least, most in zip((0, *LENGTHS), LENGTHS, strict=False)
+    }
     body = next(stream)
     curl = "curl -s --max-time 1.8 --noproxy '*' -H 'content-type: application/json' --data-binary @- " + baton.url
     tables: dict[str, list[Result]] = {}
     for round_number in range(ROUNDS + 1):
         results = {
-            "(a) floor F1": measure(floor_port, floor, plain, connections=CONNECTIONS, seconds=SECONDS),
-            "(b) Baton, mixed calls": measure(
-                baton.port, baton.process, stream, connections=CONNECTIONS, seconds=SECONDS
-            ),
-            "(b) Baton, each command new": measure(
-                baton.port, baton.process, new, connections=CONNECTIONS, seconds=SECONDS
-            ),
+            FLOOR: measure(floor_port, theirs, plain),
+            "(b) Baton, mixed calls": measure(port, ours, stream),
+            "(b) Baton, each command new": measure(port, ours, new),
+            f"(b) {PER_SECOND:,} mixed calls/s": measure(port, ours, stream, paced),
+            FLOOR_ANEW: measure(floor_port, theirs, plain, anew),
+            ANEW_ROW: measure(port, ours, stream, anew),
+            **{name: measure(port, ours, commands, one) for name, commands in real.items()},
             "(c) python3 a call": measure_processes(["python3", "-c", _PYTHON_HOOK], body, dict(os.environ)),
             "(d) sh+curl a call": measure_processes(["sh", "-c", f"{curl}/hooks/claude-code"], body, dict(os.environ)),
         }
@@ -113,17 +176,25 @@ def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None
 
 
 def _show(tables: dict[str, list[Result]]) -> None:
-    floor = statistics.median(result.cpu_us for result in tables["(a) floor F1"])
-    print(f"{'':30}{'CPU µs':>10}{'× F1':>8}{'req/s':>10}{'p50 ms':>9}{'p99 ms':>9}")
-    for name, results in tables.items():
-        cpu = statistics.median(result.cpu_us for result in results)
-        rate = statistics.median(result.per_second for result in results)
-        p50 = statistics.median(result.p50_ms for result in results)
-        p99 = statistics.median(result.p99_ms for result in results)
-        print(f"{name:30}{cpu:>10.0f}{cpu / floor:>8.2f}{rate:>10.0f}{p50:>9.2f}{p99:>9.2f}")
+    floor = _median(tables[FLOOR], "cpu_us")
     print(
-        f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for (a) and (b), one call at a time for (c) and (d)"
+        f"{'':34}{'CPU µs':>8}{'× F1':>7}{'Valkey':>8}{'storing':>9}{'all × F1':>10}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}"
     )
+    for name, results in tables.items():
+        cpu, valkey, storing = (_median(results, part) for part in ("cpu_us", "valkey_us", "storing_us"))
+        row = f"{name:34}{cpu:>8.0f}{cpu / floor:>7.2f}{valkey:>8.0f}{storing:>9.0f}{(cpu + valkey + storing) / floor:>10.2f}"
+        row += f"{_median(results, 'per_second'):>8.0f}{_median(results, 'p50_ms'):>8.2f}{_median(results, 'p99_ms'):>8.2f}"
+        print(row)
+    anew = _median(tables[ANEW_ROW], "cpu_us") / _median(tables[FLOOR_ANEW], "cpu_us")
+    print(f"a new connection a call: {anew:.2f} × F1 of the same kind")
+    print(
+        f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for F1, mixed and new; one call at a time for (c), (d) and real"
+        " commands"
+    )
+
+
+def _median(results: list[Result], part: str) -> float:
+    return float(statistics.median(getattr(result, part) for result in results))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,16 @@ class Started(msgspec.Struct, frozen=True):
     token: str
 
     @property
+    def parts(self) -> dict[str, list[psutil.Process]]:
+        """Its processes by what they do: those that answer, Valkey, and the one that stores."""
+        parts: dict[str, list[psutil.Process]] = {"server": [self.process], "valkey": [], "storing": []}
+        for child in self.process.children(recursive=True):
+            command = " ".join(child.cmdline())
+            kind = "valkey" if "valkey" in command else "storing" if "drain_main" in command else "server"
+            parts[kind].append(child)
+        return parts
+
+    @property
     def port(self) -> int:
         """The port that it listens on."""
         return int(self.url.rpartition(":")[2])
