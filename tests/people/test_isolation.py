@@ -135,6 +135,7 @@ MATRIX = {
     "count_decisions": row(ALL, "/decisions/counts?group=user"),
     "stream_decisions": row(ALL, "/decisions/stream?cursor=none"),  # a stream would not end
     "export_decisions": row(ALL, "/decisions/export"),
+    "list_permissions": row(ALL, "/permissions"),
     "list_job_permissions": row(FOREIGN, "/jobs/{job}/permissions"),
     "list_inventories": row(ALL, "/inventory"),
     "get_context_usage": row(ALL, "/analytics/context"),
@@ -330,6 +331,7 @@ def test_a_role_that_may_never_is_told_so(world, operation, role):
         "list_graphs",
         "list_jobs",
         "list_patterns",
+        "list_permissions",
         "list_runners",
         "list_sessions",
         "list_users",

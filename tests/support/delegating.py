@@ -11,7 +11,7 @@ from baton.delegate.runners.progress import Finish, RunnerEvent, Usage
 from baton.delegate.runners.service import LeaseClaim, Poll
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import Verdict
-from baton.events.emission import NO_EVENTS
+from baton.events.topics import BY_PAYLOAD
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.peer import PeerLooks
 from baton.kernel.kernel import Kernel
@@ -39,6 +39,19 @@ class Rules:
         verdict = Verdict(effect=self.effect, rule="a/b", reason="because")
         mode = ModeInForce(enabled=False, level="", scope="")
         return Decision(id=f"d{len(self.asked)}", verdict=verdict, mode=mode, revision="r")
+
+
+class Emitted:
+    """Keeps what is emitted, by topic and whose it is."""
+
+    def __init__(self):
+        self.found = []
+
+    def emit(self, principal, payload, *, event_id=""):
+        self.found.append((BY_PAYLOAD[type(payload)].name, principal.user, payload, event_id))
+
+    def of(self, topic):
+        return [payload for name, _, payload, _ in self.found if name == topic]
 
 
 class Runner:
@@ -105,8 +118,9 @@ class World:
         self.rules = Rules()
         self.database = database
         self.modes = Modes(database, kernel.changes, organisation="default", auto_level="strict")
+        self.emitted = Emitted()
         self.all = feature.build(
-            kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=NO_EVENTS
+            kernel, users=self.users, rules=self.rules, modes=self.modes, owns_graph=owns, events=self.emitted
         )
         for name in self.all.__struct_fields__:
             setattr(self, name, getattr(self.all, name))

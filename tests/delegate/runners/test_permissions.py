@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from baton.delegate.core import permissions_store
+from baton.delegate.runners.permissions import may_answer
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound
 from baton.kernel.changes import audit_store
@@ -194,3 +195,72 @@ async def test_a_runner_that_is_not_heard_of_waits_for_no_permission(world):
     assert (await world.get(job)).error_code == "runner_lost"
     with pytest.raises(Conflict, match="by end"):
         await world.permissions.answer(ADA, job.id, pending.permission, allow=True)
+
+
+def questions(world):
+    return [
+        (one.state, one.answer, one.answered_by, one.reason, one.runner_user) for one in world.emitted.of("questions")
+    ]
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_what_becomes_of_a_question_is_emitted_without_what_was_asked(world):
+    runner, lease, job, first = await asked(world)
+    await world.permissions.answer(ADA, job.id, first.permission, allow=True)
+    await runner.ask(lease, command="secret words")
+    await _overdue(world, job)
+    await world.sweeper.sweep()
+    await runner.ask(lease, command="secret words")
+    await runner.tell(lease, first=2, finish="failed", error_code="e")
+    assert questions(world) == [
+        ("opened", "", "", "", "ada"),
+        ("answered", "allow", "ada", "", "ada"),
+        ("opened", "", "", "", "ada"),
+        ("expired", "deny", "", "timeout", "ada"),
+        ("opened", "", "", "", "ada"),
+        ("expired", "deny", "", "end", "ada"),
+    ]
+    assert "secret words" not in str(world.emitted.found)
+    ids = [event_id for topic, _, _, event_id in world.emitted.found if topic == "questions"]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("effect", ["allow", "deny"])
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_what_the_rules_answer_is_no_question(world, effect):
+    await asked(world, effect)
+    assert (questions(world), await world.permissions.pending(ADA)) == ([], [])
+
+
+async def test_what_waits_is_listed_across_jobs_for_those_who_may_see_it_and_the_machine_s_owner(world):
+    _, _, job, first = await asked(world, description="Tidy up", workspace="shop")
+    hosted = Runner(world, who=BEA, name="hers", shared=True)
+    other = await world.delegate(prompt="List all files\nand more")
+    second = await hosted.ask(await hosted.lease(), command="rm -rf build")
+    seen = {
+        who.user: [
+            (one.permission.id, one.description, one.workspace, may_answer(who, one))
+            for one in await world.permissions.pending(who)
+        ]
+        for who in (ADA, BEA, BOB, LEAD, ADMIN)
+    }
+    one, two = (first.permission, "Tidy up", "shop"), (second.permission, "", "")
+    assert seen["ada"] == [(*one, True), (*two, False)]
+    assert seen["bea"] == [(*two, True)]
+    assert seen["bob"] == []
+    assert seen[LEAD.user] == seen[ADMIN.user] == [(*one, False), (*two, False)]
+    await world.permissions.answer(ADA, job.id, first.permission, allow=False)
+    (left,) = await world.permissions.pending(ADA)
+    assert (left.permission.job_id, left.prompt, left.runner_user) == (other.id, "List all files\nand more", "bea")
+
+
+@pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
+async def test_a_request_keeps_how_it_was_read_with_secrets_masked(world):
+    token = "ghp_" + "a1B2" * 9
+    _, _, job, _ = await asked(world, "ask")
+    runner, _ = Runner(world, name="two"), await world.delegate(workspace="shop", isolation="worktree")
+    await runner.ask(await runner.lease(), command=f"curl -H 'Authorization: Bearer {token}' http://x")
+    first, second = [one.permission.reading for one in await world.permissions.pending(ADA)]
+    assert (first["tool"], first["command"], first["rule"], first["why"]) == ("Bash", "make", "a/b", "because")
+    assert token not in str(second)
+    assert (await world.permissions.find(job))[0].reading == first

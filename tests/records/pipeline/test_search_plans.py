@@ -48,9 +48,17 @@ CASES = {
     "own": (Filters(scope=OWN), "user"),
     "own, of a session": (Filters(scope=OWN, session_id="s9"), "session"),
     "a usual tool with a rare outcome": (Filters(tool="Bash", outcome="ran_anyway"), "outcome"),
+    "would have been refused": (Filters(effect="shadow"), "rules_effect"),
+    "lifted": (Filters(effect="lifted"), "rules_effect"),
+    "guided on a day": (Filters(effect="guidance", **DAY), "rules_effect"),
+    "own, would have been refused": (Filters(scope=OWN, effect="shadow"), "rules_effect"),
+    "a usual tool that would have been refused": (Filters(tool="Bash", effect="shadow"), "rules_effect"),
     "team": (Filters(scope=TEAM), ("team", "user")),
     "team, overridden": (Filters(scope=TEAM, overridden=True), ("overridden", "overridden")),
 }
+SHADOWED = [(f"p/{name}", effect, "00-7000-8000-000000000000") for name, effect in
+            [("x", "shadow"), ("y", "shadow"), ("z", "lifted"), ("w", "guidance")]]  # fmt: skip
+"""Rules that matched each 256th decision without an effect, or with a softer one; two of them in shadow."""
 
 
 @pytest.fixture
@@ -85,6 +93,11 @@ async def filled(database):
         await connection.execute(
             text("INSERT INTO decision_rules SELECT 'r' || length(id), id, 'deny' FROM decisions WHERE effect = 'deny'")
         )
+        for rule, effect, tail in SHADOWED:
+            await connection.execute(
+                text("INSERT INTO decision_rules SELECT :rule, id, :effect FROM decisions WHERE id LIKE :ends"),
+                {"rule": rule, "effect": effect, "ends": f"%{tail}"},
+            )
     async with database.transaction() as connection:
         await connection.execute(text("ANALYZE"))
     return database
@@ -99,6 +112,10 @@ def at_fault(lines):
     ]
 
 
+def _name(index):
+    return "ix_decision_rules_effect" if index == "rules_effect" else f"ix_decisions_{index}"
+
+
 async def test_each_list_takes_an_index_in_the_order_of_its_page(filled):
     wrong = {}
     for name, (wanted, indexes) in CASES.items():
@@ -111,9 +128,9 @@ async def test_each_list_takes_an_index_in_the_order_of_its_page(filled):
             told = "\n".join(lines)
             # Of one organisation alone, the primary key is as good as the index that begins with the organisation, and of a
             # team that made a quarter of the rows, nearly.
-            named = [f"ix_decisions_{index} ", *(["decisions_pkey "] if index in {"id", "team"} else [])]
+            named = [f"{_name(index)} ", *(["decisions_pkey "] if index in {"id", "team"} else [])]
             if at_fault(lines) or not any(one in told + " " for one in named):
-                wrong[name] = f"wants ix_decisions_{index}\n{told}"
+                wrong[name] = f"wants {_name(index)}\n{told}"
     assert not wrong, listed(wrong)
 
 

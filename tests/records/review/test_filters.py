@@ -16,11 +16,15 @@ RECORDS = {
     "read": record(tool="Read", paths=("src/A B.py", 'C:\\tmp\\"q".txt'), revision="r1", session_id="s"),
     "bash": record(tool="Bash", command="rm -rf 100%_done", agent_type="Explore", effect="deny", decision="block"),
     "eve": record(user="eve", team="other", project="p" * 900, rules=(RuleHit("a/b", "deny"), RuleHit("c/d", "shadow"))),
+    "two": record(
+        user="zoe", team="z", tool="Edit",
+        rules=(RuleHit("c/d", "shadow"), RuleHit("c/e", "shadow"), RuleHit("c/f", "guidance")),
+    ),
     "off": record(user="bob", overridden=True, agent_id="a1", outcome="ran", session_id=LONG[:200]),
     "other": record(organisation="other", tool="Read"),
 }  # fmt: skip
 FILTERS = [
-    (Filters(), {"read", "bash", "eve", "off"}),
+    (Filters(), {"read", "bash", "eve", "two", "off"}),
     (Filters(user="ann"), {"read", "bash"}),
     (Filters(scope=RowScope(user="ann")), {"read", "bash"}),
     (Filters(scope=RowScope(user="ann", team="t")), {"read", "bash", "off"}),
@@ -32,8 +36,11 @@ FILTERS = [
     (Filters(tool="Read"), {"read"}),
     (Filters(tool="read"), set()),
     (Filters(effect="deny"), {"bash"}),
-    (Filters(effect="shadow"), {"eve"}),
+    (Filters(effect="shadow"), {"eve", "two"}),
+    (Filters(effect="shadow", rule="a/b"), {"eve"}),
+    (Filters(effect="shadow", user="eve"), {"eve"}),
     (Filters(effect="lifted"), set()),
+    (Filters(effect="guidance"), {"two"}),
     (Filters(tool="shadow"), set()),
     (Filters(decision="block"), {"bash"}),
     (Filters(outcome="ran"), {"off"}),
@@ -43,7 +50,7 @@ FILTERS = [
     (Filters(project="p" * 900), {"eve"}),
     (Filters(revision="r1"), {"read"}),
     (Filters(overridden=True), {"off"}),
-    (Filters(overridden=False), {"read", "bash", "eve"}),
+    (Filters(overridden=False), {"read", "bash", "eve", "two"}),
     (Filters(q="READ"), {"read"}),
     (Filters(q="a b.py"), {"read"}),
     (Filters(q='\\"q"'), {"read"}),
@@ -54,7 +61,7 @@ FILTERS = [
     (Filters(q="RM", user="eve"), set()),
     (Filters(q="\0"), set()),
     (Filters(since=datetime(2100, 1, 1, tzinfo=UTC)), set()),
-    (Filters(until=datetime(2100, 1, 1, tzinfo=UTC)), {"read", "bash", "eve", "off"}),
+    (Filters(until=datetime(2100, 1, 1, tzinfo=UTC)), {"read", "bash", "eve", "two", "off"}),
     (Filters(until=datetime(2020, 1, 1, tzinfo=UTC)), set()),
 ]
 

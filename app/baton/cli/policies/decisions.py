@@ -21,6 +21,13 @@ PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 def decisions(
     session_id: Annotated[str, typer.Option("--session", help="Only of this session.")] = "",
     decision: Annotated[Literal["allow", "ask", "block"] | None, typer.Option(help="Only these.")] = None,
+    effect: Annotated[
+        Literal["deny", "ask", "rewrite", "allow", "abstain", "guidance", "shadow", "lifted"] | None,
+        typer.Option(
+            help="Only calls that came to this (abstain: no rule spoke), or of which a rule advised (guidance), would have"
+            " stopped them (shadow), or was lifted."
+        ),
+    ] = None,
     outcome: Annotated[
         Literal["ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] | None,
         typer.Option(help="Only calls that ended so; ran_anyway and rewrite_ignored are disobeyed decisions."),
@@ -34,7 +41,7 @@ def decisions(
     as_json: AsJson = False,
 ) -> None:
     """List the newest decisions, or follow them."""
-    given = {"session_id": session_id, "decision": decision, "rule": rule, "q": text}
+    given = {"session_id": session_id, "decision": decision, "effect": effect, "rule": rule, "q": text}
     query = {name: value for name, value in given.items() if value}
     if follow:
         if outcome:

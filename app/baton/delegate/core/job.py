@@ -203,7 +203,10 @@ class NewJobEvent(msgspec.Struct, kw_only=True):
 
 
 class JobPermission(msgspec.Struct, frozen=True, kw_only=True):
-    """One permission request of an agent. `decided_by` is policy, user, timeout or end, "" while it is pending."""
+    """One permission request of an agent. `decided_by` is policy, user, timeout or end, "" while it is pending.
+
+    `reading` is a `core.call_reading.CallReading` as JSON, empty for requests that a person was not asked.
+    """
 
     id: str
     organisation: str
@@ -219,3 +222,4 @@ class JobPermission(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     deadline: datetime
     decided_at: datetime | None = None
+    reading: dict[str, Any] = {}

@@ -3,13 +3,14 @@
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.delegate.core.job import JobPermission
-from baton.delegate.core.tables import JobPermissionRow
+from baton.delegate.core.tables import JOBS, JobPermissionRow
 from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.storable import storable, storable_json
+from baton.people.row_scope import RowScope
 
 _permissions = JobPermissionRow.__table__
 
@@ -17,7 +18,11 @@ _permissions = JobPermissionRow.__table__
 async def add(connection: AsyncConnection, permission: JobPermission) -> None:
     """Store a request; the transaction has locked its job."""
     row = msgspec.structs.asdict(permission)
-    row |= {"request": storable_json(mask_json(permission.request)), "reason": mask(storable(permission.reason))}
+    row |= {
+        "request": storable_json(mask_json(permission.request)),
+        "reason": mask(storable(permission.reason)),
+        "reading": storable_json(permission.reading),
+    }
     await connection.execute(insert(_permissions).values(row))
 
 
@@ -50,6 +55,55 @@ async def overdue(connection: AsyncConnection, organisation: str, now: datetime)
         .limit(200)
     )
     return [(row.job_id, row.id) for row in await connection.execute(query)]
+
+
+class PendingQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that waits for a person, and what of its job says who asks and where.
+
+    `description` and `prompt` are the job's; of the prompt only the beginning.
+    """
+
+    permission: JobPermission
+    team: str
+    session_id: str
+    project: str
+    workspace: str
+    provider: str
+    agent_type: str
+    runner_user: str
+    description: str
+    prompt: str
+
+
+_BEGINNING = 1_000
+_OF_JOB = tuple(name for name in PendingQuestion.__struct_fields__ if name != "permission")
+
+
+async def pending(
+    connection: AsyncConnection, organisation: str, scope: RowScope, host: str, limit: int
+) -> list[PendingQuestion]:
+    """List the requests that wait, the oldest first: of jobs in scope, and of those on the machines of `host`."""
+    query = (
+        select(_permissions, *(_of_job(name).label(f"job_{name}") for name in _OF_JOB))
+        .join(JOBS, JOBS.c.id == _permissions.c.job_id)
+        .where(_permissions.c.organisation == organisation, _permissions.c.state == "pending")
+        .order_by(_permissions.c.deadline, _permissions.c.id)
+        .limit(limit)
+    )
+    if scope.user:
+        theirs = (JOBS.c.user == storable(scope.user)) | (JOBS.c.runner_user == storable(host))
+        query = query.where(theirs | (JOBS.c.team == storable(scope.team)) if scope.team else theirs)
+    found = []
+    for row in await connection.execute(query):
+        values = row._asdict()
+        of_job = {name: values.pop(f"job_{name}") for name in _OF_JOB}
+        found.append(PendingQuestion(permission=msgspec.convert(values, JobPermission), **of_job))
+    return found
+
+
+def _of_job(name: str) -> ColumnElement[str]:
+    column: ColumnElement[str] = JOBS.c[name]
+    return func.substr(column, 1, _BEGINNING) if name == "prompt" else column
 
 
 async def decide(connection: AsyncConnection, permission: JobPermission) -> None:

@@ -97,6 +97,7 @@ class JobPermissionRow(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UTCDateTime)
     deadline: datetime = Field(sa_type=UTCDateTime)
     decided_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    reading: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False, server_default="{}"))
 
 
 class RunnerRow(SQLModel, table=True):

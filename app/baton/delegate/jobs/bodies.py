@@ -212,11 +212,15 @@ class ChangeModel(BaseModel):
             )
 
 
+def title_of(description: str, prompt: str) -> str:
+    """Return a job's title: its description, or the first line of its prompt."""
+    return (description or prompt.strip().split("\n", 1)[0])[:LONGEST_TITLE]
+
+
 def _fields(job: Job) -> dict[str, object]:
     fields = {name: getattr(job, name) for name in job.__struct_fields__}
-    title = job.description or job.prompt.strip().split("\n", 1)[0]
     return fields | {
-        "title": title[:LONGEST_TITLE],
+        "title": title_of(job.description, job.prompt),
         "events": job.next_no - 1,
         "depends_on": list(job.depends_on),
         "usage": {name: fields[name] for name in UsageModel.model_fields},

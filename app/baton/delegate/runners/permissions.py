@@ -7,8 +7,10 @@ from uuid import uuid4
 import msgspec
 
 from baton.delegate.core import permissions_store as store
+from baton.delegate.core.call_reading import reading_of
 from baton.delegate.core.job import ENDED_STATES, Job, JobPermission
 from baton.delegate.core.job_events import question_changed
+from baton.delegate.core.permissions_store import PendingQuestion
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible
@@ -16,11 +18,13 @@ from baton.delegate.runners.progress import JobProgress, is_current_lease
 from baton.delegate.runners.service import LeaseClaim
 from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
+from baton.engine.text.masking import mask_json
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Conflict, Forbidden, LeaseLost, NotFound, StoreUnavailable
 from baton.kernel.base.sql import DatabaseUnavailable
 from baton.kernel.changes import audit_store
-from baton.people.permissions import require
+from baton.people.permissions import covers, reach, require
+from baton.people.row_scope import row_scope
 from baton.records.pipeline.decision import Decision
 from baton.shared.tool_kinds import judged_as
 
@@ -29,6 +33,8 @@ CLIENT = "acp"
 """The client under which decisions about delegated agents' calls are recorded."""
 _OWN_TOOLS = "mcp__baton__"
 """Prefix of the tools of `baton mcp`, which a spawned agent is handed; the server judges each of their calls itself."""
+MOST_PENDING = 200
+"""Requests that one list shows; an agent waits for each, so there are never many."""
 _AWAY = "the permission cannot be stored now; nothing was changed, try again"
 _STATES = {"allow": "allowed", "deny": "denied"}
 _ANSWERS: dict[str, Answer] = {"deny": "deny", "allow": "allow"}
@@ -102,6 +108,22 @@ class JobPermissions:
         try:
             async with self._states.database.transaction() as connection:
                 return await store.of_job(connection, job.id)
+        except DatabaseUnavailable:
+            raise StoreUnavailable("permissions cannot be read now; try again") from None
+
+    async def pending(self, principal: Principal) -> list[PendingQuestion]:
+        """List the requests that wait for a person, the oldest first, of all jobs that the principal may see.
+
+        Raises:
+            Forbidden: If the role may not list jobs.
+            StoreUnavailable: If the database is away.
+        """
+        scope = row_scope(principal, "jobs.read")
+        try:
+            async with self._states.database.transaction() as connection:
+                return await store.pending(
+                    connection, principal.organisation, scope, host=principal.user, limit=MOST_PENDING
+                )
         except DatabaseUnavailable:
             raise StoreUnavailable("permissions cannot be read now; try again") from None
 
@@ -219,6 +241,7 @@ class JobPermissions:
         if answer == "allow" and request.confirm == "always":
             answer = "pending"
         is_pending = answer == "pending"
+        masked = mask_json(msgspec.to_builtins(request))
         request_body: dict[str, Any] = msgspec.to_builtins(request)
         del request_body["confirm"]  # the runner's own setting, not what the agent asks
         permission = JobPermission(
@@ -235,6 +258,7 @@ class JobPermissions:
             created_at=transaction.now,
             deadline=transaction.now + self._wait,
             decided_at=None if is_pending else transaction.now,
+            reading=msgspec.to_builtins(reading_of(verdict, masked)) if is_pending else {},
         )
         if job.state == "leased":
             job = await self._states.start(transaction, job)
@@ -250,6 +274,13 @@ class JobPermissions:
             if job.state != "awaiting_permission":
                 await self._states.await_permission(transaction, job)
         return PermissionAnswer(permission=permission.id, answer=answer, reason=permission.reason)
+
+
+def may_answer(principal: Principal, question: PendingQuestion) -> bool:
+    """Return whether a principal may answer a request: on whose machine the agent runs, they alone."""
+    hosted = question.runner_user == principal.user
+    decides = hosted or covers(principal, "jobs.decide", user=question.permission.user, team=question.team)
+    return decides and reach(principal, "jobs.decide") is not None and question.runner_user in {"", principal.user}
 
 
 def _as_call(owner: Principal, job: Job, permission_id: str, request: PermissionRequest) -> tuple[Caller, ToolCall]:

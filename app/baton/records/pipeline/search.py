@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     and_,
     cast,
+    exists,
     false,
     func,
     literal,
@@ -31,7 +32,15 @@ from baton.engine.call.record import LONGEST_ID, LONGEST_PROJECT, Record
 from baton.kernel.base.storable import storable
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
-from baton.records.pipeline.tables import DECISIONS, LISTED, PROJECT_START_CHARACTERS, RARE, DecisionRuleRow
+from baton.records.pipeline.tables import (
+    BESIDE,
+    DECISIONS,
+    HIT_EFFECTS,
+    LISTED,
+    PROJECT_START_CHARACTERS,
+    RARE,
+    DecisionRuleRow,
+)
 
 WINDOW = 10_000
 """Decisions that meet one filter and are looked through for the others, for one page; this takes some 30 ms."""
@@ -46,8 +55,6 @@ _EQUAL = (
     "revision",
 )  # fmt: skip
 """The filters that a column must be equal to."""
-SOFT = frozenset({"guidance", "shadow", "lifted"})
-"""Effects that a rule has, and no decision: as a filter they find decisions with such a hit."""
 
 _rules = DecisionRuleRow.__table__
 
@@ -83,11 +90,14 @@ Columns = Callable[[str], ColumnElement[Any]]
 
 
 class _Condition(msgspec.Struct, frozen=True):
-    """A condition on decisions. `indexed`: an index finds those that meet it, in the order of their ids."""
+    """A condition on decisions. `indexed`: an index finds those that meet it, in the order of their ids.
+
+    `hits` is the condition on rule hits that finds each such decision once, None for one on the decision itself.
+    """
 
     of: Callable[[Columns], ColumnElement[bool]]
     indexed: bool = True
-    rule: str = ""
+    hits: ColumnElement[bool] | None = None
 
 
 def _plain(name: str) -> ColumnElement[Any]:
@@ -116,12 +126,12 @@ def _conditions(wanted: Filters) -> list[_Condition]:
     found = {
         name: (_rare if name in RARE else _equal)(name, as_stored(name, value))
         for name in _EQUAL
-        if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
+        if (value := getattr(wanted, name))
     }
-    if wanted.effect in SOFT:
-        found["effect"] = _with_hit(wanted.effect)
+    if wanted.effect in HIT_EFFECTS:
+        found["effect"] = _with_effect(wanted.effect)
     if wanted.rule:
-        found["rule"] = _hit(storable(wanted.rule))
+        found["rule"] = _hit(_rules.c.rule == storable(wanted.rule))
     if wanted.overridden is not None:
         found["overridden"] = _overridden(wanted=wanted.overridden)
     if wanted.project:
@@ -144,15 +154,20 @@ def _mentioning(text: str) -> _Condition:
     )
 
 
-def _with_hit(effect: str) -> _Condition:
-    """Return the condition that a rule had this effect, by the text of the hits as the drain writes it."""
-    text = f'"effect":"{effect}"'
-    return _Condition(lambda column: cast(column("rules"), String).contains(text, autoescape=True), indexed=False)
+def _hit(hits: ColumnElement[bool]) -> _Condition:
+    hit = select(_rules.c.decision_id).where(hits)
+    return _Condition(lambda column: column("id").in_(hit), hits=hits)
 
 
-def _hit(rule: str) -> _Condition:
-    hit = select(_rules.c.decision_id).where(_rules.c.rule == rule)
-    return _Condition(lambda column: column("id").in_(hit), rule=rule)
+def _with_effect(effect: str) -> _Condition:
+    """Return the condition that a rule hit has one of `HIT_EFFECTS`, of several such hits of a decision the first by its rule."""
+    other = _rules.alias("other")
+    again = exists().where(
+        other.c.effect == effect, other.c.decision_id == _rules.c.decision_id, other.c.rule < _rules.c.rule,
+        literal_column(f"other.{BESIDE}"),
+    )  # fmt: skip
+    # The index's own words, or its database does not know it again.
+    return _hit(and_(_rules.c.effect == effect, literal_column(f"decision_rules.{BESIDE}"), ~again))
 
 
 def _overridden(*, wanted: bool) -> _Condition:
@@ -266,9 +281,9 @@ async def _choose(
 
 def _entries(organisation: str, condition: _Condition | None, wanted: Filters, before: str) -> Select[Any]:
     """Return the query of the ids that meet a condition, which reads nothing but its index."""
-    if condition is not None and condition.rule:
+    if condition is not None and condition.hits is not None:
         key: ColumnElement[str] = _rules.c.decision_id
-        return select(key).where(_rules.c.rule == condition.rule, *_bounds(key, wanted, before))
+        return select(key).where(condition.hits, *_bounds(key, wanted, before))
     met = [condition.of(_plain)] if condition is not None else []
     key = DECISIONS.c.id
     return select(key).where(DECISIONS.c.organisation == organisation, *met, *_bounds(key, wanted, before))
@@ -288,9 +303,9 @@ def _part(
     query = select(*LISTED).where(DECISIONS.c.organisation == organisation)
     key: ColumnElement[str] = DECISIONS.c.id
     for one in conditions:
-        if one.rule and one is choice.first:
+        if one.hits is not None and one is choice.first:
             key = _rules.c.decision_id
-            query = query.select_from(_rules).where(_rules.c.rule == one.rule, DECISIONS.c.id == key)
+            query = query.select_from(_rules).where(one.hits, DECISIONS.c.id == key)
         else:
             query = query.where(one.of(_plain if one is choice.first else column))
     if choice.least:
@@ -308,18 +323,19 @@ def matches(record: Record, organisation: str, wanted: Filters) -> bool:
             or record.user == storable(scope.user)
             or bool(scope.team and record.team == storable(scope.team))
         )
-        and all(
-            getattr(record, name) == as_stored(name, value)
-            for name in _EQUAL
-            if (value := getattr(wanted, name)) and not (name == "effect" and value in SOFT)
-        )
-        and (wanted.effect not in SOFT or any(hit.effect == wanted.effect for hit in record.rules))
+        and all(_is(record, name, value) for name in _EQUAL if (value := getattr(wanted, name)))
         and (not wanted.rule or any(hit.id == storable(wanted.rule) for hit in record.rules))
         and (not wanted.q or _mentions(record, storable(wanted.q)))
         and (wanted.overridden is None or record.overridden == wanted.overridden)
         and (wanted.since is None or record.at >= wanted.since)
         and (wanted.until is None or record.at < wanted.until)
     )
+
+
+def _is(record: Record, name: str, value: str) -> bool:
+    if name == "effect" and value in HIT_EFFECTS:
+        return any(hit.effect == value for hit in record.rules)
+    return bool(getattr(record, name) == as_stored(name, value))
 
 
 def as_stored(name: str, value: str) -> str:

@@ -18,6 +18,9 @@ RARE = {
 
 The decisions with the usual value are found without an index: nearly each one has it.
 """
+HIT_EFFECTS = ("guidance", "shadow", "lifted")
+"""Effects that a rule may have beside the one that decided; decisions are found by them through their rule hits."""
+BESIDE = "effect IN ('guidance', 'shadow', 'lifted')"
 OVERRIDDEN = "overridden"
 USAGE = "model_used <> ''"
 PROJECT_START_CHARACTERS = 200
@@ -116,6 +119,12 @@ class DecisionRuleRow(SQLModel, table=True):
     """One rule hit of a decision, in a table of its own so that decisions are found by rule."""
 
     __tablename__ = "decision_rules"
+    __table_args__ = (
+        Index(
+            "ix_decision_rules_effect", "effect", "decision_id", "rule",
+            sqlite_where=text(BESIDE), postgresql_where=text(BESIDE),
+        ),
+    )  # fmt: skip
     __table__: ClassVar[Table]
 
     rule: str = Field(primary_key=True)

@@ -1,0 +1,165 @@
+"""How the call that an agent asks about was read when the rules judged it: what a person needs to see before they answer.
+
+It is stored with the request, so that it shows what the decision was made on, whatever the rules say later. Its texts are
+taken from the masked request.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from baton.engine.call.verdict import Verdict
+from baton.engine.shell.model import Category, Program
+from baton.engine.text.masking import mask
+from baton.shared.tool_kinds import judged_as
+
+MOST_PROGRAMS = 50
+MOST_WORDS = 200
+"""Words of a program that are looked for in the command."""
+LONGEST_TEXT = 500
+"""Characters of a program's words that are shown."""
+LONGEST_COMMAND = 16_384
+MOST_DIFF_LINES = 400
+"""Lines of either text of an edit; comparing takes time with their product."""
+LONGEST_DIFF = 32_768
+RISKY: frozenset[Category] = frozenset(
+    {"destructive", "network", "vcs-write", "package-install", "file-write", "unknown"}
+)
+"""What a program may be to be marked: anything but reading, and building or testing."""
+_OLD = ("old_string", "old_str", "oldString")
+_NEW = ("new_string", "new_str", "newString", "content", "file_text", "contents")
+_PATHS = ("file_path", "path", "filePath", "notebook_path")
+_NO_RULE = "No rule has an opinion on this call, so a person is asked."
+_ALWAYS = "The rules allow it, but on this machine a person confirms each call."
+
+
+class ReadProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """One program that the call runs, as it was read; `depth` is 0 in the line itself and grows with each nesting."""
+
+    text: str
+    categories: tuple[str, ...] = ()
+    depth: int = 0
+    risky: bool = False
+
+
+class EditDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit changes in a file, as a unified diff; "" where it is too long to compare."""
+
+    path: str
+    diff: str
+
+
+class CallReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call as it was read. `risky` are pairs of character positions in the command: begin and end of what stands out.
+
+    `rule` is the id of the deciding rule, "" for none, `why` what a person is told. `unparsed` says why the command could
+    not be read whole.
+    """
+
+    tool: str = ""
+    command: str = ""
+    programs: tuple[ReadProgram, ...] = ()
+    risky: tuple[tuple[int, int], ...] = ()
+    unparsed: str = ""
+    edits: tuple[EditDiff, ...] = ()
+    rule: str = ""
+    why: str = ""
+
+
+def reading_of(verdict: Verdict, request: Mapping[str, Any]) -> CallReading:
+    """Return how a request's call was read; `request` is masked already, as it will be stored."""
+    tool, given = judged_as(request.get("kind", ""), request.get("tool_name", ""), request.get("tool_input", {}))
+    command = given.get("command")
+    command = command[:LONGEST_COMMAND] if isinstance(command, str) else ""
+    shell = verdict.shell
+    programs = shell.programs[:MOST_PROGRAMS] if shell is not None else ()
+    why = verdict.reason or (_ALWAYS if verdict.effect == "allow" else _NO_RULE)
+    return CallReading(
+        tool=tool,
+        command=command,
+        programs=tuple(_shown(one) for one in programs if not one.meant),
+        risky=risky_spans(command, [one for one in programs if is_risky(one)]),
+        unparsed=shell.unparsed if shell is not None else "",
+        edits=tuple(_edits(given)),
+        rule=verdict.rule,
+        why=mask(why),
+    )
+
+
+def is_risky(program: Program) -> bool:
+    """Return whether a program should stand out: it does more than read, and does not merely run another one."""
+    return not program.wraps and (program.guess or not RISKY.isdisjoint(program.categories) or not program.categories)
+
+
+def risky_spans(command: str, programs: list[Program]) -> tuple[tuple[int, int], ...]:
+    """Find the words of risky programs in a command, as character positions, in order and without overlaps.
+
+    A word that the line does not hold as such, such as one that is decoded at run time, marks nothing.
+    """
+    found: list[tuple[int, int]] = []
+    for program in programs:
+        place = _place(command, program.argv, found[-1][1] if found else 0)
+        place = place or _place(command, program.argv, 0)
+        if place is not None:
+            found.append(place)
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+_APART = 4
+"""Most characters between two words of a program: blanks and quotes, and no other program."""
+
+
+def _place(command: str, words: tuple[str, ...], after: int) -> tuple[int, int] | None:
+    """Return where the words stand one after another behind a position, None if the first one is not there."""
+    if not words or not words[0]:
+        return None
+    start = command.find(words[0], after)
+    if start < 0:
+        return None
+    end = start + len(words[0])
+    for word in words[1:MOST_WORDS]:
+        # In a window, so that many words that are not there cost no more than those that are.
+        next_ = command.find(word, end, end + len(word) + _APART)
+        if next_ < 0:
+            break
+        end = next_ + len(word)
+    return start, end
+
+
+def _shown(program: Program) -> ReadProgram:
+    text = " ".join(program.argv[:MOST_WORDS])
+    return ReadProgram(
+        text=mask(text)[:LONGEST_TEXT], categories=program.categories, depth=program.depth, risky=is_risky(program)
+    )
+
+
+def _edits(given: Mapping[str, Any]) -> Iterator[EditDiff]:
+    path = _first(given, _PATHS)
+    many = given.get("edits")
+    edits = [given, *(one for one in many if isinstance(one, Mapping))] if isinstance(many, list) else [given]
+    room = LONGEST_DIFF
+    for one in edits[:MOST_PROGRAMS]:
+        old, new = _first(one, _OLD), _first(one, _NEW)
+        if (old or new) and (path or _first(one, _PATHS)):
+            diff = _unified(old, new) if len(old) + len(new) <= room else ""
+            room -= len(diff)
+            yield EditDiff(path=_first(one, _PATHS) or path, diff=diff)
+
+
+def _unified(old: str, new: str) -> str:
+    before, after = old.splitlines(), new.splitlines()
+    if max(len(before), len(after)) > MOST_DIFF_LINES:
+        return ""
+    return "\n".join(difflib.unified_diff(before, after, "a", "b", lineterm=""))
+
+
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
