@@ -9,10 +9,13 @@ import { healthRoute } from "./screens/health/routes";
 import { modesRoute } from "./screens/modes/routes";
 import { peopleRoute } from "./screens/people/routes";
 import { signInRoute } from "./screens/sign_in/routes";
+import { questionRoute, waitingRoute } from "./screens/waiting/routes";
 import { root, shell } from "./shell/root";
 
 const inTheFrame = shell.addChildren([
   nowRoute,
+  waitingRoute,
+  questionRoute,
   decisionsRoute,
   sessionsRoute,
   sessionRoute,

@@ -8,10 +8,12 @@ import { sessions } from "./sessions/entry";
 import { health } from "./health/entry";
 import { modes } from "./modes/entry";
 import { people } from "./people/entry";
+import { waiting } from "./waiting/entry";
 
 /** The screens of the menu, in its order. */
 export const MENU: readonly Entry[] = [
   now,
+  waiting,
   decisions,
   sessions,
   delegations,

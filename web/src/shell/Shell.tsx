@@ -1,4 +1,4 @@
-import { AppShell, Burger, Button, Group, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { AppShell, Burger, Button, Group, Text, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -7,7 +7,10 @@ import { lazy, Suspense, useState } from "react";
 import { api, ApiError } from "../api/client";
 import { meQuery } from "../api/queries";
 import { MENU } from "../screens/menu";
+import { restartStream } from "../api/stream";
 import { focusFilter, moveFocus, useKeyboard, useKeys } from "./keys";
+import { useLive } from "./live";
+import { MenuLink } from "./MenuLink";
 import { ModeMenu } from "./ModeMenu";
 
 const Palette = lazy(() => import("./Palette").then(({ Palette: default_ }) => ({ default: default_ })));
@@ -25,6 +28,7 @@ export function Shell() {
   const colorScheme = useComputedColorScheme("light");
   const [over, setOver] = useState<"palette" | "keys" | "mode">();
   const done = () => setOver(undefined);
+  useLive(me.data);
   useKeyboard(EVERYWHERE);
   useKeys(EVERYWHERE, [
     { press: "?", label: "Show the keys", run: () => setOver("keys") },
@@ -43,6 +47,7 @@ export function Shell() {
   async function signOut() {
     await api.DELETE("/session");
     queries.clear();
+    restartStream();
     await navigate({ to: "/sign-in" });
   }
 
@@ -90,17 +95,8 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" style={{ background: "var(--surface)", borderColor: "var(--line)" }}>
-        {MENU.map(({ to, label, Icon }) => (
-          <NavLink
-            key={to}
-            component={Link}
-            to={to}
-            label={label}
-            leftSection={<Icon size={18} aria-hidden />}
-            active={isAt(path, to)}
-            aria-current={isAt(path, to) ? "page" : undefined}
-            onClick={close}
-          />
+        {MENU.map((entry) => (
+          <MenuLink key={entry.to} entry={entry} active={isAt(path, entry.to)} onClick={close} />
         ))}
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>

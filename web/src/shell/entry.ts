@@ -6,4 +6,6 @@ export interface Entry {
   label: string;
   Icon: typeof IconActivity;
   letter: string;
+  /** A hook that returns how many things wait there for whoever is signed in. */
+  useCount?: () => number;
 }

@@ -223,3 +223,21 @@ class JobPermission(msgspec.Struct, frozen=True, kw_only=True):
     deadline: datetime
     decided_at: datetime | None = None
     reading: dict[str, Any] = {}
+
+
+class PendingQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that waits for a person, and what of its job says who asks and where.
+
+    `description` and `prompt` are the job's; of the prompt only the beginning.
+    """
+
+    permission: JobPermission
+    team: str
+    session_id: str
+    project: str
+    workspace: str
+    provider: str
+    agent_type: str
+    runner_user: str
+    description: str
+    prompt: str

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from baton.delegate.core.job import JobPermission
+from baton.delegate.core.job import JobPermission, PendingQuestion
 from baton.delegate.core.tables import JOBS, JobPermissionRow
 from baton.engine.text.masking import mask, mask_json
 from baton.kernel.base.storable import storable, storable_json
@@ -55,24 +55,6 @@ async def overdue(connection: AsyncConnection, organisation: str, now: datetime)
         .limit(200)
     )
     return [(row.job_id, row.id) for row in await connection.execute(query)]
-
-
-class PendingQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that waits for a person, and what of its job says who asks and where.
-
-    `description` and `prompt` are the job's; of the prompt only the beginning.
-    """
-
-    permission: JobPermission
-    team: str
-    session_id: str
-    project: str
-    workspace: str
-    provider: str
-    agent_type: str
-    runner_user: str
-    description: str
-    prompt: str
 
 
 _BEGINNING = 1_000

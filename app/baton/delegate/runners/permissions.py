@@ -8,9 +8,8 @@ import msgspec
 
 from baton.delegate.core import permissions_store as store
 from baton.delegate.core.call_reading import reading_of
-from baton.delegate.core.job import ENDED_STATES, Job, JobPermission
+from baton.delegate.core.job import ENDED_STATES, Job, JobPermission, PendingQuestion
 from baton.delegate.core.job_events import question_changed
-from baton.delegate.core.permissions_store import PendingQuestion
 from baton.delegate.core.states import JobStates
 from baton.delegate.core.transaction import JobTransaction
 from baton.delegate.jobs.service import visible

@@ -9,8 +9,7 @@ from msgspec.structs import asdict
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.delegate.core.call_reading import CallReading
-from baton.delegate.core.job import JobPermission
-from baton.delegate.core.permissions_store import PendingQuestion
+from baton.delegate.core.job import JobPermission, PendingQuestion
 from baton.delegate.jobs.api import JobId
 from baton.delegate.jobs.bodies import title_of
 from baton.delegate.jobs.service import Jobs

@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database
 from baton.records.pipeline.hours import start_of_hour
-from baton.records.pipeline.search import SOFT, as_stored
+from baton.records.pipeline.search import as_stored
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow, Filters, restricted
+from baton.records.pipeline.tables import HIT_EFFECTS
 from baton.records.sums.measures import EFFECTS, OUTCOMES
 from baton.records.sums.periods import Parts, parts
 from baton.records.sums.reading import Restrict, calls, rule_hits
@@ -62,7 +63,7 @@ def summed_columns(wanted: Filters, group: CountGroup) -> list[str] | None:
     """Return the columns of the sums that hold the counts, None where the rows must be read."""
     if wanted.agent_id or wanted.agent_type or wanted.tool or wanted.rule or wanted.revision or wanted.q:
         return None
-    if wanted.effect in SOFT:
+    if wanted.effect in HIT_EFFECTS:
         return None
     narrowed: list[set[str]] = []
     if wanted.effect:

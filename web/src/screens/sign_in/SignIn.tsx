@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, body } from "../../api/client";
+import { restartStream } from "../../api/stream";
 
 /** Signs this browser in: by the link's code, which stands behind the `#`, or by a token. */
 export function SignIn() {
@@ -19,6 +20,7 @@ export function SignIn() {
     try {
       await body(api.POST("/session", { body: { code: "", token: "", ...proof } }));
       queries.clear();
+      restartStream();
       await navigate({ to: "/", replace: true });
     } catch (error) {
       setFailed((error as Error).message);

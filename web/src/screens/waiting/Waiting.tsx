@@ -1,0 +1,101 @@
+import { Alert, Button, Group, Stack, Text, Title } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { Failed } from "../../parts/Failed";
+import { useKeys } from "../../shell/keys";
+import { QuestionCard } from "./QuestionCard";
+import { useAnswers, useQuestions } from "./queries";
+import type { Question } from "./question";
+
+/** What waits for a person, as cards, the oldest first; on a phone one at a time. */
+export function Waiting() {
+  const { id } = useParams({ strict: false }) as { id?: string };
+  const found = useQuestions();
+  const all = found.data ?? [];
+  const { endings, answer } = useAnswers(all);
+  const [denying, setDenying] = useState("");
+  const phone = useMediaQuery("(max-width: 760px)") ?? false;
+  const over = new Set(endings.map(({ question }) => question.id));
+  const waiting = all.filter((one) => !over.has(one.id));
+  const chosen = id ? waiting.filter((one) => one.id === id) : phone ? waiting.slice(0, 1) : waiting;
+
+  const focused = (): Question | undefined => {
+    const element = document.activeElement?.closest<HTMLElement>("[data-question]");
+    const mine = chosen.filter((one) => one.mayAnswer);
+    return mine.find((one) => one.id === element?.dataset.question) ?? (element ? undefined : mine[0]);
+  };
+  const give = (question: Question | undefined, allow: boolean, reason = "") => {
+    if (!question || answer.isPending) return;
+    setDenying("");
+    answer.mutate({ question, allow, reason });
+  };
+  useKeys("Waiting for you", [
+    { press: "a", label: "Allow the focused question", run: () => give(focused(), true) },
+    {
+      press: "d",
+      label: "Deny it, with a word",
+      run: () => {
+        const one = focused();
+        if (one?.kind === "job") give(one, false);
+        else setDenying(one?.id ?? "");
+      },
+    },
+  ]);
+
+  return (
+    <Stack gap="md" className="waiting">
+      <Group justify="space-between">
+        <Title order={1}>Waiting for you</Title>
+        <Notify />
+      </Group>
+      <Failed error={found.error} again={() => void found.refetch()} />
+      <div role="status" aria-live="polite">
+        {endings.map(({ question, text }) => (
+          <div key={question.id} className="panel ending">
+            <Text size="sm">
+              <b>{text}</b> <span className="muted">{question.title}</span>
+            </Text>
+          </div>
+        ))}
+      </div>
+      {answer.error && (
+        <Alert color="red" variant="outline" role="alert" title="The answer was not taken">
+          {answer.error.message}
+        </Alert>
+      )}
+      {chosen.map((one) => (
+        <QuestionCard
+          key={one.id}
+          question={one}
+          busy={answer.isPending && answer.variables.question.id === one.id}
+          answer={(allow, reason) => give(one, allow, reason)}
+          denying={denying === one.id}
+          setDenying={(on) => setDenying(on ? one.id : "")}
+        />
+      ))}
+      {chosen.length < waiting.length && (
+        <Text size="sm" className="muted">
+          {waiting.length - chosen.length} more wait. {id && <Link to="/waiting">Show all</Link>}
+        </Text>
+      )}
+      {found.isSuccess && chosen.length === 0 && (
+        <Text>
+          {id ? "This question does not wait any more." : "Nothing waits for you."}{" "}
+          <span className="muted">Delegated agents ask here before they do what no rule allows.</span>
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** Asks for leave to show desktop notifications, which browsers give after a click alone. */
+function Notify() {
+  const [state, setState] = useState(typeof Notification === "undefined" ? "denied" : Notification.permission);
+  if (state !== "default") return null;
+  return (
+    <Button size="xs" variant="default" onClick={() => void Notification.requestPermission().then(setState)}>
+      Notify me
+    </Button>
+  );
+}
