@@ -1,6 +1,7 @@
 """What an organisation's directory holds: users, teams, projects and access tokens."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,15 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True):
     users: dict[str, User] = {}
     teams: dict[str, Team] = {}
     projects: dict[str, Project] = {}
+
+    def put(self, kind: str, name: str, row: User | Team | Project | None) -> None:
+        """Take what is stored of a `user`, `team` or `project` of a name, None where it is gone."""
+        of_kinds: dict[str, dict[str, Any]] = {"user": self.users, "team": self.teams, "project": self.projects}
+        rows = of_kinds[kind]
+        if row is None:
+            rows.pop(name, None)
+        else:
+            rows[name] = row
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):

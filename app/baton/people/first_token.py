@@ -11,6 +11,7 @@ from baton.people import tokens as service
 from baton.people import tokens_store, users_store
 from baton.people.directory import User
 from baton.people.users import KIND as USERS
+from baton.people.users import object_of
 
 ON_THE_MACHINE = "made on the server's machine"
 """The reason that the audit log gives for a recovery."""
@@ -56,12 +57,13 @@ async def _add(change: Change, principal: Principal, now: datetime, expires_at: 
     user = await users_store.find(change.connection, organisation, User, name)
     if user is None:
         user = User(name=name, team=principal.team, created_at=now)
-        await change.also(USERS)
+        await change.also(USERS, [object_of(user)])
         await users_store.put(change.connection, organisation, user)
     elif user.disabled_at is not None:
         raise ValueError(f"`{name}` is disabled, and so would be the token; name somebody else")
     token, text = service.made(name, "admin", created_by=name, now=now, expires_at=expires_at)
     await tokens_store.add(change.connection, organisation, token)
+    await change.concerns([token.id])
     await change.audit(token.id, after=service.shown(token, user.team), reason=reason)
     return text
 

@@ -50,12 +50,20 @@ class Tokens:
         self._known: dict[str, Token] = {}
         self._used: dict[str, datetime] = {}
         self._others: dict[str, Callable[[str], Principal]] = {}
-        changes.on(KIND, self.load)
+        changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
         """Read all tokens from SQL. Raises DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._known = {token.id: token for token in await store.load_all(self._database, self._organisation)}
+
+    async def load_some(self, ids: list[str]) -> None:
+        """Read the tokens of these ids again. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            found = {token.id: token for token in await store.load_some(self._database, self._organisation, ids)}
+            for token_id in ids:
+                self._known.pop(token_id, None)
+            self._known |= found
 
     def also(self, prefix: str, check: Callable[[str], Principal]) -> None:
         """Register who checks tokens of another kind, which begin with a prefix."""
@@ -150,6 +158,7 @@ class Tokens:
         token, text = made(user, role, created_by=principal.user, now=now, expires_at=expires_at)
         async with self._changes.write(KIND, principal, "token.create") as change:
             await store.add(change.connection, self._organisation, token)
+            await change.concerns([token.id])
             if known is None:
                 known = User(name=user, team=team or principal.team, created_at=now)
                 await self._users.enter(change, known)
@@ -177,6 +186,7 @@ class Tokens:
             if self._users.find(principal.user) is None:
                 await self._users.enter(change, User(name=principal.user, team=principal.team, created_at=now))
             await store.add(change.connection, self._organisation, token)
+            await change.concerns([token.id])
             await change.audit(token.id, after=shown(token, principal.team), reason=f"for the hooks of {machine}")
         return token, text
 
@@ -210,6 +220,7 @@ class Tokens:
         now = self._now()
         async with self._changes.write(KIND, principal, "token.revoke") as change:
             await store.revoke(change.connection, self._organisation, token_id, now)
+            await change.concerns([token_id])
             await change.audit(
                 token_id,
                 before=shown(token, self.team_of(token)),

@@ -1,6 +1,6 @@
 """The table of tokens, and its queries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from sqlalchemy import Index, Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
-from baton.kernel.base.sql import Database, UTCDateTime
+from baton.kernel.base.sql import LARGEST_BATCH, Database, UTCDateTime
 from baton.kernel.base.storable import storable
 from baton.people.directory import Token
 
@@ -47,6 +47,17 @@ async def load_all(database: Database, organisation: str) -> list[Token]:
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [msgspec.convert(row._asdict(), Token) for row in rows]
+
+
+async def load_some(database: Database, organisation: str, ids: Sequence[str]) -> list[Token]:
+    """Read the tokens of these ids, as far as they are there."""
+    found: list[Token] = []
+    async with database.transaction() as connection:
+        for start in range(0, len(ids), LARGEST_BATCH):
+            some = _tokens.c.id.in_(ids[start : start + LARGEST_BATCH])
+            query = select(_tokens).where(_tokens.c.organisation == organisation, some)
+            found += [msgspec.convert(row._asdict(), Token) for row in await connection.execute(query)]
+    return found
 
 
 async def add(connection: AsyncConnection, organisation: str, token: Token) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, NotFound
 from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
@@ -20,6 +21,7 @@ from baton.people.permissions import covers, require
 
 T = TypeVar("T", User, Team, Project)
 KIND = "users"
+_TYPES: dict[str, type[Any]] = {"user": User, "team": Team, "project": Project}
 
 
 class Users:
@@ -31,12 +33,21 @@ class Users:
         self._organisation = organisation
         self._team = team
         self._directory = Directory()
-        changes.on(KIND, self.load)
+        changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
         """Read the directory from SQL. Raises DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             self._directory = await store.load(self._database, self._organisation)
+
+    async def load_some(self, objects: list[str]) -> None:
+        """Read users, teams and projects again, as `object_of` names them. Raises DatabaseUnavailable."""
+        async with self._changes.turn(KIND), self._database.transaction() as connection:
+            for one in objects:
+                kind, name = msgspec.json.decode(one, type=tuple[str, str])
+                self._directory.put(
+                    kind, name, await store.find(connection, self._organisation, _TYPES[kind], name)
+                )
 
     def find(self, name: str) -> User | None:
         """Find a user by name."""
@@ -209,11 +220,12 @@ class Users:
         async with self._changes.write(KIND, principal, "user.remove") as change:
             before = await store.find(change.connection, self._organisation, User, name)
             await store.remove_user(change.connection, self._organisation, name)
+            await change.concerns([_object("user", name)])
             await change.audit(name, before=_shown(before), reason=reason)
 
     async def enter(self, change: Change, user: User) -> None:
         """Enter a user as part of another change."""
-        await change.also(KIND)
+        await change.also(KIND, [object_of(user)])
         await store.put(change.connection, self._organisation, user)
 
     async def _put(
@@ -224,8 +236,18 @@ class Users:
             before = await store.find(change.connection, self._organisation, kind, name)
             after = make(before)
             await store.put(change.connection, self._organisation, after)
+            await change.concerns([object_of(after)])
             await change.audit(name, before=_shown(before), after=_shown(after), reason=reason)
         return after
+
+
+def object_of(row: User | Team | Project) -> str:
+    """Name a user, a team or a project in the log of changes."""
+    return _object(type(row).__name__.lower(), row.name)
+
+
+def _object(kind: str, name: str) -> str:
+    return msgspec.json.encode((kind, storable(name))).decode()
 
 
 def _shown(row: User | Team | Project | None) -> dict[str, Any]:

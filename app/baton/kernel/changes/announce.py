@@ -76,17 +76,19 @@ class Changes:
             raise StoreUnavailable("the database is away; nothing was changed, try again") from None
         for changed in change.kinds:
             self.announce(changed)
-            # The change is stored: a database that goes away now must not make it look as if it had failed.
+            # The change is stored: whatever fails now must not make it look as if it had not been.
             # `catch_up` reads it later, as in every other process.
-            with contextlib.suppress(DatabaseUnavailable):
+            try:
                 await self._reload(changed)
+            except DatabaseUnavailable:
+                log.warning("%s changed, and could not be read again yet: the database is away", changed)
+            except Exception:
+                log.exception("changed %s could not be read again", changed)
 
     async def _reload(self, kind: str) -> None:
-        if kind in self._reload_some:
+        if kind in self._reloads:
             number = (await store.numbers(self._database, self._organisation)).get(kind, 0)
             await self._read_again(kind, number)
-        elif kind in self._reloads:
-            await self._reloads[kind]()
 
     async def _read_again(self, kind: str, number: int) -> None:
         """Bring a kind up to a number: by the objects that changed since, or whole where they are not known."""
@@ -145,6 +147,8 @@ class Changes:
                 except Exception:
                     log.exception("changed %s could not be read again", kind)
                     self._seen[kind] = number
+            else:
+                self._seen.setdefault(kind, number)  # nothing of it has ever changed
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Wait for a message, for the end, or for the next look."""

@@ -24,10 +24,13 @@ class Change:
         self._action = action
         self._accounted_for = False
 
-    async def also(self, kind: str) -> None:
-        """Change another kind of state in the same transaction."""
+    async def also(self, kind: str, objects: Sequence[str] | None = None) -> None:
+        """Change another kind of state in the same transaction; `objects` are named as `concerns` does."""
         self.kinds.append(kind)
-        await numbers.raise_number(self.connection, self._principal.organisation, kind)
+        organisation = self._principal.organisation
+        number = await numbers.raise_number(self.connection, organisation, kind)
+        if objects is not None:
+            await numbers.name_objects(self.connection, organisation, kind, number, objects)
 
     async def concerns(self, objects: Sequence[str]) -> None:
         """Name the objects of the first kind that the change concerns: other processes read those alone again."""
