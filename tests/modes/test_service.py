@@ -79,6 +79,14 @@ async def test_the_most_specific_scope_wins(modes, narrow):
     assert [s.scope for s in mode.chain] == list(SCOPES[: narrow + 1])
 
 
+async def test_sessions_without_a_setting_share_what_is_remembered(modes):
+    await modes.put(ALICE, setting("project", enabled=True))
+    await modes.put(ALICE, setting("session", enabled=False))
+    found = {modes.effective(ALICE.principal, PROJECT, f"session-{number}").enabled for number in range(1_000)}
+    assert (found, modes.effective(ALICE.principal, PROJECT, "s1").enabled) == ({True}, False)
+    assert len(modes._known) == 2
+
+
 async def test_a_narrow_off_beats_a_wide_on(modes):
     await modes.put(LEAD, setting("organisation", enabled=True, level="strict"))
     await modes.put(ALICE, setting("user_project", enabled=False))

@@ -25,8 +25,8 @@ from baton.modes.weaker import refuse_weaker
 from baton.people.permissions import ASK_A_PERSON
 
 KIND = "modes"
-REMEMBERED = 4_096
-"""Callers, by their project and session, whose mode a process remembers until a setting changes or expires."""
+REMEMBERED = 16_384
+"""Callers whose mode a process remembers until a setting changes or expires: by project, and by session where it has a setting."""
 SESSION = timedelta(days=1)
 """How long a session keeps the mode of work items that are done, where nothing else ends it."""
 _OFF = Mode()
@@ -80,6 +80,11 @@ class Modes:
         if not self._settings:
             return _OFF
         self._forget_expired()
+        # Nearly all sessions have no setting of their own: as many as there are share what their user has in the project.
+        if ("session", principal.user, session_id) not in self._settings and (
+            ("session", "", session_id) not in self._settings
+        ):
+            session_id = ""
         where = (principal.team, principal.user, project, session_id)
         mode = self._known.get(where)
         if mode is None:

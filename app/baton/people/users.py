@@ -45,9 +45,7 @@ class Users:
         async with self._changes.turn(KIND), self._database.transaction() as connection:
             for one in objects:
                 kind, name = msgspec.json.decode(one, type=tuple[str, str])
-                self._directory.put(
-                    kind, name, await store.find(connection, self._organisation, _TYPES[kind], name)
-                )
+                self._directory.put(kind, name, await store.find(connection, self._organisation, _TYPES[kind], name))
 
     def find(self, name: str) -> User | None:
         """Find a user by name."""

@@ -16,6 +16,7 @@ from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
 from baton.kernel.redis.bundled import Valkey
+from baton.records.pipeline import recorder
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.building import DecidedCall
 from baton.records.pipeline.decision import Decision, ModeInForce
@@ -114,6 +115,8 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
         {"command": "half \ud800"},
         {"user": "ann\0"},
         {"session_id": "s" * 300},
+        {"session_id": "sk-" + "a1" * 12},
+        {"agent_id": "half \ud800"},
         {"project": "https://ann:secret12@host/app.git"},
         {"paths": ("/tmp/token=abcdefghijkl",)},
         {"paths": ("a",) * 60},
@@ -126,6 +129,13 @@ def test_a_masked_record_holds_no_secret_and_only_what_can_be_stored():
 def test_what_leaves_is_masked_though_most_records_need_no_masking(fields):
     one = record(**fields)
     assert Recorder._pack(one) == msgspec.msgpack.encode(masked(one))
+
+
+def test_the_ids_of_sessions_push_nothing_out_of_what_is_remembered():
+    before = recorder._fit.cache_info().misses
+    for number in range(1_000):
+        Recorder._pack(record(user="remembered", session_id=f"session-{number}", agent_id=f"agent-{number}"))
+    assert recorder._fit.cache_info().misses == before + 1
 
 
 def decided(**given):

@@ -78,7 +78,9 @@ _IDS = (
     "started_agent",
 )
 _ids = attrgetter(*_IDS)
-_lasting_ids = attrgetter(*(name for name in _IDS if name != "tool_use_id"))
+_PASSING = ("session_id", "agent_id", "tool_use_id")
+_passing_ids = attrgetter(*_PASSING)
+_lasting_ids = attrgetter(*(name for name in _IDS if name not in _PASSING))
 _QueueEntry = tuple[Record | OutcomeReport, int]
 """A record, and how many characters of it the client chose."""
 
@@ -328,8 +330,9 @@ def _may_leave(record: Record) -> bool:
         and len(record.model_injected) <= LONGEST_ID
         and max(map(len, (record.project, *record.paths))) <= LONGEST_PROJECT
         and _fit(*_lasting_ids(record), *[hit.id for hit in record.rules])
-        and _fitting(record.tool_use_id)
-        and not may_hold(record.tool_use_id)  # not cached, since no two calls share one
+        and all(map(_fitting, passing := _passing_ids(record)))
+        # Not cached: calls share none of these, and 200,000 sessions would leave no room for what all of them share.
+        and not may_hold("\n".join(passing))
         and all(map(_harmless, (record.project, record.command, record.model_injected, *record.paths)))
     )
 
@@ -340,7 +343,7 @@ def _fitting(name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _fit(*ids: str) -> bool:
-    """Return whether ids are storable as they are. Cached: the calls of a session have the same ids."""
+    """Return whether ids are storable as they are. Cached: a person's calls have the same ones."""
     return all(map(_fitting, ids)) and not suspicious("\n".join(ids))
 
 

@@ -63,18 +63,22 @@ class RollUp:
         """
         loop = asyncio.get_running_loop()
         begun, done = loop.time(), 0
-        for hour in await self._missing():
+        for hour in await self.missing():
             started = loop.time()
             if stop.is_set() or started - begun > LONGEST_S:
                 break
-            async with self._database.transaction() as connection:
-                await sum_up(connection, self._organisation, hour, self._agent_tools())
+            await self.sum_up(hour)
             done += 1
             # At most half of the time, so that decisions are stored in between.
             await pause(stop, max(LEAST_PAUSE_S, loop.time() - started))
         return done
 
-    async def _missing(self) -> list[int]:
+    async def sum_up(self, hour: int) -> None:
+        """Sum up one hour in place of what was kept of it. Raises DatabaseUnavailable."""
+        async with self._database.transaction() as connection:
+            await sum_up(connection, self._organisation, hour, self._agent_tools())
+
+    async def missing(self) -> list[int]:
         """Return the hours without valid sums between the first decision and now; forget those before."""
         oldest = select(func.min(DECISIONS.c.id)).where(DECISIONS.c.organisation == self._organisation)
         known = select(SUMMED.c.hour, SUMMED.c.valid).where(SUMMED.c.organisation == self._organisation)
