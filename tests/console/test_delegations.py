@@ -76,6 +76,23 @@ def test_a_task_is_delegated_followed_answered_applied_and_replied_to(world, sho
     page.locator("[data-source=agent]", has_text="again").wait_for()
 
 
+def test_a_large_difference_is_folded_and_read_in_pages_from_the_runner(world, shop, signed_in):
+    server, _ = world
+    job = delegate(server, "lines 12000 large.txt\nwrite small.txt")
+    ended(server, job)
+    signed_in.goto(f"/ui/delegations/{job}?beside=none")
+    large = signed_in.locator(".diff-file", has_text="large.txt")
+    large.get_by_text("+12000").wait_for()
+    assert signed_in.locator(".diff-code-insert").count() == 0
+    signed_in.locator(".diff-file summary", has_text="small.txt").click()
+    signed_in.locator(".diff-code-insert", has_text="written").wait_for()
+    large.locator("summary").click()
+    large.get_by_text("line 0", exact=True).wait_for()
+    assert large.get_by_text("line 11999", exact=True).count() == 0
+    large.get_by_role("button", name="Show more of this file").click()
+    large.get_by_text("line 11999", exact=True).wait_for()
+
+
 def test_a_running_job_is_cancelled_only_when_one_says_so_twice(world, shop, signed_in):
     server, _ = world
     job = delegate(server, "say working\nsleep 300", description="A long one")

@@ -104,6 +104,7 @@ MATRIX = {
     "get_job_analytics": row(ALL, "/analytics/jobs"),
     "get_job_output": row(FOREIGN, "/jobs/{job}/output"),
     "get_job_diff": row(FOREIGN, "/jobs/{job}/diff"),
+    "read_job_diff": row(FOREIGN, "/jobs/{job}/diff/pages"),
     "get_metrics": row(READERS, "/metrics"),
     "get_me": row(ALL, "/me"),
     "get_mode": row(FOREIGN, "/mode?user=bob"),

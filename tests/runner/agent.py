@@ -1,7 +1,7 @@
 """A small ACP agent on standard input and output. It reasons about nothing: the lines of the prompt are its orders.
 
 `say TEXT…`, `words JSON` (a text with lines of its own), `count N` (a chunk a number), `sleep S`, `await FILE` (until it is there), `big N`, `ask JSON` (a tool call that needs leave), `read PATH`,
-`write PATH`, `terminal`, `child FILE` (a process in a session of its own, its id in FILE), `ignore` (heeds no cancel and no SIGTERM),
+`write PATH`, `lines N PATH` (writes so many), `terminal`, `child FILE` (a process in a session of its own, its id in FILE), `ignore` (heeds no cancel and no SIGTERM),
 `die`, `model`, `past`, `env NAME`, `cost USD`. What comes back is said.
 """
 
@@ -80,6 +80,10 @@ def obey(order, rest):  # noqa: C901, PLR0912
         say(outcome(request("fs/read_text_file", path=rest)))
     elif order == "write":
         say(outcome(request("fs/write_text_file", path=rest, content="written")))
+    elif order == "lines":
+        number, path = rest.split(" ", 1)
+        text = "".join(f"line {one}\n" for one in range(int(number)))
+        request("fs/write_text_file", path=path, content=text)
     elif order == "terminal":
         say(outcome(request("terminal/create", command="true")))
     elif order == "child":

@@ -6,6 +6,7 @@ import pytest
 
 from baton.runner import results
 from baton.runner.git import GitError
+from baton.runner.result_actions import ResultAction, perform
 from baton.runner.results import ApplyRefused, NoResult, Results, leads_out
 from baton.runner.worktrees import NoWorktree, Worktrees
 from tests.runner.conftest import git
@@ -286,3 +287,37 @@ async def test_a_commit_that_cannot_be_described_has_a_record(worked, monkeypatc
     with pytest.raises(NoWorktree, match="broken"):
         await worked(write({"a.txt": "two\n"}))
     assert Results(tmp_path / "home" / "results").get("job_1").attempt == 1
+
+
+async def test_a_difference_is_read_in_pages_that_end_between_lines_or_characters(worked, monkeypatch):
+    monkeypatch.setattr(results, "LARGEST_PAGE", 300)
+    files = {f"{name}.txt": f"{name}\n" * 40 for name in "bcd"} | {"wide.txt": "ä" * 400, "[x].txt": "odd\n"}
+    result = (await worked(write(files))).result
+    whole = (await results.difference(result)).decode()
+
+    async def read(path=""):
+        parts, offset = [], 0
+        while offset is not None:
+            text, offset = await results.difference_page(result, path, offset)
+            parts.append(text)
+        return parts
+
+    parts = await read()
+    assert "".join(parts) == whole
+    assert max(len(part.encode()) for part in parts) <= 300
+    assert "\ufffd" not in whole
+    assert sum(part.startswith("diff --git ") for part in parts) >= 2
+    (only,) = await read("[x].txt")  # a name, and no pattern
+    assert only.count("diff --git ") == 1
+    assert "+odd" in only
+    for wrong in ("none.txt", "[bcd].txt", "../a.txt"):
+        with pytest.raises((NoResult, GitError)):
+            await results.difference_page(result, wrong, 0)
+    assert await results.difference_page(result, "", len(whole.encode()) + 5) == ("", None)
+
+
+async def test_a_page_that_cannot_be_read_says_why(tmp_path):
+    records = Results(tmp_path / "none")
+    outcome = await perform(records, "job_9", ResultAction(verb="diff", path="a", offset=7), {})
+    assert (outcome.state, outcome.page.path, outcome.page.offset) == ("failed", "a", 7)
+    assert "has no result" in outcome.page.error

@@ -15,6 +15,7 @@ from baton.delegate.jobs.new_job import JobDefaults
 from baton.delegate.jobs.replies import Replies
 from baton.delegate.jobs.service import Jobs, OwnsGraph
 from baton.delegate.jobs.streams import JobStreams
+from baton.delegate.results.diff_pages import DiffPages
 from baton.delegate.results.service import JobResults
 from baton.delegate.runners.agent_tokens import KIND, AgentTokens
 from baton.delegate.runners.counts import JobCounts
@@ -39,6 +40,7 @@ class DelegateFeature(msgspec.Struct, frozen=True, kw_only=True):
     analytics: JobAnalytics
     notifier: JobNotifier
     control: JobControl
+    diff_pages: DiffPages
     counts: JobCounts
     jobs: Jobs
     permissions: JobPermissions
@@ -85,6 +87,7 @@ def build(
         analytics=JobAnalytics(database, parse_prices(settings.prices)),
         notifier=notifier,
         control=JobControl(states),
+        diff_pages=DiffPages(states, notifier, kernel.redis),
         counts=JobCounts(database, kernel.organisation),
         jobs=jobs,
         permissions=permissions,

@@ -10,14 +10,16 @@ from baton.runner.git import GitError
 from baton.runner.pull_request import PullRequest, PullRequestRefused
 from baton.runner.results import ApplyRefused, NoResult, Result, Results
 
-Verb = Literal["apply", "branch", "discard", "pr"]
+Verb = Literal["apply", "branch", "discard", "pr", "diff"]
 MOST_REASONS = 100
 _LONGEST = 1_500
 """Most characters of a reason and of a detail that are sent."""
 
 
 class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done. `branch` and what follows it are for a branch or a request; `attempt` 0 is the newest.
+    """What is to be done; `attempt` 0 is the newest.
+
+    `branch` and what follows it are for a branch or a request, `path` and `offset` for a page of the difference.
 
     `by_agent` is set if the server was asked by an agent, and not by a person.
     """
@@ -30,6 +32,18 @@ class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
     target: str = ""
     draft: bool = False
+    path: str = ""
+    offset: int = 0
+
+
+class DiffPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a difference, or why there is none."""
+
+    path: str = ""
+    offset: int = 0
+    text: str = ""
+    next_offset: int | None = None
+    error: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +56,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
     branch: str = ""
     url: str = ""
+    page: DiffPage | None = None
 
 
 async def perform(records: Results, job: str, action: ResultAction, env: Mapping[str, str]) -> Outcome:
     """Do something with a job's result; every failure is in the outcome."""
+    if action.verb == "diff":
+        return await _page(records, job, action)
     try:
         result = records.get(job, action.attempt)
         match action.verb:
@@ -80,6 +97,18 @@ def action_of(body: dict[str, Any]) -> ResultAction | None:
         return msgspec.convert(body, ResultAction)
     except msgspec.ValidationError:
         return None
+
+
+async def _page(records: Results, job: str, action: ResultAction) -> Outcome:
+    place = DiffPage(path=action.path, offset=action.offset)
+    try:
+        result = records.get(job, action.attempt)
+        text, after = await results.difference_page(result, action.path, action.offset)
+    except (NoResult, GitError, OSError) as error:
+        page = msgspec.structs.replace(place, error=str(error)[:_LONGEST] or "git failed")
+        return Outcome(state="failed", code="no_result", detail=page.error, page=page)
+    page = msgspec.structs.replace(place, text=text, next_offset=after)
+    return Outcome(state="done", detail=f"sent {len(text)} characters of the difference", page=page)
 
 
 async def _apply(result: Result, *, by_agent: bool) -> Outcome:

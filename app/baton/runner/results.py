@@ -19,6 +19,10 @@ _DIFF = (
 )  # fmt: skip
 _PATCH = ("-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
 APPLY = ("-c", "apply.ignoreWhitespace=no", "apply", "--whitespace=nowarn")
+LARGEST_PAGE = 98_304
+"""Most bytes of one page of a difference."""
+_CONTINUES = 0b10
+"""The first two bits of a byte of UTF-8 that begins no character."""
 _LINK, _SUBMODULE = "120000", "160000"
 _CHANGES = {"A": "added", "D": "deleted"}
 
@@ -165,6 +169,41 @@ async def difference(result: Result, limit: int | None = None) -> bytes:
     return await git(Path(result.repository), *_DIFF, *_PATCH, result.base, result.commit, limit=limit)
 
 
+async def difference_page(result: Result, path: str, offset: int) -> tuple[str, int | None]:
+    """Return the part of a difference, or of one file's, that begins at a byte; and where the next one begins, None for the last.
+
+    Raises:
+        GitError: If git fails.
+        NoResult: If the job did not change such a file.
+    """
+    with tempfile.TemporaryDirectory(prefix="baton-") as folder:
+        patch = Path(folder) / "result.patch"
+        await write_patch(result, patch, path)
+        size = patch.stat().st_size
+        if path and not size:
+            raise NoResult(f"`{shown(path)[:200]}` is no file that `{result.job}` changed")
+        with patch.open("rb") as file:
+            file.seek(offset)
+            data = file.read(LARGEST_PAGE)
+    if offset + len(data) < size:
+        data = data[: _end_of_page(data)]
+        return data.decode("utf-8", "replace"), offset + len(data)
+    return data.decode("utf-8", "replace"), None
+
+
+def _end_of_page(data: bytes) -> int:
+    """Return where a page ends that is followed by another: before a file, a hunk, a line, or at least a character."""
+    half = len(data) // 2  # a page that ends at the first hunk's header would show nothing of the file
+    for begins, least in ((b"\ndiff --git ", half), (b"\n@@ ", half), (b"\n", 0)):
+        place = data.rfind(begins, least)
+        if place >= 0:
+            return place + 1
+    end = len(data)
+    while end > 1 and data[end - 1] >> 6 == _CONTINUES:
+        end -= 1
+    return end - 1 or len(data)
+
+
 async def apply(result: Result, *, by_agent: bool = False) -> list[ChangedFile]:
     """Write a job's changes into the repository's working tree, all or nothing; return the changed files.
 
@@ -216,9 +255,11 @@ async def _is_applied(result: Result, patch: Path) -> bool:
     return True
 
 
-async def write_patch(result: Result, patch: Path) -> None:
-    """Write a result's difference into a file; it may be larger than memory. Raises GitError."""
-    await git(Path(result.repository), *_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit)
+async def write_patch(result: Result, patch: Path, path: str = "") -> None:
+    """Write a result's difference, or that of one file, into a file; it may be larger than memory. Raises GitError."""
+    only = ("--", path) if path else ()
+    words = (*_DIFF, *_PATCH, f"--output={patch}", result.base, result.commit, *only)
+    await git(Path(result.repository), "--literal-pathspecs", *words)
 
 
 def reasons_of(error: GitError) -> list[str]:

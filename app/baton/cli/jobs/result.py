@@ -14,7 +14,7 @@ from baton.cli.jobs.job_card import summary
 from baton.cli.options import AsJson, UsageError
 from baton.cli.output import plain, show_json
 from baton.local import config as person
-from baton.local.server import Api, ApiError
+from baton.local.server import Api, ApiError, Refused
 from baton.runner import results
 from baton.runner.git import GitError
 from baton.runner.result_actions import ResultAction, perform
@@ -54,7 +54,10 @@ def diff(
         try:
             text = _git(results.difference(_records().get(job_id, attempt))).decode("utf-8", "replace")
         except NoResult:
-            text += "\n… the rest is on the machine of the job's runner"
+            try:
+                text = _from_runner(job_id)
+            except Refused as error:
+                text += f"\n… the rest is on the machine of the job's runner: {error}"
     print(plain(text))
 
 
@@ -94,6 +97,18 @@ def pr(
         title = title or str(Api().request("GET", f"/jobs/{quote(job_id, safe='')}")["title"])
     action = ResultAction(verb="pr", branch=branch_name, title=title, body=body, target=target, draft=draft)
     _do(job_id, action, there=there, as_json=as_json)
+
+
+def _from_runner(job_id: str) -> str:
+    """Return the whole difference, which the job's runner sends page by page."""
+    parts, offset = [], 0
+    while True:
+        query = {"offset": str(offset)}
+        page = Api().request("GET", f"/jobs/{quote(job_id, safe='')}/diff/pages", query=query)
+        parts.append(page["text"])
+        if "next_offset" not in page:
+            return "".join(parts)
+        offset = page["next_offset"]
 
 
 def _do(job_id: str, action: ResultAction, *, there: bool, as_json: bool) -> None:

@@ -10,18 +10,22 @@ from baton.delegate.results.bodies import (
     LONGEST_TITLE,
     LONGEST_WAIT_S,
     BranchBody,
+    DiffPageModel,
+    DiffPageQuery,
     OutcomeBody,
     PullRequestBody,
     ResultActionModel,
     ResultActionsModel,
     ResultBody,
 )
+from baton.delegate.results.diff_pages import DiffPage, DiffPages
 from baton.delegate.results.service import JobResults, ResultOutcome
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import WORK
 
 router = APIRouter(tags=["jobs"])
+DiffPagesOf = Annotated[DiffPages, Depends(of(DiffPages))]
 JobResultsOf = Annotated[JobResults, Depends(of(JobResults))]
 RunnerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 ActionId = Annotated[str, Path(max_length=200)]
@@ -67,6 +71,20 @@ async def open_job_request(
     return ResultActionModel.of(await results.ask(caller.principal, job_id, "pr", asked, body.wait_s))
 
 
+@router.get(
+    "/jobs/{job_id}/diff/pages",
+    operation_id="read_job_diff",
+    response_model_exclude_none=True,
+    dependencies=[WORK],
+)
+async def read_job_diff(
+    caller: CallerOf, pages: DiffPagesOf, job_id: JobId, query: Annotated[DiffPageQuery, Query()]
+) -> DiffPageModel:
+    """Read the whole of what a job changed, page by page, from the machine of its runner."""
+    job, page = await pages.read(caller.principal, job_id, query.path, query.offset)
+    return DiffPageModel.of(job.id, page)
+
+
 @router.get("/jobs/{job_id}/actions", operation_id="list_job_actions")
 async def list_job_actions(caller: CallerOf, results: JobResultsOf, job_id: JobId) -> ResultActionsModel:
     """List what was asked of a job's result, the oldest first."""
@@ -87,8 +105,18 @@ async def get_job_action(
 
 @router.post("/runners/{runner_id}/jobs/{job_id}/actions/{action_id}", operation_id="post_job_action", status_code=204)
 async def post_job_action(
-    caller: CallerOf, results: JobResultsOf, runner_id: RunnerId, job_id: JobId, action_id: ActionId, body: OutcomeBody
+    caller: CallerOf,
+    results: JobResultsOf,
+    pages: DiffPagesOf,
+    runner_id: RunnerId,
+    job_id: JobId,
+    action_id: ActionId,
+    body: OutcomeBody,
 ) -> None:
     """Store what became of something that a runner was asked to do with a job's result."""
-    outcome = ResultOutcome(**body.model_dump())
+    if body.page is not None:
+        page = DiffPage(**body.page.model_dump())
+        await pages.record(caller.principal, runner_id, job_id, action_id, page)
+        return
+    outcome = ResultOutcome(**body.model_dump(exclude={"page"}))
     await results.record(caller.principal, runner_id, job_id, action_id, outcome)

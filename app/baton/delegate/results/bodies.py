@@ -4,11 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from baton.delegate.results.diff_pages import LONGEST_PAGE, DiffPage
 from baton.delegate.results.service import ResultAction, State, Verb
 
 LONGEST_BRANCH = 200
 LONGEST_TITLE = 200
 LONGEST_REASON = 2_000
+LONGEST_PATH = 4_096
 MOST_REASONS = 200
 LONGEST_WAIT_S = 8.0
 """Longest wait for a runner in one request, in seconds; ask again for an action that goes on."""
@@ -80,6 +82,43 @@ class ResultActionsModel(BaseModel):
     items: list[ResultActionModel]
 
 
+class DiffPageQuery(BaseModel):
+    """Which part of a difference is read."""
+
+    path: str = Field("", max_length=LONGEST_PATH, description="One changed file, as the list names it; all if absent.")
+    offset: int = Field(0, ge=0, le=2**53, description="`next_offset` of the page before.")
+
+
+class DiffPageModel(BaseModel):
+    """A part of what a job changed, as git's patch: of all its files, or of the one at `path`.
+
+    It ends between two files, two hunks or two lines, whichever its 96 KiB allow. `next_offset` is absent on the last page.
+    """
+
+    job: str
+    path: str
+    offset: int
+    text: str
+    next_offset: int | None = None
+
+    @classmethod
+    def of(cls, job: str, page: DiffPage) -> "DiffPageModel":
+        """Return a page as the API shows it."""
+        return cls(job=job, path=page.path, offset=page.offset, text=page.text, next_offset=page.next_offset)
+
+
+class DiffPageBody(BaseModel):
+    """A page of a difference, as a runner sends it; `error` says why there is none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=LONGEST_PATH)
+    offset: int = Field(0, ge=0, le=2**53)
+    text: str = Field("", max_length=LONGEST_PAGE)
+    next_offset: int | None = Field(None, ge=0, le=2**53)
+    error: str = Field("", max_length=LONGEST_REASON)
+
+
 class OutcomeBody(BaseModel):
     """What became of an action, as its runner says it."""
 
@@ -97,3 +136,4 @@ class OutcomeBody(BaseModel):
     changed: int = Field(0, ge=0, le=2**31 - 1)
     branch: str = Field("", max_length=LONGEST_BRANCH)
     url: str = Field("", max_length=2_000)
+    page: DiffPageBody | None = Field(None, description="With the verb `diff`: the page that was asked for.")

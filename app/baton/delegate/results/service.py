@@ -192,14 +192,32 @@ class JobResults:
 
 
 async def _check(transaction: JobTransaction, principal: Principal, job: Job) -> None:
+    check_result(job)
+    if principal.user != job.runner_user:
+        raise Forbidden(f"what job `{job.id}` changed is on a machine of `{job.runner_user}`, who alone may use it")
+    await check_runner(transaction, job)
+
+
+def check_result(job: Job) -> None:
+    """Check that a job can have a result of its own.
+
+    Raises:
+        Conflict: If it worked in place, has not ended, or never ran.
+    """
     if job.isolation != "worktree":
         raise Conflict(f"job `{job.id}` worked in place: what it changed is in the workspace already")
     if job.state not in ENDED_STATES:
         raise Conflict(f"job `{job.id}` is `{job.state}`; it has a result when it has ended")
     if not job.runner_id:
         raise Conflict(f"job `{job.id}` never ran, so it changed nothing")
-    if principal.user != job.runner_user:
-        raise Forbidden(f"what job `{job.id}` changed is on a machine of `{job.runner_user}`, who alone may use it")
+
+
+async def check_runner(transaction: JobTransaction, job: Job) -> None:
+    """Check that the runner which has a job's result is in touch.
+
+    Raises:
+        RunnerAway: If it was not heard of lately.
+    """
     seen = await store.last_seen(transaction.connection, job)
     if seen is None or transaction.now - seen > LEASE:
         heard = f"was last heard of at {seen.isoformat(timespec='seconds')}" if seen else "is not known any more"

@@ -1,9 +1,12 @@
 import "react-diff-view/style/index.css";
 import "./diff.css";
-import { Button, Group, Text, Textarea } from "@mantine/core";
+import { Button, Group, Loader, Text, Textarea } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type ChangeData, Diff, type FileData, type GutterOptions, getChangeKey, Hunk, isDelete, parseDiff } from "react-diff-view";
+import { Failed } from "../../parts/Failed";
 import type { Comments } from "./comments";
+import { diffPagesQuery } from "./queries";
 
 /** Return the files of a difference by their paths; of one that was cut, the last file is left out. */
 export function filesOf(diff: string, cut: boolean): Map<string, FileData> {
@@ -17,10 +20,29 @@ export function filesOf(diff: string, cut: boolean): Map<string, FileData> {
   return new Map(whole.map((file) => [file.type === "delete" ? file.oldPath : file.newPath, file]));
 }
 
+/** The difference of one file that the server has only in part: its runner is asked for it, a page at a time. */
+export function PagedDiff({ job, path, comments }: { job: string; path: string; comments: Comments }) {
+  const found = useInfiniteQuery(diffPagesQuery(job, path));
+  const text = found.data?.pages.map((page) => page.text).join("") ?? "";
+  const file = [...filesOf(text, false).values()][0];
+  return (
+    <>
+      {found.isPending && <Loader aria-label="Loading" m="sm" />}
+      <Failed error={found.error} again={() => void found.refetch()} />
+      {file && <FileDiff stored={file} path={path} comments={comments} />}
+      {text && !file && <pre className="agent-text mono">{text}</pre>}
+      {found.hasNextPage && (
+        <Button size="compact-xs" variant="default" m="xs" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          Show more of this file
+        </Button>
+      )}
+    </>
+  );
+}
+
 /** The difference of one file; a line of what the job left can be commented. */
-export function FileDiff({ stored, path, comments }: { job: string; path: string; stored: FileData | undefined; comments: Comments }) {
+export function FileDiff({ stored, path, comments }: { path: string; stored: FileData; comments: Comments }) {
   const [open, setOpen] = useState<ChangeData>();
-  if (!stored) return <Text c="dimmed">Its difference is not on the server.</Text>;
   if (stored.isBinary || stored.hunks.length === 0) return <Text c="dimmed">There are no lines to show.</Text>;
   const gutter = ({ change, side, renderDefault }: GutterOptions): ReactNode => {
     const line = lineOf(change);
@@ -43,7 +65,7 @@ export function FileDiff({ stored, path, comments }: { job: string; path: string
   function widgets(): Record<string, ReactNode> {
     const found: Record<string, ReactNode> = {};
     const mine = comments.all.filter((comment) => comment.file === path);
-    for (const change of stored?.hunks.flatMap((hunk) => hunk.changes) ?? []) {
+    for (const change of stored.hunks.flatMap((hunk) => hunk.changes)) {
       const line = lineOf(change);
       const said = mine.filter((comment) => comment.line === line);
       const writes = open !== undefined && getChangeKey(open) === getChangeKey(change);

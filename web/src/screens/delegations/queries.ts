@@ -55,6 +55,17 @@ export const changeQuery = (id: string) =>
     queryFn: () => body(api.GET("/jobs/{job_id}/diff", { params: { path: { job_id: id } } })),
   });
 
+/** The parts of a difference that the job's runner has, of one file or of all, in pages of at most 96 KiB. */
+export const diffPagesQuery = (id: string, path: string) =>
+  infiniteQueryOptions({
+    queryKey: ["job", id, "diff", "pages", path],
+    queryFn: ({ pageParam }) => body(api.GET("/jobs/{job_id}/diff/pages", { params: { path: { job_id: id }, query: { path, offset: pageParam } } })),
+    initialPageParam: 0,
+    getNextPageParam: (page) => page.next_offset ?? undefined,
+    staleTime: Infinity,
+    retry: false,
+  });
+
 const NAMES: Record<string, string> = { codex: "Codex", claude_code: "Claude Code", opencode: "OpenCode", gemini: "Gemini" };
 
 /** An agent's name, as people know it. */
