@@ -69,9 +69,24 @@ def test_what_cannot_be_read_is_named_by_file_and_line(http, text, path):
 
 def test_an_empty_layer_is_accepted(http):
     assert trial(http, {}) == {
-        "accepted": True, "revision": http.get("/policies").json()["revision"], "problems": [], "tests": [],
+        "accepted": True, "revision": http.get("/policies").json()["revision"], "problems": [], "tests": [], "changes": {},
         "rules": len(http.get("/policies").json()["rules"]),
     }  # fmt: skip
+
+
+def test_what_changes_in_the_version_in_force_is_shown_to_who_may_read_it(server, http):
+    where = "/policies/layers/team?name=web&activate=true"
+    files = {"team/no-deploy.yaml": rule()}
+    assert http.put(where, json={"files": files}).status_code == 200
+    changed = {"team/no-deploy.yaml": rule().replace("deny", "ask")}
+    found = trial(http, changed, tier="team", name="web")["changes"]["team/no-deploy.yaml"]
+    assert found.splitlines()[:2] == ["--- in force", "+++ draft"]
+    assert "-decision: deny\n+decision: ask" in found
+    assert trial(http, files, tier="team", name="web")["changes"] == {}
+    with server.client(**{"Baton-User": "eve"}) as eve:
+        shown = trial(eve, changed, tier="team", name="web")["changes"]["team/no-deploy.yaml"]
+    assert "decision: deny" not in shown
+    assert http.delete("/policies/layers/team?name=web", headers={"If-Match": "*"}).status_code == 204
 
 
 def test_a_lock_is_a_problem_below_the_organisation(http):

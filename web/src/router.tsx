@@ -8,6 +8,8 @@ import { sessionRoute, sessionsRoute } from "./screens/sessions/routes";
 import { healthRoute } from "./screens/health/routes";
 import { modesRoute } from "./screens/modes/routes";
 import { peopleRoute } from "./screens/people/routes";
+import { layerRoute, policiesRoute } from "./screens/policies/routes";
+import { simulatorRoute } from "./screens/simulator/routes";
 import { signInRoute } from "./screens/sign_in/routes";
 import { questionRoute, waitingRoute } from "./screens/waiting/routes";
 import { root, shell } from "./shell/root";
@@ -24,6 +26,9 @@ const inTheFrame = shell.addChildren([
   delegationRoute,
   graphsRoute,
   graphRoute,
+  policiesRoute,
+  layerRoute,
+  simulatorRoute,
   modesRoute,
   peopleRoute,
   auditRoute,

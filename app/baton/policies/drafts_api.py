@@ -4,7 +4,7 @@ from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from baton.engine.policy.load import LayerTrial
 from baton.engine.policy.rules.files import shown
@@ -52,9 +52,12 @@ class PolicyTestModel(BaseModel):
     rules: int
     problems: list[PolicyProblemModel]
     tests: list[RuleTestResultModel]
+    changes: dict[str, str] = Field(
+        description="What changes in the active version, where you may read it: a unified diff of each file."
+    )
 
     @classmethod
-    def of(cls, trial: LayerTrial) -> "PolicyTestModel":
+    def of(cls, trial: LayerTrial, changes: dict[str, str]) -> "PolicyTestModel":
         """Show a trial as the API does: files by their paths in the layer."""
         tests = [
             RuleTestResultModel(
@@ -77,6 +80,7 @@ class PolicyTestModel(BaseModel):
                 PolicyProblemModel(file=_path(one.file), line=one.line, text=one.text) for one in shown(trial.problems)
             ],
             tests=tests,
+            changes=changes,
         )
 
 
@@ -106,4 +110,5 @@ async def test_policies(caller: CallerOf, layers: PolicyLayersOf, body: Validate
     What is wrong with it is part of the answer: problems by file and line, and every test with what became of it.
     """
     where = place(caller.principal, body.tier, body.name, caller.project)
-    return PolicyTestModel.of(await layers.test(where, body.files))
+    trial = await layers.test(where, body.files)
+    return PolicyTestModel.of(trial, await layers.changes(caller.principal, where, body.files))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from difflib import unified_diff
 from typing import TypeVar
 
@@ -242,13 +243,7 @@ class PolicyLayers:
         """
         old = (await self.get(principal, where, before)).files if before else {}
         new = (await self.get(principal, where, after)).files if after else {}
-        text = {}
-        for path in sorted(old.keys() | new.keys()):
-            lines = unified_diff(
-                old.get(path, "").splitlines(), new.get(path, "").splitlines(), str(before), str(after), lineterm=""
-            )
-            if found := "\n".join(lines):
-                text[path] = found
+        text = _unified(old, new, str(before), str(after))
         rules: list[RuleChange] = []
         problems: list[Problem] = []
         try:
@@ -258,6 +253,13 @@ class PolicyLayers:
         except PolicyProblems as refused:
             problems = list(shown(refused.problems))
         return LayerDiff(before=before, after=after, rules=rules, text=text, problems=problems)
+
+    async def changes(self, principal: Principal, where: Where, files: Mapping[str, str]) -> dict[str, str]:
+        """Return what files change in the active version that a principal may read, as a unified diff of each file."""
+        active: StoredLayer | None = None
+        with suppress(NotFound):
+            active = await self.get(principal, where)
+        return _unified(active.files if active else {}, files, "in force", "draft")
 
     def require_write_of(self, principal: Principal, where: Where) -> None:
         """Raise Forbidden or NotFound for whom a layer is not to change."""
@@ -273,6 +275,16 @@ class PolicyLayers:
             return await reading
         except DatabaseUnavailable:
             raise StoreUnavailable(_AWAY) from None
+
+
+def _unified(old: Mapping[str, str], new: Mapping[str, str], before: str, after: str) -> dict[str, str]:
+    """Return a unified diff of each file that differs."""
+    found = {}
+    for path in sorted(old.keys() | new.keys()):
+        lines = unified_diff(old.get(path, "").splitlines(), new.get(path, "").splitlines(), before, after, lineterm="")
+        if text := "\n".join(lines):
+            found[path] = text
+    return found
 
 
 def refusal(problems: list[Problem]) -> PoliciesRefused:

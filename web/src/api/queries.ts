@@ -26,6 +26,9 @@ export interface DecisionFilters {
   tool?: string | undefined;
   project?: string | undefined;
   session_id?: string | undefined;
+  agent_type?: string | undefined;
+  revision?: string | undefined;
+  q?: string | undefined;
   since?: string | undefined;
   until?: string | undefined;
 }

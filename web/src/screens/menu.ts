@@ -9,6 +9,7 @@ import { health } from "./health/entry";
 import { modes } from "./modes/entry";
 import { people } from "./people/entry";
 import { waiting } from "./waiting/entry";
+import { policies } from "./policies/entry";
 
 /** The screens of the menu, in its order. */
 export const MENU: readonly Entry[] = [
@@ -18,6 +19,7 @@ export const MENU: readonly Entry[] = [
   sessions,
   delegations,
   graphs,
+  policies,
   modes,
   people,
   audit,

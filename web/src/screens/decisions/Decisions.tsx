@@ -1,38 +1,21 @@
-import { Button, Group, NativeSelect, Stack, TextInput, Title } from "@mantine/core";
+import { Button, Group, Stack, Title } from "@mantine/core";
+import { IconFlask } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { decisionsQuery } from "../../api/queries";
-import { DecisionRow } from "../../parts/DecisionRow";
 import { Failed } from "../../parts/Failed";
 import { DecisionDrawer } from "./DecisionDrawer";
+import { DecisionTable } from "./DecisionTable";
+import { Filters } from "./Filters";
 
 const route = getRouteApi("/shell/decisions");
-const EFFECTS = [
-  { value: "", label: "Any effect" },
-  { value: "deny", label: "Refused" },
-  { value: "ask", label: "Asked" },
-  { value: "rewrite", label: "Rewritten" },
-  { value: "guidance", label: "Guided" },
-  { value: "abstain", label: "No rule spoke" },
-  { value: "allow", label: "Allowed by a rule" },
-];
-const OUTCOMES = [
-  { value: "", label: "Any outcome" },
-  { value: "ran", label: "Ran" },
-  { value: "failed", label: "Failed" },
-  { value: "refused", label: "Did not run" },
-  { value: "ran_anyway", label: "Ran anyway" },
-  { value: "rewrite_ignored", label: "Change ignored" },
-];
 
 /** The list of decisions. Its filters are the page's URL, so that a list can be sent to somebody. */
 export function Decisions() {
   const { id, ...filters } = route.useSearch();
   const navigate = useNavigate({ from: "/decisions" });
   const found = useInfiniteQuery(decisionsQuery(filters, true));
-  const filter = (name: string, value: string) =>
-    void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true });
   const open = useCallback(
     (one: string | undefined) => void navigate({ search: (before) => ({ ...before, id: one }) }),
     [navigate],
@@ -41,35 +24,20 @@ export function Decisions() {
   const filtered = Object.values(filters).some(Boolean);
   return (
     <Stack gap="md">
-      <Title order={1}>Decisions</Title>
-      <Group gap="sm" role="search" align="end">
-        <NativeSelect label="Effect" data={EFFECTS} value={filters.effect ?? ""} onChange={(event) => filter("effect", event.currentTarget.value)} />
-        <NativeSelect label="Outcome" data={OUTCOMES} value={filters.outcome ?? ""} onChange={(event) => filter("outcome", event.currentTarget.value)} />
-        {(["rule", "user", "tool", "project"] as const).map((name) => (
-          <TextInput
-            key={`${name} ${filters[name] ?? ""}`}
-            label={name[0]?.toUpperCase() + name.slice(1)}
-            defaultValue={filters[name] ?? ""}
-            onKeyDown={(event) => event.key === "Enter" && filter(name, event.currentTarget.value.trim())}
-            onBlur={(event) => event.currentTarget.value.trim() !== (filters[name] ?? "") && filter(name, event.currentTarget.value.trim())}
-            w={130}
-          />
-        ))}
-        {filtered && (
-          <Button variant="default" onClick={() => void navigate({ search: {} })}>
-            Clear filters
-          </Button>
-        )}
+      <Group justify="space-between">
+        <Title order={1}>Decisions</Title>
+        <Button component={Link} to="/simulator" variant="default" leftSection={<IconFlask size={16} aria-hidden />}>
+          Simulator
+        </Button>
       </Group>
+      <Filters
+        filters={filters}
+        set={(name, value) => void navigate({ search: (before) => ({ ...before, [name]: value || undefined }), replace: true })}
+        clear={() => void navigate({ search: {} })}
+      />
       <Failed error={found.error} again={() => void found.refetch()} />
       <div className="panel" style={{ padding: 0 }}>
-        <ul className="rows" aria-label="Decisions, the newest first">
-          {items.map((one) => (
-            <li key={one.id}>
-              <DecisionRow one={one} open={open} />
-            </li>
-          ))}
-        </ul>
+        {items.length > 0 && <DecisionTable items={items} open={open} />}
         {found.isSuccess && items.length === 0 && (
           <p className="muted" style={{ padding: 16, margin: 0 }}>
             {filtered ? "No call matches. Clear the filters to see all." : "No calls yet. Run `baton hooks install` in a project."}
@@ -78,7 +46,7 @@ export function Decisions() {
       </div>
       {found.hasNextPage && (
         <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-          Show more
+          {items.length > 0 ? "Show more" : "Search further back"}
         </Button>
       )}
       <DecisionDrawer id={id} close={() => open(undefined)} />

@@ -6,7 +6,7 @@ export interface DecisionSearch extends DecisionFilters {
   id?: string | undefined;
 }
 
-const FILTERS = ["id", "effect", "decision", "user", "rule", "outcome", "client", "tool", "project", "session_id", "since", "until"] as const;
+const FILTERS = ["id", "effect", "decision", "user", "rule", "outcome", "client", "tool", "project", "session_id", "agent_type", "revision", "q", "since", "until"] as const;
 
 export const decisionsRoute = createRoute({
   getParentRoute: () => shell,

@@ -1,0 +1,38 @@
+import { Stack, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { Failed } from "../../parts/Failed";
+import { LayerList } from "./LayerList";
+import { policiesQuery, ruleCountsQuery } from "./queries";
+import { RuleTable } from "./RuleTable";
+
+const route = getRouteApi("/shell/policies");
+
+/** The rules that hold for the reader, how often each spoke, and the layers that they come from. */
+export function Policies() {
+  const { q = "" } = route.useSearch();
+  const navigate = useNavigate({ from: "/policies" });
+  const policies = useQuery(policiesQuery);
+  const counts = useQuery(ruleCountsQuery);
+  return (
+    <Stack gap="md">
+      <Title order={1}>Policies</Title>
+      <Failed error={policies.error ?? counts.error} again={() => void Promise.all([policies.refetch(), counts.refetch()])} />
+      {policies.data?.problems.map((problem) => (
+        <p key={`${problem.file}:${problem.line} ${problem.text}`} className="note" role="alert">
+          Not in force: <span className="mono">{problem.line ? `${problem.file}:${problem.line}` : problem.file}</span> {problem.text}
+        </p>
+      ))}
+      <LayerList />
+      {policies.data && (
+        <RuleTable
+          rules={policies.data.rules}
+          counts={counts.data ?? []}
+          query={q}
+          search={(text) => void navigate({ search: text ? { q: text } : {}, replace: true })}
+        />
+      )}
+      {policies.data && <p className="muted note">Revision {policies.data.revision}; counted are the last seven days, as far as you may see them.</p>}
+    </Stack>
+  );
+}

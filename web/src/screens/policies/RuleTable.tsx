@@ -1,0 +1,156 @@
+import "@mantine/core/styles/Table.css";
+import { Group, Table, TextInput, Title } from "@mantine/core";
+import {
+  createSortedRowModel,
+  FlexRender,
+  rowSortingFeature,
+  sortFns,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+} from "@tanstack/react-table";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { Schemas } from "../../api/client";
+import { Effect } from "../../parts/Effect";
+import { moment } from "../../parts/time";
+import type { RuleCount } from "./queries";
+
+interface Row {
+  id: string;
+  description: string;
+  decision: string;
+  state: "on" | "off" | "shadow";
+  locked: boolean;
+  hits: number;
+  would: number;
+  reports: number;
+  last: string;
+}
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns });
+const WIDE = new Set(["last", "decision", "state"]);
+const SOFT = new Set(["shadow", "lifted"]);
+
+/** Rules with what became of them in the last week; a number opens the decisions behind it. */
+export function RuleTable({
+  rules,
+  counts,
+  query,
+  search,
+}: {
+  rules: Schemas["RuleModel"][];
+  counts: RuleCount[];
+  query: string;
+  search: (text: string) => void;
+}) {
+  const rows = useMemo(() => joined(rules, counts), [rules, counts]);
+  const shown = useMemo(() => {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    return rows.filter((row) => words.every((word) => `${row.id} ${row.description} ${row.state}`.toLowerCase().includes(word)));
+  }, [rows, query]);
+  const columns = useMemo<ColumnDef<typeof features, Row>[]>(
+    () => [
+      {
+        accessorKey: "id",
+        header: "Rule",
+        cell: ({ row: { original: one } }) => (
+          <span>
+            <span className="mono">{one.id}</span> {one.locked && <span className="muted">· locked</span>}
+            <br />
+            <span className="muted">{one.description}</span>
+          </span>
+        ),
+      },
+      { accessorKey: "decision", header: "Decides", cell: ({ row: { original: one } }) => <Effect effect={one.decision} /> },
+      { accessorKey: "state", header: "State", cell: ({ row: { original: one } }) => one.state },
+      { accessorKey: "hits", header: "Hits", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.hits} never={one.state === "on"} /> },
+      { accessorKey: "would", header: "Would hit", cell: ({ row: { original: one } }) => <Count rule={one.id} count={one.would} effect="shadow" /> },
+      { accessorKey: "reports", header: "Wrong blocks", cell: ({ row: { original: one } }) => one.reports || "" },
+      { accessorKey: "last", header: "Last", cell: ({ row: { original: one } }) => (one.last ? moment(one.last) : "") },
+    ],
+    [],
+  );
+  const table = useTable({ features, columns, data: shown, getRowId: (row) => row.id });
+  return (
+    <section aria-label="Rules">
+      <Group justify="space-between" align="end" mb="xs" role="search">
+        <Title order={2}>Rules</Title>
+        <TextInput
+          key={query}
+          label="Find a rule"
+          defaultValue={query}
+          onKeyDown={(event) => event.key === "Enter" && search(event.currentTarget.value.trim())}
+          onBlur={(event) => event.currentTarget.value.trim() !== query && search(event.currentTarget.value.trim())}
+        />
+      </Group>
+      <div className="panel" style={{ padding: 0 }}>
+        <Table className="rules" aria-label="Rules">
+          <Table.Thead>
+            {table.getHeaderGroups().map((group) => (
+              <Table.Tr key={group.id}>
+                {group.headers.map((header) => {
+                  const sorted = header.column.getIsSorted();
+                  return (
+                    <Table.Th
+                      key={header.id}
+                      className={WIDE.has(header.id) ? "wide" : ""}
+                      aria-sort={sorted === "asc" ? "ascending" : sorted === "desc" ? "descending" : "none"}
+                    >
+                      <button type="button" className="plain" onClick={header.column.getToggleSortingHandler()}>
+                        <FlexRender header={header} /> {sorted === "asc" ? "↑" : sorted === "desc" ? "↓" : ""}
+                      </button>
+                    </Table.Th>
+                  );
+                })}
+              </Table.Tr>
+            ))}
+          </Table.Thead>
+          <Table.Tbody>
+            {table.getRowModel().rows.map((row) => (
+              <Table.Tr key={row.id} data-row data-rule={row.id}>
+                {row.getAllCells().map((cell) => (
+                  <Table.Td key={cell.id} className={WIDE.has(cell.column.id) ? "wide" : ""}>
+                    <FlexRender cell={cell} />
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+        {shown.length === 0 && <p className="muted" style={{ padding: 16, margin: 0 }}>No rule matches.</p>}
+      </div>
+    </section>
+  );
+}
+
+function Count({ rule, count, effect, never }: { rule: string; count: number; effect?: string; never?: boolean }) {
+  if (!count) return never ? <span className="muted">never</span> : null;
+  return (
+    <Link to="/decisions" search={{ rule, ...(effect ? { effect } : {}) }}>
+      {count}
+    </Link>
+  );
+}
+
+function joined(rules: Schemas["RuleModel"][], counts: RuleCount[]): Row[] {
+  const byId = new Map(counts.map((count) => [count.rule, count]));
+  return rules
+    .map((rule): Row => {
+      const count = byId.get(rule.id);
+      const hits = Object.entries(count?.hits ?? {});
+      const sum = (soft: boolean) => hits.reduce((total, [effect, number]) => (SOFT.has(effect) === soft ? total + number : total), 0);
+      return {
+        id: rule.id,
+        description: rule.description,
+        decision: rule.decision,
+        state: !rule.enabled ? "off" : rule.shadow ? "shadow" : "on",
+        locked: rule.locked,
+        hits: sum(false),
+        would: sum(true),
+        reports: count?.reports ?? 0,
+        last: count?.last_hit ?? "",
+      };
+    })
+    .sort((one, other) => other.reports - one.reports || other.hits - one.hits || other.would - one.would || one.id.localeCompare(other.id));
+}
