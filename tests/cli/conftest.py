@@ -1,6 +1,7 @@
 """What a person has who types `baton …`."""
 
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from tests.support.command_line import clean_environment, run
 from tests.support.person import Person
 from tests.support.server import serving
+
+
+_numbers = count()
 
 
 @pytest.fixture(scope="package")
@@ -23,8 +27,15 @@ def server(shared_server):
 
 
 @pytest.fixture
-def alice(server):
-    with server.client(**{"Baton-User": "alice"}) as client:
+def user():
+    """Return the name of a person who has no other test's runners, jobs, costs and modes on the server that all share."""
+    return f"alice{next(_numbers)}"
+
+
+@pytest.fixture
+def alice(server, user):
+    """Return a client of the test's own person."""
+    with server.client(**{"Baton-User": user}) as client:
         yield client
 
 
@@ -42,11 +53,11 @@ def typed(server, tmp_path):
 
 
 @pytest.fixture
-def baton(typed):
-    """Run `baton …` as alice."""
+def baton(typed, user):
+    """Run `baton …` as the test's own person."""
 
     def type_(*words, **more):
-        return typed(*words, BATON_USER="alice", **more)
+        return typed(*words, BATON_USER=user, **more)
 
     return type_
 

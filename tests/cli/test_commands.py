@@ -17,33 +17,33 @@ EDIT = {
 
 
 @pytest.fixture
-def baton(server, tmp_path):
-    """Run `baton …` as alice in a git project, with a home of her own."""
+def baton(server, tmp_path, user):
+    """Run `baton …` as the test's own person in a git project, with a home of its own."""
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     (project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
-    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url, BATON_USER="alice")
+    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url, BATON_USER=user)
     return lambda *words, stdin="", **more: run(*words, env=env | more, cwd=project, stdin=stdin)
 
 
-def ask(server, user="alice"):
+def ask(server, user):
     with server.client(**{"Baton-User": user, "Baton-Project": "github.com/acme/shop"}) as http:
         return http.post("/pre-tool-use", json=EDIT).json()["decision"]
 
 
-def test_enabling_is_strict_and_disabling_ends_it_for_the_caller_alone(server, baton):
-    assert ask(server) == "allow"
+def test_enabling_is_strict_and_disabling_ends_it_for_the_caller_alone(server, baton, user):
+    assert ask(server, user) == "allow"
     said = baton("mode", "enable")
     assert said.returncode == 0, said.stderr
     assert "level: strict" in said.stdout
     assert "baton mode disable" in said.stdout
-    assert (ask(server), ask(server, "bob")) == ("block", "allow")
+    assert (ask(server, user), ask(server, "bob")) == ("block", "allow")
     baton("mode", "enable", "--level", "guidance")
-    assert ask(server) == "allow"
+    assert ask(server, user) == "allow"
     assert json.loads(baton("mode", "status", "--json").stdout)["level"] == "guidance"
     baton("mode", "enable", "--reason", "sprint")
     assert baton("mode", "disable").returncode == 0
-    assert ask(server) == "allow"
+    assert ask(server, user) == "allow"
 
 
 def test_the_status_of_the_mode_shows_the_chain(server, baton):
@@ -56,9 +56,9 @@ def test_the_status_of_the_mode_shows_the_chain(server, baton):
     assert "is off" in cleared
 
 
-def test_disabling_stops_work_items_from_enabling(server, baton):
+def test_disabling_stops_work_items_from_enabling(server, baton, user):
     baton("mode", "disable")
-    with server.client(**{"Baton-User": "alice", "Baton-Project": "github.com/acme/shop"}) as http:
+    with server.client(**{"Baton-User": user, "Baton-Project": "github.com/acme/shop"}) as http:
         body = {"session_id": "c2", "work_items": 4}
         assert http.post("/session-start", json=body).json()["mode"]["enabled"] is False
     baton("mode", "clear")
@@ -76,8 +76,8 @@ def test_a_payload_is_explained_without_being_recorded(server, baton):
     assert as_json["decision"] == "allow"
 
 
-def test_a_recorded_decision_is_explained(server, baton):
-    with server.client(**{"Baton-User": "alice"}) as http:
+def test_a_recorded_decision_is_explained(server, baton, user):
+    with server.client(**{"Baton-User": user}) as http:
         made = http.post("/pre-tool-use", json=EDIT | {"session_id": "c3"}).json()["decision_id"]
         until(lambda: http.get(f"/decisions/{made}").status_code == 200)
     _, *listed = baton("decisions", "--session", "c3").stdout.splitlines()
@@ -92,9 +92,9 @@ def test_a_recorded_decision_is_explained(server, baton):
     assert "guardrails/fork-bomb" not in shown.stdout
 
 
-def test_a_rule_is_made_of_a_recorded_decision(server, baton):
+def test_a_rule_is_made_of_a_recorded_decision(server, baton, user):
     call = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}, "session_id": "c9"}
-    with server.client(**{"Baton-User": "alice"}) as http:
+    with server.client(**{"Baton-User": user}) as http:
         made = http.post("/pre-tool-use", json=call).json()["decision_id"]
         until(lambda: http.get(f"/decisions/{made}").status_code == 200)
     shown = baton("policy", "test", "--from", made)

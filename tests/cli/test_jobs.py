@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said_in_the_server_s_words(baton):
     assert "there is no job `job_0`" in baton("jobs", "cancel", "job_0", refused=True)
 
 
-def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
+def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice, user):
     job = job_of(baton("delegate", "make", "--ask", "--key", "k1"))
     assert job_of(baton("delegate", "make", "--ask", "--key", "k1")) == job
     assert baton("jobs", "approve", job) == f"Job {job} is queued.\n"
@@ -107,7 +107,7 @@ def test_a_job_is_approved_answered_cancelled_and_tried_again(baton, alice):
     asked = alice.post(f"/runners/r/jobs/{job}/permissions", json=proof | request).json()["permission"]
     assert f"{asked}  pending  until" in baton("jobs", "permissions", job)
     assert baton("jobs", "permissions", job, "--deny", asked, "--reason", "no") == f"{asked} is denied.\n"
-    assert f"{asked}  denied  alice  run make" in baton("jobs", "permissions", job)
+    assert f"{asked}  denied  {user}  run make" in baton("jobs", "permissions", job)
     assert baton("jobs", "cancel", job) == f"Job {job} is running, to be cancelled.\n"
     tell(alice, job, proof, state="cancelled")
     assert baton("jobs", "retry", job) == f"Job {job} is queued.\n"

@@ -12,7 +12,7 @@ def edits(alice):
     return alice.post("/pre-tool-use", json=SESSION | EDIT).json()["decision"]
 
 
-def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice):
+def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice, user):
     body = {"scope": "session", "id": "c1", "enabled": True, "level": "strict"}
     assert alice.put("/mode", json=body).status_code == 200
     assert edits(alice) == "block"
@@ -25,20 +25,20 @@ def test_a_wrong_block_is_reported_answered_and_lifted(baton, alice):
     assert "spared from now on" in baton("reports", "--state", "accepted")
 
     said = baton("override", "make", "c1", "--reason", "release", "--for", "5m")
-    assert "of alice until" in said
+    assert f"of {user} until" in said
     assert edits(alice) == "allow"
     override = json.loads(baton("override", "list", "--json"))[0]
     assert "lifted until" in baton("session", "show", "c1")
     assert "has ended" in baton("override", "end", override["id"])
     assert edits(alice) == "block"
 
-    assert ["c1", "alice", "api"] in [line.split()[:3] for line in baton("session", "list").splitlines()]
+    assert ["c1", user, "api"] in [line.split()[:3] for line in baton("session", "list").splitlines()]
     assert "are reset" in baton("session", "reset", "c1", "--reason", "stuck")
     log = baton("audit")
     for action in ("mode.set", "report.resolve", "override.make", "override.end", "session.reset"):
         assert action in log
     assert "state: open → accepted" in baton("audit", "--kind", "report")
-    assert "c1 (alice)" in baton("delegation", "--by", "session")
+    assert f"c1 ({user})" in baton("delegation", "--by", "session")
     assert json.loads(baton("delegation", "--by", "user", "--json"))["items"][0]["blocked"] >= 1
 
 
@@ -76,7 +76,7 @@ def test_costs_are_shown_by_group(baton, alice):
     alice.post("/hooks/claude-code", json=event | {"hook_event_name": "PreToolUse"})
     alice.post("/hooks/claude-code", json=event | {"hook_event_name": "PostToolUse", "tool_response": used})
 
-    def explored():  # the server is shared, so other tests' agents may stand beside it
+    def explored():
         rows = [line.split() for line in baton("cost", "--by", "agent").splitlines()]
         return next((row for row in rows if row[0] == "Explore"), None)
 

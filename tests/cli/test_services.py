@@ -18,7 +18,7 @@ WAITING = {"reason": "no_runner", "detail": "none"}
 
 
 @pytest.fixture
-def machine(tmp_path, server):
+def machine(tmp_path, server, user):
     """A machine without a service manager, whose `runner.yaml` serves nothing but has a workspace."""
     file = tmp_path / ".config" / "baton" / "runner.yaml"
     file.parent.mkdir(parents=True)
@@ -28,7 +28,7 @@ def machine(tmp_path, server):
         "HOME": str(tmp_path),
         "PATH": str(tmp_path),
         "BATON_URL": server.url,
-        "BATON_TOKEN": server.token_of("alice"),
+        "BATON_TOKEN": server.token_of(user),
     }
     return lambda *words: run("runner", *words, env=env, cwd=tmp_path)
 

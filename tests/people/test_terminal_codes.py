@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import subprocess
 import time
 
 import httpx2
@@ -13,8 +12,9 @@ import pytest
 from baton.kernel.base.errors import Conflict, Forbidden
 from baton.people.terminal_codes import ATTEMPTS, LASTS_S, MOST, TerminalCodes
 from baton.shared.person_socket import person_socket
+from tests.support.forge import forge
 from tests.support.http_calls import ok, refused
-from tests.support.server import BATON, free_port
+from tests.support.server import free_port
 
 CODE = re.compile(r"type this code there: (\d{8})")
 
@@ -103,7 +103,7 @@ def terminal(tmp_path):
     in_the_way.mkdir(parents=True)
     seen, theirs = pty.openpty()
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BATON_HOME": str(tmp_path / "b"), "PORT": str(port)}
-    running = subprocess.Popen([BATON, "serve"], env=env, stdout=subprocess.DEVNULL, stderr=theirs)
+    running = forge.start(["serve"], env, os.ttyname(theirs))
 
     def shows(pattern):
         text, until = "", time.monotonic() + 60

@@ -12,10 +12,11 @@ MOVED = {"Baton-User": "petra", "Baton-Project": "acme/other", "Baton-Root": "/o
 """… and after the agent has moved into another repository."""
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    """A server with two workers, where Petra's mode is on in `acme/shop` alone."""
-    with serving(tmp_path_factory.mktemp("pinned") / "home", BATON_WORKERS="2") as server, server.client() as admin:
+@pytest.fixture(scope="module", params=["1", pytest.param("2", marks=pytest.mark.slow("starts two workers"))])
+def shop(request, tmp_path_factory):
+    """A server, by itself or with two workers, where Petra's mode is on in `acme/shop` alone."""
+    home = tmp_path_factory.mktemp("pinned") / "home"
+    with serving(home, BATON_WORKERS=request.param) as server, server.client() as admin:
         mode = {"scope": "user_project", "user": "petra", "project": "acme/shop", "enabled": True, "level": "strict"}
         assert admin.put("/mode", json=mode).status_code == 200
         until_lasting(lambda: all(each_time(server, SHOP, lambda agent: agent.get("/mode").json()["enabled"])))

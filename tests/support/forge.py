@@ -164,6 +164,8 @@ def _become(order):
     for new, old in enumerate(files):
         os.dup2(old, new)
     os.closerange(3, max(*files, 64) + 1)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     random.seed()
     os.chdir(order["cwd"])
     os.environ.clear()
