@@ -10,7 +10,6 @@ from tests.support.command_line import clean_environment, run
 from tests.support.person import Person
 from tests.support.server import serving
 
-
 _numbers = count()
 
 

@@ -217,7 +217,7 @@ class Runner:
             del self._jobs[key], self._running[key]
 
     def _tell(self, lease: Lease, text: str) -> None:
-        """Say something in the terminal, and where the person looks who is not at it."""
+        """Print a line in the terminal, and show it as a notice to a person who is not at the terminal."""
         self._progress.say(f"{lease.job[:12]} {text}")
         self._notices.show(f"{lease.provider} in {lease.workspace}", f"{lease.job[:12]} {text}")
 

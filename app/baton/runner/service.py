@@ -38,7 +38,7 @@ class Service(Protocol):
     name: str
 
     def install(self) -> str:
-        """Have the runner started with the session from now on; return what was written, or why nothing was."""
+        """Register the runner to start with the session; return what was written, or why nothing was."""
 
     def uninstall(self) -> None:
         """Stop the runner and take everything back."""

@@ -166,7 +166,7 @@ class Server:
         return self._read(await self._post(f"{self._base}/jobs/{job}/permissions", body), PermissionAnswer)
 
     async def report(self, job: str, action: str, body: dict[str, Any]) -> None:
-        """Tell what became of something that was asked of a job's result."""
+        """Report the outcome of an action on a job's result."""
         await self._post(f"{self._base}/jobs/{job}/actions/{action}", body)
 
     async def close(self) -> None:

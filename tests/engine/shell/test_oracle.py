@@ -82,10 +82,10 @@ def compare(text):
     return ("invented", (text, left)) if left else ("agreed", None)
 
 
-SLOW = pytest.mark.slow("starts shfmt for each of 700 lines")
+SLOW = pytest.mark.slow("starts shfmt for each of hundreds of lines")
 
 
-@pytest.mark.parametrize(("seed", "many"), [(0, 200), *(pytest.param(seed, 700, marks=SLOW) for seed in (0, 1, 2, 3))])
+@pytest.mark.parametrize(("seed", "many"), [(0, 80), *(pytest.param(seed, 700, marks=SLOW) for seed in (0, 1, 2, 3))])
 def test_no_command_of_a_generated_line_is_lost_or_invented(seed, many):
     texts = [Lines(seed * 1_000_000 + index).line() for index in range(many)]
     with ThreadPoolExecutor(2) as threads:
@@ -95,6 +95,7 @@ def test_no_command_of_a_generated_line_is_lost_or_invented(seed, many):
     assert counts["agreed"] > many * 0.65
 
 
-def test_lines_that_people_write_are_not_refused():
-    texts = [row["line"] for row in labelled("programs.jsonl")]
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=SLOW)])
+def test_lines_that_people_write_are_not_refused(step):
+    texts = [row["line"] for row in labelled("programs.jsonl")][::step]
     assert [text for text in texts if compare(text)[0] == "refused"] == []

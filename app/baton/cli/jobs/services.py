@@ -19,7 +19,7 @@ _FOLLOW_S = 0.5
 
 
 def install() -> None:
-    """Have your runner run in the background: started now, and with your session where systemd or launchd is."""
+    """Run your runner in the background: from now on, and with each session where there is systemd or launchd."""
     _ready()
     home = Home(state_folder())
     _store_token(home)

@@ -123,7 +123,7 @@ async def list_code_maps(caller: CallerOf, maps: CodeMapsOf) -> list[CodeMapMode
 async def put_code_map(
     caller: CallerOf, maps: CodeMapsOf, body: ManifestBody, project: ProjectQuery = ""
 ) -> MissingModel:
-    """Say which files the project has: others are removed, and those to send are named."""
+    """Store the list of the project's files: remove the maps of others, and return which files to send."""
     missing = await maps.settle(caller.principal, project or caller.project, body.files)
     return MissingModel(missing=missing)
 

@@ -133,7 +133,7 @@ class JobStates:
         return await self._move(transaction, job, "queued")
 
     async def announce_lease(self, transaction: JobTransaction, job: Job) -> None:
-        """Tell the session that a runner has leased a job; only now it gets the agent's mode.
+        """Announce to the session that a runner has leased a job; only now it gets the agent's mode.
 
         A job may wait for a runner for hours, and meanwhile the person speaks with the orchestrator.
         """

@@ -75,7 +75,7 @@ class OneWrite:
         self._transport.close()
 
     def write_eof(self) -> None:
-        """Say that nothing follows what was written."""
+        """Close the sending side: nothing follows what was written."""
         self._flush()
         self._ended = True
         if not self.is_closing():

@@ -184,7 +184,7 @@ class Drain:
             await self._stream.done([(entry, b"") for entry in entries])
 
     async def _note_spool(self) -> None:
-        """Tell the servers what the spool holds, for the operator; log when it has become much more or less."""
+        """Note what the spool holds, for the operator; log a change of more than a twentieth of what it may hold."""
         size = self._spool.bytes
         if size or self._noted:
             await self._stream.note_spool(size, self._spool.most)

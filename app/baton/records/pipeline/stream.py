@@ -115,7 +115,7 @@ class RecordStream:
         )
 
     async def note_spool(self, size: int, most: int) -> None:
-        """Tell how many bytes this machine's spool holds, and may hold; the note lasts a minute, nothing for 0."""
+        """Note how many bytes this machine's spool holds and may hold, for a minute; remove the note where `size` is 0."""
         machine = socket.gethostname()
         if size:
             await self._redis.pipeline(
