@@ -3,6 +3,7 @@
 An import takes longer than the rest of a server's start. `python -m tests.support.forge SOCKET` is the process that forks.
 """
 
+import atexit
 import contextlib
 import gc
 import json
@@ -86,13 +87,20 @@ class Forge:
     def _order(self, arguments, env, given, out, err, cwd):
         if self._orders is None:
             self._orders = _connected()
-            threading.Thread(target=self._read, daemon=True).start()
+            self._reader = threading.Thread(target=self._read, daemon=True)
+            self._reader.start()
+            atexit.register(self.stop)
         files = [str(given), str(out), str(err)]
         order = {"arguments": list(map(str, arguments)), "env": env, "files": files, "cwd": str(cwd)}
         self._orders.sendall(json.dumps(order).encode() + b"\n")
         with self._changed:
             assert self._changed.wait_for(lambda: self._started, timeout=60), "the forge does not answer"
             return Forked(self._started.pop(), self)
+
+    def stop(self):
+        self._orders.shutdown(socket.SHUT_RDWR)
+        self._reader.join()
+        self._orders.close()
 
     def _read(self):
         with self._orders.makefile() as lines:

@@ -5,6 +5,7 @@ may themselves run below an agent, so one process leaves their tree, takes a pse
 `python -m tests.support.terminal FOLDER` is that process; it ends with the connection that it gets its orders by.
 """
 
+import atexit
 import fcntl
 import os
 import pty
@@ -36,7 +37,10 @@ def _orders():
         time.sleep(0.05)
     orders = socket.socket(socket.AF_UNIX)
     orders.connect(str(folder / "orders"))
-    return folder, orders.makefile("rw")
+    lines = orders.makefile("rw")
+    orders.close()  # in name: it is open as long as the file
+    atexit.register(lines.close)
+    return folder, lines
 
 
 def at_terminal(port):
