@@ -19,7 +19,7 @@ from typing import Any
 from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
-from baton.operate import migrate, retention_store
+from baton.operate import costs_store, migrate, retention_store
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations
 from baton.policies.in_force import Policies
@@ -28,14 +28,21 @@ from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
-from baton.records.review import delegation_share_store
+from baton.records.review import decision_counts_store, delegation_share_store
+from baton.records.review.decision_counts_store import Bucket, CountGroup
 from baton.records.review.delegation_groups import By, GroupFilter
+from baton.records.sums.roll_up import RollUp
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres
 
 ROUNDS = 5
 REPLAYED = 3_000
+COUNTED: tuple[tuple[Bucket, CountGroup, dict[str, Any]], ...] = (
+    ("hour", "effect", {}), ("hour", "user", {}), ("day", "effect", {}), ("day", "user", {}), ("day", "rule", {}),
+    ("day", "outcome", {"user": "person-3"}), ("day", "user", {"effect": "deny"}), ("day", "effect", {"tool": "WebFetch"}),
+    ("day", "effect", {"tool": "Bash"}),
+)  # fmt: skip
 BY: tuple[By, ...] = ("session", "user", "team", "day")
 ALL, OWN, TEAM = RowScope(), RowScope(user="person-7"), RowScope(user="person-7", team="team-7")
 Work = Callable[[], Awaitable[object]]
@@ -101,32 +108,34 @@ def lists() -> dict[str, Filters]:
     return found
 
 
-async def timed(work: Work) -> float:
-    """Return the median of some runs, in ms; the first one warms up."""
-    took = []
+async def timed(work: Work) -> tuple[float, float]:
+    """Return the medians of some runs, in ms: of wall time, and of this process's CPU time; the first one warms up."""
+    took, cpu = [], []
     for _ in range(ROUNDS + 1):
-        started = time.perf_counter()
+        started, before = time.perf_counter(), time.process_time()
         await work()
         took.append((time.perf_counter() - started) * 1000)
-    return statistics.median(took[1:])
+        cpu.append((time.process_time() - before) * 1000)
+    return statistics.median(took[1:]), statistics.median(cpu[1:])
 
 
 async def measure(settings: Settings) -> None:
     """Measure one filled database."""
     database = Database(settings)
     unit = 0.0
-    print(f"{'':42}{'ms':>10}{'× plain':>10}")
+    print(f"{'':42}{'ms':>10}{'CPU ms':>10}{'× plain':>10}")
 
     async def row(name: str, work: Work) -> None:
         nonlocal unit
-        took = await timed(work)
+        took, cpu = await timed(work)
         unit = unit or took
-        print(f"{name:42}{took:10.1f}{took / unit:10.1f}", flush=True)
+        print(f"{name:42}{took:10.1f}{cpu:10.1f}{took / unit:10.1f}", flush=True)
 
     for name, wanted in lists().items():
         await row(name, partial(store.find, database, "default", wanted))
     await row("counts of /status: all", partial(store.totals, database, "default", ALL))
     await row("counts of /status: team", partial(store.totals, database, "default", TEAM))
+    await _sum_up(database)
     week, whole = END - timedelta(days=7), END - timedelta(days=366)
     for since, span in ((week, "7 days"), (whole, "all days")):
         for by in BY:
@@ -135,12 +144,33 @@ async def measure(settings: Settings) -> None:
                 delegation_share_store.find, database, "default", ALL, asked, by, agent_tools=["Task", "Agent"]
             )
             await row(f"delegation by {by}, {span}", work)
+        costs = costs_store.CostFilter(since=since)
+        await row(f"cost by user, {span}", partial(costs_store.of_calls, database, "default", ALL, costs, "user"))
         period = Period(since=since, until=END)
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
         await row(f"users of rules, {span}", partial(rule_hits_store.users, database, "default", ALL, period))
+    for bucket, group, filters in COUNTED:
+        wanted = Filters(since=END - timedelta(days=31 if bucket == "hour" else 366), until=END, **filters)
+        name = ", ".join([f"counts by {bucket} and {group}", *filters])
+        await row(name, partial(decision_counts_store.counts, database, "default", wanted, bucket, group))
     await _replay(settings, database)
     await _retention(database)
     await database.close()
+
+
+async def _sum_up(database: Database) -> None:
+    """Make the hourly sums, and print how long a writer waits for one hour of them at most."""
+    longest, summed = 0.0, 0
+    roll_up = RollUp(database, "default", lambda: ["Task", "Agent"])
+    begun, cpu = time.perf_counter(), time.process_time()
+    for hour in await roll_up.missing():
+        started = time.perf_counter()
+        await roll_up.sum_up(hour)
+        longest, summed = max(longest, time.perf_counter() - started), summed + 1
+    took, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    print(
+        f"{'hourly sums: slowest hour':42}{longest * 1000:10.1f}   ({summed} hours in {took:.1f} s, {cpu:.1f} s of CPU)"
+    )
 
 
 async def _replay(settings: Settings, database: Database) -> None:

@@ -32,15 +32,15 @@ _CALLS_PER_SESSION = 45
 
 
 def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of decisions, the oldest first, spread over so many days before `END`."""
+    """Yield rows of decisions, the oldest first, spread over the working hours of so many days before `END`."""
     chance = random.Random(1)  # noqa: S311 - a fixed sequence
-    step_ms = days * 86_400_000 / count
-    first_ms = int((END - timedelta(days=days)).timestamp() * 1000)
+    hours = _working_hours(days)
     live = [_session(chance, number) for number in range(PEOPLE)]
     usual = dict(zip(COLUMNS[-len(Record.__struct_defaults__) :], Record.__struct_defaults__, strict=True))
     defaults = usual | {"degraded": [], "revision": "5f2c1d", "mode_level": "strict", "mode_scope": "organisation"}
     for number in range(count):
-        ms = first_ms + int(number * step_ms)
+        place = number * len(hours) / count
+        ms = hours[int(place)] + int(place % 1 * 3_600_000)
         slot = chance.randrange(PEOPLE)
         session = live[slot]
         if chance.random() < 1 / _CALLS_PER_SESSION:
@@ -59,15 +59,22 @@ def rows(count: int, days: int) -> Iterator[tuple[Any, ...]]:
             "at": datetime.fromtimestamp(ms / 1000, UTC), "organisation": "default", "event": event,
             "agent_id": f"agent-{number % 9999}" if chance.random() < 0.1 else "", "agent_type": "", "tool": tool,
             "tool_use_id": f"toolu_{number:024d}", "effect": effect, "rules": hits,
-            "decision": {"deny": "block", "ask": "ask"}.get(effect, "allow"), "mode_enabled": True, "elapsed_us": 180,
+            "decision": {"deny": "block", "ask": "ask"}.get(effect, "allow"), "mode_enabled": True, "elapsed_us": int(chance.lognormvariate(5.3, 0.5)),
             "command": chance.choice(_COMMANDS) if tool == "Bash" else "",
             "paths": [f"src/app/part{number % 97}.py"] if tool in {"Read", "Edit", "Write"} else [],
             "model_injected": "haiku" if tool == "Task" else "", "role": "developer", "prompt": "",
             "overridden": chance.random() < 0.0005, "routed_to": "", "routed_by": "", "confidence": 0.0,
-            "outcome": _outcome(chance, effect), "duration_ms": chance.randrange(9_000), "model_used": "",
-            "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0,
+            "outcome": _outcome(chance, effect), "duration_ms": chance.randrange(9_000),
+            "model_used": "claude-haiku-4-5" if tool == "Task" else "", "input_tokens": chance.randrange(9_000) if tool == "Task" else 0,
+            "cached_tokens": 0, "output_tokens": chance.randrange(900) if tool == "Task" else 0,
         }  # fmt: skip
         yield tuple(record[name] for name in COLUMNS)
+
+
+def _working_hours(days: int) -> list[int]:
+    """Return the beginnings of the hours in which people work, in ms since 1970."""
+    every = (END - timedelta(hours=back) for back in range(days * 24, 0, -1))
+    return [int(one.timestamp() * 1000) for one in every if one.weekday() < 5 and 7 <= one.hour < 18]
 
 
 def _session(chance: random.Random, slot: int) -> dict[str, Any]:
