@@ -10,7 +10,7 @@ COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-ha
 # One more than there are cores: a test often waits for its server.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --max-worker-restart=0
-.PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench delegation soak e2e image audit operations mutants lock wheel clean
+.PHONY: help serve test test-all stress lint types policies openapi clients web check attacks judge bench delegation soak e2e image audit operations mutants lock wheel screenshots clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -115,6 +115,9 @@ image: $(VENV)/.test ## Run the steps of the Dockerfile, and install the wheel, 
 
 audit: $(VENV)/.test ## Ask the advisory database about every locked package
 	$(BIN)/python .ci/audit.py
+
+screenshots: $(VENV)/.browser ## Take the console's pictures for the README, of a server with the demonstration (needs Chromium)
+	$(BIN)/python -m tests.console.screenshots
 
 operations: $(VENV)/.runtime ## Write docs/clients.md and the settings in docs/operations.md anew
 	$(BIN)/python -m baton.serve.settings_doc

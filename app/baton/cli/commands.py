@@ -99,6 +99,11 @@ COMMANDS: dict[str, Command] = {
     "team": Command("baton.cli.people.team:app", _TEAM, "List, add and configure teams."),
     "project": Command("baton.cli.people.project:app", _TEAM, "List and set which team owns which project."),
     "audit": Command("baton.cli.people.audit:audit", _TEAM, "List who changed what, and why."),
+    "demo": Command(
+        "baton.cli.demo.command:demo",
+        _SERVER,
+        "Fill a fresh server with a demonstration team, so that every screen of the console shows something.",
+    ),
     "serve": Command("baton.serve.command:serve", _SERVER, "Run the server until Ctrl-C.", "server"),
     "db": Command("baton.serve.db:app", _SERVER, "Check and migrate the database, and recover admin access.", "server"),
 }

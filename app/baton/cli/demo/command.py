@@ -1,0 +1,42 @@
+"""`baton demo`: shows what a team that uses Baton looks like, on a server that nobody uses yet."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from baton.cli.demo.play import Demo
+from baton.cli.options import AsJson, UsageError
+from baton.cli.output import show_json
+from baton.local.server import Api
+
+
+def demo(
+    live: Annotated[bool, typer.Option("--live", help="Go on making calls until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(min=0.01, help="Seconds between two calls of `--live`.")] = 0.5,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also on a server that has decisions already.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fill a fresh server with a demonstration team, so that every screen of the console shows something.
+
+    Teams, people, projects and rules whose names begin with `demo` are added through the public API, and their agents'
+    calls are decided like any. Their tokens are revoked at the end.
+    """
+    played = Demo(Api(administer=True), lambda token: Api(token=token))
+    if not anyway and not played.is_fresh():
+        raise UsageError("this server has decisions already; use a fresh one, or add `--anyway`")
+    try:
+        played.set_up()
+        played.play()
+        if live:
+            print("The demonstration goes on until Ctrl-C. `baton open` shows it.", file=sys.stderr)
+            for _ in played.live(every):
+                pass
+    except KeyboardInterrupt:
+        pass
+    finally:
+        played.leave()
+    if as_json:
+        show_json({"calls": played.calls})
+        return
+    print(f"{played.calls} calls were made. `baton open` shows them in the console.")

@@ -1,0 +1,154 @@
+"""Plays the demonstration's story against a server, through its public API: the calls are decided like any."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import Any
+
+from baton.cli.demo.story import (
+    AGENTS,
+    CLIENTS,
+    LEADS,
+    PATTERNS,
+    PEOPLE,
+    PROJECTS,
+    PROMPTS,
+    RULES,
+    SESSIONS,
+    TASKS,
+    WHY,
+    Call,
+)
+from baton.local.server import Api
+
+COSTS = {"input_tokens": 8_200, "cache_read_input_tokens": 5_100, "output_tokens": 930}
+"""What a sub-agent of the story uses, as its client reports it."""
+
+
+class Demo:
+    """The people of the demonstration, each with a token of their own, which `leave` revokes again."""
+
+    def __init__(self, admin: Api, api_of: Callable[[str], Api]) -> None:
+        self._admin = admin
+        self._api_of = api_of
+        self._apis: dict[str, Api] = {}
+        self._tokens: list[str] = []
+        self.calls = 0
+
+    def is_fresh(self) -> bool:
+        """Return whether nobody has made a call on the server yet. Raises ApiError."""
+        return not self._admin.request("GET", "/decisions", query={"limit": "1"})["items"]
+
+    def set_up(self) -> None:
+        """Enter the teams, people, projects, rules, modes and rosters. Raises ApiError."""
+        admin = self._admin
+        for team, project in PROJECTS.items():
+            admin.request("PUT", f"/teams/{team}", body={"reason": WHY})
+            admin.request("PUT", f"/teams/{team}/settings", body={"keep_prompts": True, "reason": WHY})
+            admin.request("PUT", "/projects", body={"name": project, "team": team, "reason": WHY}, headers=_ANY)
+        for person, team in PEOPLE.items():
+            role = "lead" if LEADS[team] == person else "developer"
+            made = admin.request("POST", "/tokens", body={"user": person, "role": role, "team": team, "reason": WHY})
+            self._tokens.append(made["token"]["id"])
+            self._apis[person] = self._api_of(made["text"])
+        for team, lead in LEADS.items():
+            api = self._apis[lead]
+            body = {"files": RULES, "reason": WHY}
+            api.request(
+                "PUT", "/policies/layers/team", query={"name": team, "activate": "true"}, body=body, headers=_ANY
+            )
+            api.request("PUT", f"/rosters/{team}", query={"team": team}, body={"agents": AGENTS}, headers=_ANY)
+        mode = {"scope": "team", "id": "demo-web", "enabled": True, "level": "strict", "reason": WHY}
+        self._apis["demo-ada"].request("PUT", "/mode", body=mode)
+
+    def play(self) -> None:
+        """Let everybody work once: sessions, routes with feedback, patterns, a graph, a job, a report. Raises ApiError."""
+        for person, prompt, calls in SESSIONS:
+            self._session(person, prompt, calls)
+        for number, (prompt, right) in enumerate(PROMPTS):
+            person = list(PEOPLE)[number % len(PEOPLE)]
+            api = self._apis[person]
+            made = api.request("POST", "/route", body={"prompt": prompt}, headers=self._headers(person))
+            api.request("POST", f"/route/{made['id']}/feedback", body={"agent": right})
+        lead = self._apis["demo-ada"]
+        known = {one["signature"] for one in lead.pages("/patterns", {})}
+        for pattern in PATTERNS:
+            if pattern["signature"] in known:
+                continue
+            made = lead.request("POST", "/patterns", body=pattern)
+            if pattern is PATTERNS[0]:
+                lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": WHY}, headers=_ANY)
+        graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": TASKS}
+        lead.request("POST", "/graphs", body=graph)
+        job = {
+            "user_prompt": "List every caller of `parse`",
+            "provider": "claude_code",
+            "description": "callers of parse",
+        }
+        lead.request("POST", "/delegate", body=job, headers=self._headers("demo-ada"))
+
+    def live(self, pause_s: float) -> Iterator[int]:
+        """Go on working, one call after the other, until nobody asks for the next; yield how many were made."""
+        for person, prompt, calls in cycle(SESSIONS):
+            for _ in self._calls(person, prompt, calls):
+                yield self.calls
+                time.sleep(pause_s)
+
+    def leave(self) -> None:
+        """Revoke the tokens that were made. Raises ApiError."""
+        for token in self._tokens:
+            self._admin.request("DELETE", f"/tokens/{token}", query={"reason": WHY})
+
+    def _session(self, person: str, prompt: str, calls: tuple[Call, ...]) -> None:
+        for _ in self._calls(person, prompt, calls):
+            pass
+
+    def _calls(self, person: str, prompt: str, calls: tuple[Call, ...]) -> Iterator[None]:
+        """Start a session, post its prompt, and make its calls; yield after each."""
+        session = f"demo-{person.removeprefix('demo-')}-{secrets.token_hex(3)}"
+        self._post(person, session, {"hook_event_name": "SessionStart", "source": "startup"})
+        self._post(person, session, {"hook_event_name": "UserPromptSubmit", "prompt": prompt})
+        for call in calls:
+            self._call(person, session, call)
+            yield
+
+    def _call(self, person: str, session: str, call: Call) -> None:
+        """Ask for a call, and report its end as the client would: a refused one does not run, if the client obeys."""
+        self.calls += 1
+        event: dict[str, Any] = {
+            "tool_name": call.tool,
+            "tool_input": call.input,
+            "tool_use_id": f"toolu_demo_{secrets.token_hex(6)}",
+        }
+        if call.sub:
+            event |= {"agent_id": f"{session}-{call.sub}", "agent_type": call.sub}
+        answer = self._post(person, session, {"hook_event_name": "PreToolUse", **event}) or {}
+        specific = answer.get("hookSpecificOutput", {})
+        if specific.get("permissionDecision") in {"deny", "ask"} and call.obeys:
+            return
+        event["tool_input"] = specific.get("updatedInput", call.input)
+        response: dict[str, Any] = {"stdout": "", "stderr": ""}
+        if model := event["tool_input"].get("model"):
+            response = {
+                "status": "completed",
+                "agentType": call.input["subagent_type"],
+                "resolvedModel": model,
+                "usage": COSTS,
+            }
+        self._post(
+            person, session, {"hook_event_name": "PostToolUse", "tool_response": response, "duration_ms": 840, **event}
+        )
+
+    def _post(self, person: str, session: str, event: dict[str, Any]) -> Any:
+        place = {"session_id": session, "cwd": f"/home/demo/{PROJECTS[PEOPLE[person]].rpartition('/')[2]}"}
+        path = f"/hooks/{CLIENTS[person]}"
+        return self._apis[person].request("POST", path, body=place | event, headers=self._headers(person))
+
+    def _headers(self, person: str) -> dict[str, str]:
+        project = PROJECTS[PEOPLE[person]]
+        return {"Baton-Project": project, "Baton-Root": f"/home/demo/{project.rpartition('/')[2]}"}
+
+
+_ANY = {"If-Match": "*"}
+"""A demonstration that is played again replaces what the last one set."""
