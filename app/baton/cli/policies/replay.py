@@ -84,7 +84,8 @@ def _run(body: dict[str, Any]) -> dict[str, Any]:
                 return summary
             if "problem" in line:
                 raise ApiError(line["problem"]["detail"])
-            progress.update(task, completed=line["progress"]["read"], total=line["progress"]["total"])
+            if done := line.get("progress"):  # lines of calls that change come between
+                progress.update(task, completed=done["read"], total=done["total"])
     raise ApiError("the replay broke off; try again")
 
 
