@@ -24,10 +24,12 @@ from baton.operate.openapi import docs_api
 from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
 from baton.policies import agent_tables_api, drafts_api, layers_api, unlocks_api
 from baton.policies import api as policies
+from baton.records.analytics import latency_api
 from baton.records.replay import api as replay
 from baton.records.review import audit_api, decision_counts_api, decisions_api, delegation_share_api, wrong_blocks_api
 from baton.records.review import stream_api as decision_stream_api
 from baton.route.feedback import api as route_feedback
+from baton.route.feedback import quality_api
 from baton.route.llm import breakers_api
 from baton.route.pipeline import local_answers_api
 from baton.route.rosters import api as rosters
@@ -67,6 +69,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         utilization,
         enrichment,
         route_feedback,
+        quality_api,
         patterns,
         compliance,
         tokens_api,
@@ -82,6 +85,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         timeline_api,
         retention_api,
         delegation_share_api,
+        latency_api,
         breakers_api,
         local_answers_api,
         submit_api,

@@ -34,10 +34,17 @@ SEEDED = {
     ],
     "the server knows nothing of the tools": [("baton.serve.command", "baton.cli.main"), ("baton.main", "baton.local.config")],
     "tools": [("baton.runner.runner", "baton.cli.status"), ("baton.local.config", "baton.mcp.server")],
-    "records": [("baton.records.pipeline.store", "baton.records.review.audit")],
+    "records": [
+        ("baton.records.pipeline.store", "baton.records.review.audit"),
+        ("baton.records.analytics.latency", "baton.records.review.audit"),
+    ],
     "the drain starts without SQLAlchemy and Pydantic": [("baton.events.emission", "baton.kernel.base.sql")],
     "delegate": [("baton.delegate.core.jobs_store", "baton.delegate.jobs.service")],
     "route": [("baton.route.llm.client", "baton.route.pipeline.stage"), ("baton.route.rosters.service", "baton.route.feedback.service")],
+    "context": [
+        ("baton.context.patterns.service", "baton.context.compliance.service"),
+        ("baton.context.codemap.service", "baton.context.enrichment.service"),
+    ],
     "kernel": [("baton.kernel.base.sql", "baton.kernel.redis.client"), ("baton.kernel.http.etags", "baton.kernel.changes.announce")],
     "engine": [("baton.engine.text.globs", "baton.engine.policy.load"), ("baton.engine.shell.expansion.words", "baton.engine.call.call")],
     "policy": [("baton.engine.policy.rules.model", "baton.engine.policy.matching.rule")],

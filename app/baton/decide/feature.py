@@ -99,10 +99,14 @@ def hot_routes(
     limits: Limits,
 ) -> list[HotRoute]:
     """Return the endpoints that are dispatched ahead of FastAPI's router."""
-    hooks = hooks_api.HooksEndpoint(callers, feature.hooks, records.counters, seen, processes)
+    hooks = hooks_api.HooksEndpoint(
+        callers, feature.hooks, records.counters, seen, processes, failures=records.hook_failures
+    )
     calls = api.PreToolUseEndpoint(feature.pre_tool_use, seen)
     evaluate = EvaluateEndpoint(feature.dry_run, limits)
-    events = SessionEventsEndpoint(sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance)
+    events = SessionEventsEndpoint(
+        sessions.sessions, sessions.outcomes, feature.start_patterns, context.compliance, context.injections
+    )
     agents = callers.read_for_call
     return [
         HotRoute(

@@ -20,6 +20,7 @@ from baton.kernel.base.errors import BatonError, Forbidden, TooLarge, Unauthenti
 from baton.kernel.http.asgi import Headers, Request, Response
 from baton.kernel.http.json_io import decode_large, decode_object, encode
 from baton.people.callers import PROTOCOL, CallerReader
+from baton.records.analytics.hook_failures import HookFailures
 from baton.records.pipeline.counters import Counters
 
 MAX_BODY = 32 << 20
@@ -40,12 +41,15 @@ class HooksEndpoint:
         counters: Counters,
         seen: ClientActivity,
         processes: ClientProcesses,
+        *,
+        failures: HookFailures,
     ) -> None:
         self._callers = callers
         self._service = service
         self._counters = counters
         self._seen = seen
         self._processes = processes
+        self._failures = failures
 
     async def answer(self, request: Request, caller: Caller) -> Response:
         """Answer one event."""
@@ -70,6 +74,7 @@ class HooksEndpoint:
             return Response(b"{}", 200, [(b"baton-error", header_text(unknown.detail))])
         on_failure = self._callers.on_failure(request.headers)
         self._counters.failed(client.name, on_failure, error.code)
+        self._failures.failed(client.name, on_failure, error.code)
         log.warning("hook of %s answered with `%s`: %s", client.name, on_failure, error.detail)
         event = request.parameter("event")
         answer, degraded = HookAnswer(), b"request"

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from baton.clients.event import EventName, HookEvent
 from baton.context.compliance.service import Compliance
+from baton.context.utilization.injections import Injections
 from baton.decide.start_patterns import StartPatterns
 from baton.engine.call.modes import Mode
 from baton.kernel.base.caller import Caller
@@ -64,12 +65,18 @@ class SessionEventsEndpoint:
     """Read the events and hand them to `Sessions`."""
 
     def __init__(
-        self, sessions: Sessions, outcomes: Outcomes, start_patterns: StartPatterns, compliance: Compliance
+        self,
+        sessions: Sessions,
+        outcomes: Outcomes,
+        start_patterns: StartPatterns,
+        compliance: Compliance,
+        injections: Injections,
     ) -> None:
         self._sessions = sessions
         self._outcomes = outcomes
         self._start_patterns = start_patterns
         self._compliance = compliance
+        self._injections = injections
 
     async def start(self, request: Request, caller: Caller) -> Response:
         """Answer the start of a session."""
@@ -93,9 +100,9 @@ class SessionEventsEndpoint:
     async def end(self, request: Request, caller: Caller) -> Response:
         """Answer the end of a session."""
         payload, caller = _read(request, caller)
-        return Response(
-            encode(Acknowledged(degraded=await self._sessions.end(caller, read_event(payload, "SessionEnd"))))
-        )
+        event = read_event(payload, "SessionEnd")
+        self._injections.turn_ended(caller.principal, event.session_id)
+        return Response(encode(Acknowledged(degraded=await self._sessions.end(caller, event))))
 
     async def tool_used(self, request: Request, caller: Caller) -> Response:
         """Answer the end of a tool call."""
@@ -105,6 +112,7 @@ class SessionEventsEndpoint:
         degraded = await self._sessions.tool_used(caller, event)
         degraded += tuple(cause for cause in await self._outcomes.ended(caller, event) if cause not in degraded)
         if not caller.disabled:
+            self._injections.used(caller.principal, event.session_id, event.tool_input)
             self._compliance.submit(caller.principal, self._sessions.place(caller.principal, as_call(caller, event)))
         return Response(encode(Acknowledged(degraded=degraded)))
 

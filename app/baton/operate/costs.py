@@ -27,6 +27,8 @@ class GroupCost(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         input_tokens: Those that were not read from the cache.
         usd: `calls_usd`, for the agent calls of sessions, and `jobs_usd`.
+        saved_usd: What agent calls that Baton put on another model, and whose client obeyed, would have cost more on the
+            expensive tier.
         unpriced_tokens: Tokens of agent calls on models that no tier has a price for; `usd` leaves them out.
     """
 
@@ -39,6 +41,7 @@ class GroupCost(msgspec.Struct, frozen=True, kw_only=True):
     usd: float
     calls_usd: float
     jobs_usd: float
+    saved_usd: float
     unpriced_tokens: int
 
 
@@ -99,6 +102,11 @@ class AgentCosts:
         calls_usd = sum(usd for _, usd in priced if usd is not None)
         # As `/analytics/jobs` prices them: one without a tier is an expensive one.
         expensive = self._prices["EXPENSIVE"]
+        saved_usd = sum(
+            expensive.of(one.input_tokens + one.cached_tokens, one.cached_tokens, one.output_tokens) - usd
+            for one, usd in priced
+            if one.led and usd is not None
+        )
         jobs_usd = sum(
             one.usd + self._prices.get(one.tier, expensive).of(one.priced_input, one.priced_cached, one.priced_output)
             for one in jobs
@@ -114,6 +122,7 @@ class AgentCosts:
             usd=round(calls_usd + jobs_usd, 6),
             calls_usd=round(calls_usd, 6),
             jobs_usd=round(jobs_usd, 6),
+            saved_usd=round(saved_usd, 6),
             unpriced_tokens=sum(
                 one.input_tokens + one.cached_tokens + one.output_tokens for one, usd in priced if usd is None
             ),

@@ -1,12 +1,12 @@
 """`GET /analytics/cost`: what agents cost, by user, team, project, agent, model or day."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from msgspec.structs import asdict, fields
 from pydantic import BaseModel, Field
 
-from baton.kernel.http.csv_text import as_csv, wants_csv
+from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.operate.costs import AgentCosts, CostBy, GroupCost
@@ -17,9 +17,6 @@ router = APIRouter(tags=["analytics"])
 CostsOf = Annotated[AgentCosts, Depends(of(AgentCosts))]
 FilterText = Annotated[str, Field(max_length=1_024)]
 _COLUMNS = tuple(field.name for field in fields(GroupCost))
-_CSV: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "JSON, or CSV where `Accept` asks."}
-}
 
 
 class CostQuery(BaseModel):
@@ -38,7 +35,9 @@ class GroupCostModel(BaseModel):
     """What one group cost.
 
     `usd` is `calls_usd` (the sub-agents of sessions, as their clients report tokens) + `jobs_usd` (delegated tasks). No token is in
-    both. `unpriced_tokens` are those of models without a price; `usd` leaves them out.
+    both. `unpriced_tokens` are those of models without a price; `usd` leaves them out. `saved_usd` is what the same tokens of
+    calls that Baton put on another model would have cost more on the expensive tier; calls whose client ignored that
+    model, and those without a price, save nothing.
     """
 
     group: str
@@ -50,6 +49,7 @@ class GroupCostModel(BaseModel):
     usd: float
     calls_usd: float
     jobs_usd: float
+    saved_usd: float
     unpriced_tokens: int
 
 
@@ -61,7 +61,11 @@ class CostListModel(BaseModel):
 
 
 @router.get(
-    "/analytics/cost", operation_id="get_cost", dependencies=[EXPENSIVE], response_model=CostListModel, responses=_CSV
+    "/analytics/cost",
+    operation_id="get_cost",
+    dependencies=[EXPENSIVE],
+    response_model=CostListModel,
+    responses=JSON_OR_CSV,
 )
 async def get_cost(
     request: Request, caller: CallerOf, costs: CostsOf, query: Annotated[CostQuery, Query()]
@@ -69,5 +73,5 @@ async def get_cost(
     """Sum up what agents cost; the last seven days without `since`. `Accept: text/csv` gives a table."""
     found = await costs.find(caller.principal, query.by, **query.model_dump(exclude={"by"}))
     if wants_csv(request.headers.get("accept", "")):
-        return Response(as_csv(_COLUMNS, (tuple(asdict(one).values()) for one in found)), media_type="text/csv")
+        return csv_response(_COLUMNS, (tuple(asdict(one).values()) for one in found))
     return CostListModel(by=query.by, items=[GroupCostModel(**asdict(one)) for one in found])

@@ -34,10 +34,11 @@ class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent calls of one group that ran on one model."""
+    """The agent calls of one group that ran on one model; `led` are those that Baton put on it."""
 
     group: str
     model: str
+    led: bool
     calls: int
     input_tokens: int
     cached_tokens: int
@@ -67,6 +68,8 @@ async def of_calls(
     query = select(
         _group(_d, by, database.dialect).label("group"),
         _d.c.model_used.label("model"),
+        # A client that ignored the model ran on one of its own.
+        ((_d.c.model_injected != "") & (_d.c.outcome != "rewrite_ignored")).label("led"),
         func.count().label("calls"),
         *tokens,
     ).where(
@@ -80,9 +83,9 @@ async def of_calls(
     query = query.where(_d.c.id >= least_id(wanted.since))
     if wanted.until is not None:
         query = query.where(_d.c.id < least_id(wanted.until))
-    query = _limited(query, _d, scope, wanted).group_by(literal_column("1"), _d.c.model_used)
+    query = _limited(query, _d, scope, wanted).group_by(*map(literal_column, ("1", "2", "3")))
     async with database.transaction() as connection:
-        rows = await connection.execute(query.order_by(literal_column("5").desc()).limit(MOST_ROWS))
+        rows = await connection.execute(query.order_by(literal_column("6").desc()).limit(MOST_ROWS))
         return [msgspec.convert(row._asdict(), CallSum, strict=False) for row in rows]
 
 

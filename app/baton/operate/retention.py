@@ -23,6 +23,7 @@ from baton.kernel.changes.announce import Changes
 from baton.kernel.http.etags import check_if_match
 from baton.operate import retention_store as store
 from baton.people.permissions import require
+from baton.records.analytics.hook_failures_store import purge as purge_hook_failures
 from baton.spawn.graphs.store import purge_graphs
 
 log = logging.getLogger(__name__)
@@ -125,6 +126,7 @@ class Retention:
             ("unlocks", 0, store.purge_unlocks),
             ("modes", 0, store.purge_modes),
             ("context", kept.decisions_days, purge_context_days),
+            ("hook failures", kept.decisions_days, purge_hook_failures),
             ("clients", kept.decisions_days, store.purge_clients),
             ("jobs", kept.jobs_days, purge_jobs),
             ("graphs", kept.jobs_days, purge_graphs),

@@ -26,6 +26,7 @@ from baton.people.users_store import ProjectRow, TeamRow, UserRow
 from baton.policies.layers_store import PolicyLayerRow
 from baton.policies.revisions_store import PolicyRevisionRow
 from baton.policies.unlocks_store import PolicyUnlockRow
+from baton.records.analytics.hook_failures_store import HookFailureRow
 from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
 from baton.records.sums.tables import CALLS, LATENCY, RULES, SUMMED
@@ -57,6 +58,7 @@ ALL: tuple[Table, ...] = (
             DecisionTotalRow,
             GraphTaskRow,
             GraphViolationRow,
+            HookFailureRow,
             JobEventRow,
             JobPermissionRow,
             LeadershipRow,

@@ -120,9 +120,13 @@ _WRITES_OF_AGENTS = frozenset(
 FOR_AGENTS = _WRITES_OF_AGENTS | {
     action
     for action in TABLE
-    if action.endswith(".read") or action in {"delegation.try", "policies.replay", "routes.fits"}
+    if (action.endswith(".read") and action != "events.read")
+    or action in {"delegation.try", "policies.replay", "routes.fits"}
 }
-"""What the credential of hooks and agents may do; a person does the rest, so that no agent can weaken what guards it."""
+"""What the credential of hooks and agents may do; a person does the rest, so that no agent can weaken what guards it.
+
+Events are no part of it: an agent that acknowledged them would take them from the systems of its user.
+"""
 
 
 def reach(principal: Principal, action: str) -> Reach | None:

@@ -4,6 +4,8 @@ import msgspec
 
 from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies
+from baton.records.analytics.hook_failures import HookFailures
+from baton.records.analytics.latency import Latencies
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.recorder import Recorder
 from baton.records.replay.rule_hits import RuleHits
@@ -29,6 +31,8 @@ class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
     audit: Audit
     wrong_blocks: WrongBlocks
     delegation_share: DelegationShare
+    hook_failures: HookFailures
+    latencies: Latencies
     replay: Replay
     rule_hits: RuleHits
 
@@ -43,6 +47,8 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
     decisions = Decisions(kernel.database)
     counters = Counters()
     readers = FeedReaders(kernel.redis, counters)
+    hook_failures = HookFailures(kernel.database, kernel.organisation)
+    kernel.run(hook_failures.run)
     return RecordsFeature(
         counters=counters,
         recorder=recorder,
@@ -53,6 +59,8 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
         audit=Audit(kernel.database),
         wrong_blocks=WrongBlocks(kernel.database, kernel.changes, decisions),
         delegation_share=DelegationShare(kernel.database, policies),
+        hook_failures=hook_failures,
+        latencies=Latencies(kernel.database),
         replay=Replay(kernel.database, policies),
         rule_hits=RuleHits(kernel.database, policies),
     )

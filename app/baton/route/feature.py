@@ -17,6 +17,7 @@ from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
 from baton.route.feedback.agreement_store import of_tier
 from baton.route.feedback.corrections import proposals
+from baton.route.feedback.quality import RouteQuality
 from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
 from baton.route.llm.breakers import Breakers
@@ -44,6 +45,7 @@ class RouteFeature(msgspec.Struct, frozen=True, kw_only=True):
     breakers: Breakers
     models: Models
     feedback: RouteFeedback
+    quality: RouteQuality
     indexes: Indexes
     pipeline: Routing
     rosters: Rosters
@@ -109,6 +111,7 @@ async def build(
         breakers=breakers,
         models=models,
         feedback=feedback,
+        quality=RouteQuality(kernel.database),
         indexes=indexes,
         pipeline=pipeline,
         rosters=Rosters(kernel.changes, in_force),

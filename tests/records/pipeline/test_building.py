@@ -22,9 +22,12 @@ def test_a_prompt_that_was_not_routed_took_no_time_and_went_nowhere():
 
 
 def test_a_routed_prompt_says_where_it_went_and_what_that_took():
-    route = RouteOutcome(id="7", agent="coder", tier="scorer", confidence=0.5, elapsed_us=12, degraded=("model",))
+    route = RouteOutcome(
+        id="7", agent="coder", tier="scorer", told="shortlist", confidence=0.5, elapsed_us=12, degraded=("model",)
+    )
     made = event_record(ANN, PROMPT, "", Mode(enabled=True, level="strict", scope="user"), "r1", route)
-    assert (made.id, made.routed_to, made.routed_by, made.confidence) == ("7", "coder", "scorer", 0.5)
+    assert (made.id, made.routed_to, made.routed_by, made.routed_as) == ("7", "coder", "scorer", "shortlist")
+    assert made.confidence == 0.5
     assert (made.elapsed_us, made.degraded) == (12, ("model",))
     assert (made.mode_enabled, made.mode_level, made.mode_scope) == (True, "strict", "user")
 

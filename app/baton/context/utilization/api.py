@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from baton.context.utilization.switches import SourceSwitches
 from baton.context.utilization.usage import ContextUsage, SourceUsage
+from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.kernel.http.paging import Text
@@ -87,13 +88,22 @@ class SwitchBody(BaseModel):
     operation_id="get_context_usage",
     response_model_exclude_none=True,
     dependencies=[EXPENSIVE],
+    response_model=list[SourceUsageModel],
+    responses=JSON_OR_CSV,
 )
 async def get_context_usage(
-    caller: CallerOf, usage: ContextUsageOf, query: Annotated[ContextQuery, Query()]
-) -> list[SourceUsageModel]:
-    """Sum up what was put into prompts by its source, and what of it was used: yours, your team's, or everybody's."""
+    request: Request, caller: CallerOf, usage: ContextUsageOf, query: Annotated[ContextQuery, Query()]
+) -> list[SourceUsageModel] | Response:
+    """Sum up what was put into prompts by its source, and what of it was used: yours, your team's, or everybody's.
+
+    `Accept: text/csv` gives a table.
+    """
     found = await usage.find(caller.principal, query.since, query.until, query.team)
-    return [SourceUsageModel.of(one) for one in found]
+    models = [SourceUsageModel.of(one) for one in found]
+    if wants_csv(request.headers.get("accept", "")):
+        columns = tuple(SourceUsageModel.model_fields)
+        return csv_response(columns, [tuple(one.model_dump().values()) for one in models])
+    return models
 
 
 @router.get("/context/sources", operation_id="list_context_sources")

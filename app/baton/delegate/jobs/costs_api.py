@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from baton.delegate.jobs.costs import CostGrouping
 from baton.delegate.jobs.costs_service import JobAnalytics
+from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
 from baton.kernel.http.features import of
 from baton.kernel.http.moments import Moment
 from baton.people.callers import CallerOf
@@ -51,11 +52,23 @@ class JobCostsListModel(BaseModel):
     items: list[JobCostsModel]
 
 
-@router.get("/analytics/jobs", operation_id="get_job_analytics", dependencies=[EXPENSIVE])
+@router.get(
+    "/analytics/jobs",
+    operation_id="get_job_analytics",
+    dependencies=[EXPENSIVE],
+    response_model=JobCostsListModel,
+    responses=JSON_OR_CSV,
+)
 async def get_job_analytics(
-    caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()]
-) -> JobCostsListModel:
-    """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`."""
+    request: Request, caller: CallerOf, analytics: JobAnalyticsOf, query: Annotated[JobCostsQuery, Query()]
+) -> JobCostsListModel | Response:
+    """Sum up jobs by tier, provider, user, team, day or agent; the last seven days without `since`.
+
+    `Accept: text/csv` gives a table.
+    """
     found = await analytics.find(caller.principal, query.by, since=query.since, until=query.until, user=query.user)
+    if wants_csv(request.headers.get("accept", "")):
+        columns = tuple(JobCostsModel.model_fields)
+        return csv_response(columns, [tuple(getattr(one, name) for name in columns) for one in found])
     items = [JobCostsModel.model_validate(one, from_attributes=True) for one in found]
     return JobCostsListModel(by=query.by, items=items)

@@ -23,7 +23,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `prompt` may hold secrets until they are masked, which happens before a record leaves the process. `prompt` is what
     a person or an agent asked for, "" unless their team keeps prompts. `model_injected` names the model that a rewrite
     put in; `overridden` marks that the person had switched Baton off for their session. `routed_to` is the agent that a
-    prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was.
+    prompt was led to ("" for none), `routed_by` the tier that decided, `confidence` from 0 to 1 how sure it was, and
+    `routed_as` what the agent was told: one agent, a shortlist, or none.
     `outcome` is what became of a tool call ("" for other events), with its duration; an agent call's `model_used` and
     tokens are what its client reports of it, `started_agent` is the agent that it starts. `traceparent` names the trace and
     the span that the request came with; `client_version` is its client's, where that says it.
@@ -59,6 +60,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     overridden: bool = False
     routed_to: str = ""
     routed_by: str = ""
+    routed_as: Literal["", "agent", "shortlist", "none"] = ""
     confidence: float = 0.0
     outcome: Literal["", "ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] = ""
     duration_ms: int | None = None

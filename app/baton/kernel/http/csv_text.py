@@ -3,7 +3,14 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from fastapi import Response
+
+JSON_OR_CSV: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "JSON, or CSV where `Accept` asks."}
+}
+"""The `responses` of an endpoint that answers with a table where it is asked to."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would take for a formula. Agents choose their commands."""
 
@@ -17,6 +24,11 @@ def wants_csv(accept: str) -> bool:
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Return a table with the names of its columns."""
     return csv_rows([columns]) + csv_rows(rows)
+
+
+def csv_response(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
+    """Return a table as an answer."""
+    return Response(as_csv(columns, rows), media_type="text/csv")
 
 
 def csv_rows(rows: Iterable[Sequence[object]]) -> bytes:

@@ -113,6 +113,7 @@ def event_record(
         degraded=() if route is None else route.degraded,
         routed_to="" if route is None else route.agent,
         routed_by="" if route is None else route.tier,
+        routed_as="" if route is None else route.told,
         confidence=0.0 if route is None else route.confidence,
         traceparent=trace.parent.get(),
         client_version=caller.client_version,

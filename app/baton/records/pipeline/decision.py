@@ -1,5 +1,7 @@
 """A decision: the engine's verdict, and what answers and records need beside it."""
 
+from typing import Literal
+
 import msgspec
 
 from baton.engine.call.verdict import Verdict
@@ -16,12 +18,14 @@ class ModeInForce(msgspec.Struct, frozen=True, kw_only=True):
 class RouteOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Where a prompt was routed, as its record stores it; `agent` is "" if no agent was chosen.
 
-    `confidence` is from 0 to 1, `elapsed_us` in microseconds, `tier` names what chose the agent.
+    `confidence` is from 0 to 1, `elapsed_us` in microseconds, `tier` names what chose the agent, `told` what the prompt's
+    agent was told.
     """
 
     id: str
     agent: str
     tier: str
+    told: Literal["agent", "shortlist", "none"]
     confidence: float
     elapsed_us: int
     degraded: tuple[str, ...]

@@ -90,6 +90,7 @@ class DecisionRow(SQLModel, table=True):
     overridden: bool
     routed_to: str = Field(default="", sa_column_kwargs={"server_default": ""})
     routed_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    routed_as: str = Field(default="", sa_column_kwargs={"server_default": ""})
     confidence: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})
     outcome: str = Field(default="", sa_column_kwargs={"server_default": ""})
     duration_ms: int | None = None

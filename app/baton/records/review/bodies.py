@@ -51,6 +51,9 @@ class DecisionModel(BaseModel):
     overridden: bool
     routed_to: str | None = Field(None, description="The agent that a prompt was led to.")
     routed_by: str | None = Field(None, description="What decided where a prompt was led.")
+    routed_as: Literal["agent", "shortlist", "none"] | None = Field(
+        None, description="What the prompt's agent was told: one agent, a few to choose from, or nothing."
+    )
     confidence: float | None = None
     outcome: Literal["ran", "failed", "refused", "ran_anyway", "rewrite_ignored", "unknown"] | None = Field(
         None, description="What became of the call, as its client reports it; absent for other events."

@@ -8,10 +8,11 @@ import msgspec
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Invalid, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.time_buckets import Bucket
 from baton.people.row_scope import row_scope
 from baton.records.pipeline.store import Filters
 from baton.records.review import decision_counts_store as store
-from baton.records.review.decision_counts_store import Bucket, CountGroup
+from baton.records.review.decision_counts_store import CountGroup
 
 __all__ = ["Bucket", "CountGroup", "DecisionCounts"]
 

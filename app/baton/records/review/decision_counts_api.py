@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
+from baton.kernel.http.csv_text import JSON_OR_CSV, csv_response, wants_csv
 from baton.kernel.http.features import of
 from baton.people.callers import CallerOf
 from baton.people.rate_limits import EXPENSIVE
@@ -47,14 +48,29 @@ class CountsModel(BaseModel):
     items: list[BucketModel]
 
 
-@router.get("/decisions/counts", operation_id="count_decisions", dependencies=[EXPENSIVE])
-async def count_decisions(caller: CallerOf, counts: CountsOf, query: Annotated[CountsQuery, Query()]) -> CountsModel:
+@router.get(
+    "/decisions/counts",
+    operation_id="count_decisions",
+    dependencies=[EXPENSIVE],
+    response_model=CountsModel,
+    responses=JSON_OR_CSV,
+)
+async def count_decisions(
+    request: Request, caller: CallerOf, counts: CountsOf, query: Annotated[CountsQuery, Query()]
+) -> CountsModel | Response:
     """Count decisions by time and group; all filters given must hold.
 
     A period is at most a day of minutes, 31 days of hours or 366 days; without `since` it is the last hour, day or month.
+    `Accept: text/csv` gives a table with a column for each group.
     """
     wanted = DecisionFilter(**query.model_dump(exclude={"by", "group"}))
     found = await counts.find(caller.principal, wanted, query.by, query.group)
+    if wants_csv(request.headers.get("accept", "")):
+        rows = [
+            (one.at.isoformat(), *(one.counts.get(name, 0) for name in found.groups), one.others)
+            for one in found.buckets
+        ]
+        return csv_response(("at", *found.groups, "others"), rows)
     return CountsModel(
         by=query.by,
         group=query.group,

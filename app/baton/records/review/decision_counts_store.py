@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, String, Table, case, cast, func, literal, literal_column, null, select
+from sqlalchemy import Select, Table, case, func, literal, literal_column, null, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from baton.kernel.base.sql import Database
+from baton.kernel.base.time_buckets import Bucket, bucket_of, start_of_bucket
 from baton.records.pipeline.hours import start_of_hour
 from baton.records.pipeline.search import as_stored
 from baton.records.pipeline.store import DecisionRow, DecisionRuleRow, Filters, restricted
@@ -16,15 +17,12 @@ from baton.records.sums.measures import EFFECTS, OUTCOMES
 from baton.records.sums.periods import Parts, parts
 from baton.records.sums.reading import Restrict, calls, rule_hits
 
-Bucket = Literal["minute", "hour", "day"]
 CountGroup = Literal["effect", "rule", "user", "client", "outcome"]
 MOST_GROUPS = 20
 """Groups that are counted by name, the most frequent ones; the rest is counted together."""
 
 _decisions = DecisionRow.__table__
 _rules = DecisionRuleRow.__table__
-_CUT = {"minute": (16, "YYYY-MM-DD HH24:MI"), "hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
-"""How much of SQLite's text of a moment is a bucket's, and Postgres's format of the same."""
 _HOURS = {"hour": 1, "day": 24}
 _EQUAL = ("user", "session_id", "client", "project", "event")
 """The filters that are columns of the sums."""
@@ -155,10 +153,12 @@ async def _of_rows(
     if not names:
         return [], []
     named = case((column.in_(names), column), else_=null())
-    query = select(_bucket(by, connection.dialect.name).label("bucket"), named.label("group"), number)
+    query = select(
+        bucket_of(_decisions.c.at, by, connection.dialect.name).label("bucket"), named.label("group"), number
+    )
     query = _of(query, organisation, wanted, group).group_by(literal_column("1"), literal_column("2"))
     rows = await connection.execute(query.order_by(literal_column("1"), literal_column("2")))
-    return names, [CountRow(_start_of_bucket(row[0], by), row[1], row[2]) for row in rows]
+    return names, [CountRow(start_of_bucket(row[0], by), row[1], row[2]) for row in rows]
 
 
 def _of(query: Select[Any], organisation: str, wanted: Filters, group: CountGroup) -> Select[Any]:
@@ -167,15 +167,3 @@ def _of(query: Select[Any], organisation: str, wanted: Filters, group: CountGrou
     elif group == "outcome":
         query = query.where(_decisions.c.outcome != "")
     return restricted(query, organisation, wanted)
-
-
-def _bucket(by: Bucket, dialect: str) -> ColumnElement[str]:
-    length, form = _CUT[by]
-    if dialect == "sqlite":  # moments are texts in UTC
-        return func.substr(cast(_decisions.c.at, String), 1, length)
-    return func.to_char(func.timezone("UTC", _decisions.c.at), form)
-
-
-def _start_of_bucket(bucket: str, by: Bucket) -> datetime:
-    moment = {"minute": bucket, "hour": f"{bucket}:00", "day": f"{bucket} 00:00"}[by]
-    return datetime.fromisoformat(f"{moment}+00:00")

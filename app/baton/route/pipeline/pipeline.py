@@ -123,10 +123,12 @@ class Routing:
 
 
 def _outcome(route: Route, elapsed_us: int) -> RouteOutcome:
+    sections = {one.source for one in route.sections}
     return RouteOutcome(
         id=route.id,
         agent=route.selected_agent,
         tier=route.tier,
+        told="agent" if "selection" in sections else "shortlist" if "candidates" in sections else "none",
         confidence=route.confidence,
         elapsed_us=elapsed_us,
         degraded=tuple(route.degraded),

@@ -1,0 +1,98 @@
+"""Count routed prompts and what people said of them by day, in SQL."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_column, select
+
+from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.time_buckets import bucket_of
+from baton.kernel.base.uuid7 import least_id
+from baton.people.row_scope import RowScope
+from baton.records.pipeline.tables import DECISIONS
+from baton.route.feedback.store import RouteFeedbackRow
+
+_feedback = RouteFeedbackRow.__table__
+
+
+class QualityFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which prompts; all fields that are set must hold. `since` is included, `until` is not."""
+
+    since: datetime
+    until: datetime
+    user: str = ""
+    team: str = ""
+
+
+class RouteCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many prompts of a day one tier led in one way: to an agent, a shortlist or none."""
+
+    day: str
+    tier: str
+    told: str
+    count: int
+
+
+class FeedbackCount(msgspec.Struct, frozen=True, kw_only=True):
+    """What people said of routes on one day: how many they judged, and how many of these were `right`.
+
+    A false route led to the wrong agent or to one where none was right; a missed one led to none where an agent was.
+    """
+
+    day: str
+    judged: int
+    right: int
+    false_routes: int
+    missed: int
+
+
+async def routes(database: Database, organisation: str, scope: RowScope, wanted: QualityFilter) -> list[RouteCount]:
+    """Return the counts of routed prompts. Raise DatabaseUnavailable."""
+    d = DECISIONS
+    query = select(
+        bucket_of(d.c.at, "day", database.dialect).label("day"),
+        d.c.routed_by.label("tier"),
+        d.c.routed_as.label("told"),
+        func.count().label("count"),
+    ).where(
+        d.c.organisation == organisation,
+        d.c.event == "UserPromptSubmit",
+        d.c.routed_by != "",
+        d.c.id >= least_id(wanted.since),
+        d.c.id < least_id(wanted.until),
+    )
+    query = _limited(query, d, scope, wanted).group_by(*map(literal_column, ("1", "2", "3")))
+    async with database.transaction() as connection:
+        return [msgspec.convert(row._asdict(), RouteCount, strict=False) for row in await connection.execute(query)]
+
+
+async def feedback(
+    database: Database, organisation: str, scope: RowScope, wanted: QualityFilter
+) -> list[FeedbackCount]:
+    """Return the counts of feedback, by the day on which it was given. Raise DatabaseUnavailable."""
+    f = _feedback
+    right = f.c.right_agent == f.c.selected
+    counts: list[ColumnElement[Any]] = [
+        bucket_of(f.c.at, "day", database.dialect).label("day"),
+        func.count().label("judged"),
+        _count(right).label("right"),
+        _count(and_(~right, f.c.selected != "")).label("false_routes"),
+        _count(and_(~right, f.c.selected == "")).label("missed"),
+    ]
+    query = select(*counts).where(f.c.organisation == organisation, f.c.at >= wanted.since, f.c.at < wanted.until)
+    query = _limited(query, f, scope, wanted).group_by(literal_column("1"))
+    async with database.transaction() as connection:
+        return [msgspec.convert(row._asdict(), FeedbackCount, strict=False) for row in await connection.execute(query)]
+
+
+def _limited(query: Select[Any], table: Table, scope: RowScope, wanted: QualityFilter) -> Select[Any]:
+    query = scope.limit(query, table)
+    for name in ("user", "team"):
+        if value := getattr(wanted, name):
+            query = query.where(table.c[name] == storable(value))
+    return query
+
+
+def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.sum(case((condition, 1), else_=0))
