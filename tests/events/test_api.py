@@ -232,3 +232,18 @@ def test_nothing_is_emitted_of_a_session_that_baton_is_off_for(people):
     until(lambda: of_session(ann, "session-started", "events-on"))
     assert not of_session(ann, "session-started", "events-off")
     assert not of_session(ann, "prompt-submitted", "events-off")
+
+
+def test_agents_read_no_events_and_acknowledge_none(people, guarded):
+    topic = "/events/topics/decisions"
+    made = ok(people["ann"].post("/tokens/hook", json={"machine": "laptop"}), 201)
+    with guarded.client(Authorization=f"Bearer {made['text']}") as agent:
+        answers = [
+            agent.get("/events/topics"),
+            agent.get("/events/schemas"),
+            agent.get(topic),
+            agent.post(f"{topic}/groups/reach/take", json={}),
+            agent.post(f"{topic}/groups/reach/acknowledge", json={"receipts": ["1-1"]}),
+            agent.delete(f"{topic}/groups/reach"),
+        ]
+    assert {answer.status_code for answer in answers} == {403}

@@ -95,6 +95,8 @@ MATRIX = {
     "get_decision": row(FOREIGN, "/decisions/{decision}"),
     "fit_routes": row(LEADS, "/routing/fits?team=data"),
     "get_cost": row(ALL, "/analytics/cost"),
+    "get_latency": row(ALL, "/analytics/latency"),
+    "get_route_quality": row(ALL, "/analytics/routing"),
     "get_delegation": row(ALL, "/analytics/delegation"),
     "fail_task": row(FOREIGN, "/graphs/{graph}/tasks/a/fail"),
     "get_graph": row(FOREIGN, "/graphs/{graph}"),

@@ -10,6 +10,8 @@ import { modesRoute } from "./screens/modes/routes";
 import { peopleRoute } from "./screens/people/routes";
 import { layerRoute, policiesRoute } from "./screens/policies/routes";
 import { simulatorRoute } from "./screens/simulator/routes";
+import { insightRoute } from "./screens/insight/routes";
+import { rosterRoute, routingRoute } from "./screens/routing/routes";
 import { signInRoute } from "./screens/sign_in/routes";
 import { questionRoute, waitingRoute } from "./screens/waiting/routes";
 import { root, shell } from "./shell/root";
@@ -29,6 +31,9 @@ const inTheFrame = shell.addChildren([
   policiesRoute,
   layerRoute,
   simulatorRoute,
+  routingRoute,
+  rosterRoute,
+  insightRoute,
   modesRoute,
   peopleRoute,
   auditRoute,

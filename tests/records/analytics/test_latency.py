@@ -124,7 +124,7 @@ async def test_failures_are_counted_by_hour_and_day_for_everybody(database):
     assert (await latencies.find(ADMIN, "day", until=NOON)).failures == []
 
 
-async def test_failures_are_held_while_the_database_is_away(database, no_database):
+async def test_failures_are_held_while_the_database_is_away(no_database, database):
     failures = HookFailures(no_database, "default")
     failures.failed("codex", "allow", "unauthenticated")
     await failures.flush()

@@ -24,8 +24,11 @@ interface Answer<T> {
   response: Response;
 }
 
+/** Of an endpoint that has CSV too, where `Accept` asks for it, the JSON: that is what this page asks for. */
+type Json<T> = [Exclude<T, string>] extends [never] ? T : Exclude<T, string>;
+
 /** Return what a call brought; throw `ApiError` for a refusal, in the server's own words. */
-export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
+export async function body<T>(call: Promise<Answer<T>>): Promise<Json<T>> {
   let answer: Answer<T>;
   try {
     answer = await call;
@@ -36,5 +39,5 @@ export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
     const problem = answer.error as { detail?: string } | undefined;
     throw new ApiError(answer.response.status, problem?.detail ?? `The server answered ${answer.response.status}.`);
   }
-  return answer.data as T;
+  return answer.data as Json<T>;
 }

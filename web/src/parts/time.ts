@@ -24,3 +24,12 @@ export function relative(at: string, now = Date.now()): string {
 
 /** What a `datetime-local` field holds, as the API takes it; null for an empty one. */
 export const fromField = (value: string): string | null => (value ? new Date(value).toISOString() : null);
+
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const HOUR = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** A day as the API counts it (UTC). */
+export const day = (at: string) => DAY.format(new Date(at));
+
+/** An hour, where the reader is. */
+export const hour = (at: string) => HOUR.format(new Date(at));

@@ -10,6 +10,8 @@ import { modes } from "./modes/entry";
 import { people } from "./people/entry";
 import { waiting } from "./waiting/entry";
 import { policies } from "./policies/entry";
+import { insight } from "./insight/entry";
+import { routing } from "./routing/entry";
 
 /** The screens of the menu, in its order. */
 export const MENU: readonly Entry[] = [
@@ -20,6 +22,8 @@ export const MENU: readonly Entry[] = [
   delegations,
   graphs,
   policies,
+  routing,
+  insight,
   modes,
   people,
   audit,

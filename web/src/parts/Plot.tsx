@@ -1,0 +1,100 @@
+import "uplot/dist/uPlot.min.css";
+import { useComputedColorScheme } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import type { Series } from "./Chart";
+
+const HEIGHT = 200;
+const BAR_SHARE = 0.7;
+const WIDEST_BAR = 48;
+const NAME_SIZE = 74;
+const DAY_S = 86_400;
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000];
+
+interface PlotProps {
+  /** Seconds since 1970, or the names of groups. */
+  x: readonly number[] | readonly string[];
+  series: readonly Series[];
+  kind: "lines" | "bars";
+  format: (value: number) => string;
+  /** Whether values are counts, which no line of the grid may divide. */
+  whole: boolean;
+  label: string;
+}
+
+/** A chart by uPlot, in the theme's colours; it is drawn anew when these, its width or its data change. */
+export function Plot({ x, series, kind, format, whole, label }: PlotProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme("light");
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const chart = new uPlot(options(element.clientWidth, { x, series, kind, format, whole }), data(x, series, kind), element);
+    const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      chart.destroy();
+    };
+  }, [x, series, kind, format, whole, scheme]);
+  return <div ref={host} role="img" aria-label={label} style={{ height: HEIGHT, minWidth: 0, overflow: "hidden" }} />;
+}
+
+const isNamed = (x: readonly number[] | readonly string[]): x is readonly string[] => typeof x[0] === "string";
+
+/** Bars stand on each other, so each holds the sum up to it, and the largest is drawn first. */
+function data(x: PlotProps["x"], series: readonly Series[], kind: PlotProps["kind"]): uPlot.AlignedData {
+  const places = isNamed(x) ? x.map((_, index) => index) : [...x];
+  if (kind === "lines") return [places, ...series.map(({ values }) => [...values])];
+  const sums = series.map((_, last) => places.map((_, at) => series.slice(0, last + 1).reduce((sum, one) => sum + (one.values[at] ?? 0), 0)));
+  return [places, ...sums.reverse()];
+}
+
+function options(width: number, { x, series, kind, format, whole }: Omit<PlotProps, "label">): uPlot.Options {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (token: string) => style.getPropertyValue(`--${token}`).trim();
+  const axis = { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
+  const bars = uPlot.paths.bars?.({ size: [BAR_SHARE, WIDEST_BAR] });
+  const drawn = kind === "bars" ? [...series].reverse() : series;
+  const named = isNamed(x) ? x : undefined;
+  // Days are the API's, in UTC; hours are the reader's.
+  const zone = !named && (x as readonly number[]).every((at) => at % DAY_S === 0) ? "UTC" : undefined;
+  return {
+    width,
+    height: HEIGHT,
+    ...(zone && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), "Etc/UTC") }),
+    legend: { show: false },
+    cursor: { show: false },
+    // Half a bar of room on both sides, also for a single one.
+    scales: {
+      x: { time: !named, ...(kind === "bars" && { range: (_chart, least, most) => around(least, most, x.length) }) },
+      y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.1 : 1] },
+    },
+    axes: [
+      named
+        ? { ...axis, grid: { show: false }, splits: () => named.map((_, at) => at), values: () => named.map(short), rotate: -30, size: NAME_SIZE }
+        : { ...axis, grid: { show: false }, values: (_chart, ticks, _axis, _space, step) => ticks.map((at) => time(at, step, zone)) },
+      { ...axis, size: 64, ...(whole && { incrs: WHOLE }), values: (_chart, ticks) => ticks.map(format) },
+    ],
+    series: [
+      {},
+      ...drawn.map((one): uPlot.Series => ({
+        label: one.name,
+        stroke: colour(one.colour),
+        ...(kind === "bars" ? { fill: colour(one.colour), width: 0, ...(bars && { paths: bars }), points: { show: false } } : { width: 2, points: { show: x.length < 40, size: 5 } }),
+      })),
+    ],
+  };
+}
+
+function around(least: number, most: number, places: number): uPlot.Range.MinMax {
+  const half = places > 1 ? (most - least) / (places - 1) / 2 : 43_200;
+  return [least - half, most + half];
+}
+
+const short = (name: string) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+
+function time(at: number, step: number, timeZone: string | undefined): string {
+  const shown: Intl.DateTimeFormatOptions = step >= DAY_S ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  return new Date(at * 1_000).toLocaleString(undefined, { ...shown, ...(timeZone && { timeZone }) });
+}
