@@ -77,7 +77,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(name="compliance-evaluate", payload=context.ComplianceEvaluate, owner=_LEARNER, kind="cmd", restricted=True),
     Topic(name="compliance-evaluated", payload=context.ComplianceEvaluated, owner=_LEARNER),
     Topic(name="decisions", payload=tools.DecisionMade, owner="baton"),
-    Topic(name="outcomes", payload=tools.OutcomeReported, owner="baton"),
+    Topic(name="outcomes", payload=tools.OutcomeReported, owner="baton", live=True),
     Topic(name="modes", payload=tools.ModeChanged, owner="baton", live=True),
     Topic(name="jobs", payload=tools.JobChanged, owner="baton", live=True),
     Topic(name="questions", payload=tools.QuestionChanged, owner="baton", live=True),

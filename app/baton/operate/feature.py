@@ -5,6 +5,7 @@ import msgspec
 from baton.clients.inventories import Inventories
 from baton.delegate.jobs.costs import parse_prices
 from baton.delegate.runners.counts import JobCounts
+from baton.events.personal_events import PersonalEvents
 from baton.events.stats import EventStats
 from baton.kernel.base.settings import Settings
 from baton.kernel.http.lifecycle import Lifecycle
@@ -78,5 +79,5 @@ def build(
         retention=retention,
         costs=AgentCosts(kernel.database, parse_prices(kernel.settings.prices)),
         live=LiveStream(records.feed_readers, LiveEvents(modes)),
-        user_data=UserData(kernel.database, kernel.changes, users, history, inventories),
+        user_data=UserData(kernel.database, kernel.changes, users, history, inventories, PersonalEvents(kernel.redis)),
     )

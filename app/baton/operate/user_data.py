@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from baton.clients.inventories import Inventories
 from baton.engine.call.principal import Principal
+from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import LARGEST_BATCH, Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
@@ -22,14 +23,18 @@ from baton.sessions.overrides.service import KIND as OVERRIDES
 class UserExport:
     """Everything stored about one user, read while it is sent."""
 
-    def __init__(self, database: Database, organisation: str, user: str) -> None:
+    def __init__(
+        self, database: Database, organisation: str, user: str, events: PersonalEvents, *, restricted: bool
+    ) -> None:
         self._database = database
+        self._events = events
+        self._restricted = restricted
         self._organisation = organisation
         self._user = user
         self.at = datetime.now(UTC)
 
     async def rows(self, encode: Callable[[object], bytes]) -> AsyncIterator[bytes]:
-        """Yield the inside of a JSON object: each table's name with the list of its rows."""
+        """Yield the inside of a JSON object: each table's name with the list of its rows, then the events on the bus."""
         for number, table in enumerate(sorted(store.concerning(self._user))):
             yield b"%b%b:[" % (b"," if number else b"", encode(str(table)))
             first = True
@@ -37,22 +42,35 @@ class UserExport:
                 yield (b"" if first else b",") + encode(row)
                 first = False
             yield b"]"
+        yield b',"events":['
+        first = True
+        async for event in self._events.find(self._user, restricted=self._restricted):
+            yield (b"" if first else b",") + event
+            first = False
+        yield b"]"
 
 
 class UserData:
     """Gives users what is stored about them, and deletes it."""
 
     def __init__(
-        self, database: Database, changes: Changes, users: Users, history: History, inventories: Inventories
+        self,
+        database: Database,
+        changes: Changes,
+        users: Users,
+        history: History,
+        inventories: Inventories,
+        events: PersonalEvents,
     ) -> None:
         self._database = database
         self._changes = changes
         self._users = users
         self._history = history
         self._inventories = inventories
+        self._events = events
 
     async def export(self, principal: Principal, user: str) -> UserExport:
-        """Prepare an export.
+        """Prepare an export. Events of restricted topics hold whole prompts, so only the user's own export has them.
 
         Raises:
             NotFound: If the principal may not see this user's data.
@@ -61,10 +79,17 @@ class UserData:
         self._find(principal, "users.export", user)
         if not await self._database.ping():
             raise StoreUnavailable("the user's data cannot be read now; try again")
-        return UserExport(self._database, principal.organisation, user)
+        try:
+            await self._events.check()
+        except RedisUnavailable:
+            raise StoreUnavailable("the user's events cannot be read now; try again") from None
+        own = principal.user == user and not principal.agent
+        return UserExport(self._database, principal.organisation, user, self._events, restricted=own)
 
     async def delete(self, principal: Principal, user: str, reason: str = "") -> dict[str, int]:
         """Delete what is stored about a user, except tokens and audit entries; return the number of rows by table.
+
+        Events leave the bus first. What a webhook, Kafka or a file was given is out of reach.
 
         Raises:
             NotFound: If the principal may not delete this user's data.
@@ -72,6 +97,10 @@ class UserData:
         """
         self._find(principal, "users.delete-data", user)
         organisation = principal.organisation
+        try:
+            events = await self._events.remove(user)
+        except RedisUnavailable:
+            raise StoreUnavailable("nothing was deleted: the user's events cannot be reached; try again") from None
         try:
             sessions = await store.session_ids(self._database, organisation, user)
             decisions = gone = await retention_store.remove_decisions_of(self._database, organisation, user)
@@ -82,7 +111,9 @@ class UserData:
             async with self._changes.write(MODES, principal, "user.delete-data") as change:
                 await change.also(OVERRIDES)
                 await change.also(POLICIES)
-                deleted = {"decisions": decisions} | await store.remove(change.connection, organisation, user)
+                deleted = {"decisions": decisions, "events": events} | await store.remove(
+                    change.connection, organisation, user
+                )
                 await change.audit(user, after=deleted, reason=reason)
         except (DatabaseUnavailable, StoreUnavailable):
             raise StoreUnavailable("not everything was deleted; try again") from None

@@ -20,7 +20,10 @@ UserDataOf = Annotated[UserData, Depends(of(UserData))]
 
 
 class KeptModel(BaseModel):
-    """Everything stored about a user: rows by the name of their table, and the user's changes (`audit`)."""
+    """Everything stored about a user: rows by the name of their table, the user's changes (`audit`), and `events` on the bus.
+
+    Events with whole prompts and contents of files are part of your own export alone.
+    """
 
     user: str
     exported_at: datetime
@@ -54,5 +57,8 @@ async def export_user(caller: CallerOf, user_data: UserDataOf, name: Name) -> St
 
 @router.delete("/users/{name}/data", operation_id="delete_user_data", dependencies=[ADMIN])
 async def delete_user_data(caller: CallerOf, user_data: UserDataOf, name: Name, reason: Reason = "") -> DeletedModel:
-    """Delete a user's decisions, sessions, modes and clients. Tokens and audit entries stay."""
+    """Delete a user's decisions, events, sessions, modes and clients. Tokens and audit entries stay.
+
+    Events that were sent on, to a webhook, Kafka or a file, are out of reach.
+    """
     return DeletedModel(deleted=await user_data.delete(caller.principal, name, reason))

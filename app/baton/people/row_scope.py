@@ -23,6 +23,10 @@ class RowScope(msgspec.Struct, frozen=True, kw_only=True):
             return query.where((table.c.team == storable(self.team)) | (table.c.user == storable(self.user)))
         return query.where(table.c.user == storable(self.user)) if self.user else query
 
+    def covers(self, user: str, team: str) -> bool:
+        """Return whether something of a user in a team is in scope."""
+        return not self.user or user == storable(self.user) or (self.team != "" and team == storable(self.team))
+
 
 def row_scope(principal: Principal, action: str) -> RowScope:
     """Return the rows that a principal may do an action on.

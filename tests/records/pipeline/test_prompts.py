@@ -28,6 +28,7 @@ from baton.engine.call.call import ToolCall
 from baton.engine.call.principal import Principal
 from baton.engine.call.verdict import RuleHit
 from baton.events.emission import NO_EVENTS
+from baton.events.personal_events import PersonalEvents
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.errors import Forbidden, NotFound, PreconditionFailed
 from baton.kernel.base.settings import Settings
@@ -68,6 +69,7 @@ class World:
 
     def __init__(self, database, redis, recorder, folder):
         self.database, self.recorder, self.changes = database, recorder, Changes(redis, database, "default")
+        self.personal_events = PersonalEvents(redis)
         self.users = Users(database, self.changes, organisation="default", team="default")
         self.policies = Policies(folder, folder / "none", database, "default")
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
@@ -236,7 +238,7 @@ async def test_prompts_are_exported_deleted_and_purged_with_the_rest(world, red)
     kept = await decisions.get(world.database, "default", row.id)
     exported = [row async for row in user_data_store.rows(world.database, "default", "dora", "decisions")]
     assert [row["prompt"] for row in exported] == ["mend the login; the key is [masked:sk-key]"]
-    data = UserData(world.database, world.changes, world.users, world.history, world.inventories)
+    data = UserData(world.database, world.changes, world.users, world.history, world.inventories, world.personal_events)
     assert (await data.delete(DORA, "dora"))["decisions"] == 1
 
     long_ago = datetime.now(UTC) - timedelta(days=31)
@@ -253,7 +255,7 @@ async def test_many_decisions_of_a_person_are_deleted_a_batch_at_a_time(world, m
     theirs = [record(user="dora", rules=hit) for _ in range(4)]
     other = record(user="bob", rules=hit)
     await decisions.add(world.database, [*theirs, other])
-    data = UserData(world.database, world.changes, world.users, world.history, world.inventories)
+    data = UserData(world.database, world.changes, world.users, world.history, world.inventories, world.personal_events)
     assert (await data.delete(DORA, "dora"))["decisions"] == 4
     (entry,) = await audit_store.find(world.database, "default", kind="user")
     assert (entry.action, entry.after["decisions"]) == ("user.delete-data", 4)

@@ -43,6 +43,35 @@ def test_a_reader_sees_only_what_the_list_would_show(read, server, session):
     assert (all_of_them.ids, mine.ids, edits.ids) == (made, [made[0], made[2]], [made[2]])
 
 
+def outcomes(reader):
+    return [one for _, kind, data in reader.events if kind == "outcomes" for one in data["items"]]
+
+
+def test_what_became_of_a_call_comes_to_those_who_may_see_it(read, server, session):
+    mine = read(server, "dora", session_id=session["session_id"])
+    all_of_them = read(server, session_id=session["session_id"], tool="Read")
+    readers = [
+        read(server, "eve", session_id=session["session_id"]),
+        read(server, "dora", session_id="another"),
+        read(server, session_id=session["session_id"], tool="Bash"),
+    ]
+    ask(server, session, tool_use_id="t1")
+    with server.client(**{"Baton-User": "dora"}) as http:
+        ended = session | READ | {"tool_use_id": "t1", "duration_ms": 7}
+        assert http.post("/post-tool-use", json=ended).status_code == 200
+    for reader in (mine, all_of_them):
+        until(lambda reader=reader: outcomes(reader))
+        (found,) = outcomes(reader)
+        assert found.pop("at")
+        assert found == {
+            "user": "dora", "session_id": session["session_id"], "tool": "Read", "tool_use_id": "t1", "outcome": "ran",
+            "duration_ms": 7,
+        }  # fmt: skip
+    last = ask(server, session, "eve", tool_input={"file_path": "c.py"})
+    until(lambda: last in readers[0].ids)
+    assert [outcomes(reader) for reader in readers] == [[], [], []]
+
+
 def test_a_reader_goes_on_where_it_was(read, server, session):
     reader = read(server, "dora", session_id=session["session_id"])
     ask(server, session)

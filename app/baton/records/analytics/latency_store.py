@@ -6,7 +6,8 @@ from typing import Any, Literal
 import msgspec
 from sqlalchemy import ColumnElement, String, case, cast, func, literal_column, or_, select
 
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.time_buckets import bucket_of
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope

@@ -15,22 +15,29 @@ from baton.people.row_scope import row_scope
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.store import Filters, matches
 from baton.records.review.bodies import DecisionModel
-from baton.records.review.feed import BATCH, FeedEntry, FeedPage, LiveFeed, Place
+from baton.records.review.feed import BATCH, FeedEntry, FeedPage, LiveEvent, LiveFeed, Place
 
 LOOK_S = 1.0
 """How often a stream checks whether to go on, in seconds."""
+OUTCOMES = "outcomes"
+_OF_OUTCOME = {
+    "session_id": "session_id", "agent_id": "agent_id", "tool_name": "tool", "tool_execution_id": "tool_use_id",
+    "outcome": "outcome", "duration_ms": "duration_ms",
+}  # fmt: skip
+"""Fields of an outcome's event, and what a decision calls them."""
 MOST_STREAMS = 200
 MOST_OF_A_USER = 20
 """Streams that are open at a time in one process, and those of one user."""
 
 
 class StreamBatch(msgspec.Struct, frozen=True):
-    """What a reader is sent at a time: the JSON of decisions, and whether some before them are `lost`.
+    """What a reader is sent at a time: the JSON of decisions and of outcomes, and whether some before them are `lost`.
 
     `place` is the place behind them. `before` is the place where the reader was.
     """
 
     decisions: list[bytes]
+    outcomes: list[bytes]
     place: Place
     before: Place
     lost: bool = False
@@ -125,10 +132,11 @@ class DecisionStreams:
             async for reader, page in pages:
                 try:
                     fit = fitting(page.entries, reader, wanted)
+                    ended = _outcomes(page.entries, reader, wanted)
                 except Forbidden:  # the role was changed meanwhile
                     return
                 # A page without a fit moves the place too, which the next ping tells.
-                yield StreamBatch(fit, page.place, before or page.place, page.lost)
+                yield StreamBatch(fit, ended, page.place, before or page.place, page.lost)
                 before = page.place
 
 
@@ -146,6 +154,28 @@ def fitting(entries: Iterable[FeedEntry], reader: Principal, wanted: Filters) ->
     ]
 
 
+def _outcomes(entries: Iterable[FeedEntry], reader: Principal, wanted: Filters) -> list[bytes]:
+    """Return the JSON of the outcomes among entries that a reader may see, of the session, user and tool that they want.
+
+    An outcome does not say what else its decision was, so other filters do not concern it.
+
+    Raises:
+        Forbidden: If the role may not read decisions.
+    """
+    scope = row_scope(reader, "decisions.read")
+    return [
+        _shown_outcome(entry, event)
+        for entry in entries
+        if (event := entry.event) is not None
+        and event.topic == OUTCOMES
+        and event.organisation == reader.organisation
+        and scope.covers(event.user, event.team)
+        and wanted.session_id in {"", event.data.get("session_id")}
+        and wanted.user in {"", event.user}
+        and wanted.tool in {"", event.data.get("tool_name")}
+    ]
+
+
 async def _news(woken: asyncio.Event) -> None:
     await pause(woken, LOOK_S)
     woken.clear()
@@ -154,4 +184,13 @@ async def _news(woken: asyncio.Event) -> None:
 def _shown(entry: FeedEntry, record: Record) -> bytes:
     if not entry.shown:
         entry.shown = DecisionModel.of(record).model_dump_json(exclude_none=True).encode()
+    return entry.shown
+
+
+def _shown_outcome(entry: FeedEntry, event: LiveEvent) -> bytes:
+    if not entry.shown:
+        known = {
+            name: value for field, name in _OF_OUTCOME.items() if (value := event.data.get(field)) not in {"", None}
+        }
+        entry.shown = msgspec.json.encode({"at": event.time, "user": event.user} | known)
     return entry.shown

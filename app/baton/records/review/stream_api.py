@@ -36,7 +36,7 @@ _EVENT = {
     "required": ["id", "event", "data"],
     "properties": {
         "id": {"type": "string"},
-        "event": {"type": "string", "enum": ["decisions", "gap"]},
+        "event": {"type": "string", "enum": ["decisions", "outcomes", "gap"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
@@ -44,7 +44,9 @@ _EVENT = {
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": (
-            "Events `decisions`, whose data is an object with `items` as `GET /decisions` shows them, oldest first; and"
+            "Events `decisions`, whose data is an object with `items` as `GET /decisions` shows them, oldest first;"
+            " `outcomes`, whose `items` say what became of a call, by its `session_id` and `tool_use_id` (one may come before"
+            " its decision, or twice, and where events are off none comes); and"
             " `gap`, with the moments `from` and `to` between which decisions may be missing: fetch them with `since`"
             " and `until`, some of them may be known already."
         ),
@@ -76,7 +78,10 @@ async def stream_decisions(
         str, Header(alias="Last-Event-ID", max_length=40, description="The id of the last event that was read.")
     ] = "",
 ) -> EventSourceResponse:
-    """Stream decisions as they are stored, from now on or after `Last-Event-ID`; all filters given must hold."""
+    """Stream decisions as they are stored, from now on or after `Last-Event-ID`; all filters given must hold.
+
+    Of outcomes, only `session_id`, `user` and `tool` are asked.
+    """
     # A browser that connects again sends the header beside the cursor that it began with.
     after = place_of("Last-Event-ID", last_event_id) or place_of("cursor", query.cursor)
     streams.admit(caller.principal)
@@ -115,6 +120,11 @@ async def _events(batches: AsyncIterator[StreamBatch], sent: SentPlace) -> Async
             until = datetime.now(UTC) if not batch.decisions else moment(batch.place)
             gap = msgspec.json.encode({"from": moment(batch.before) - MARGIN, "to": until}).decode()
             yield ServerSentEvent(data=gap, event="gap", id=place_text(batch.before), sep="\n")
+        if batch.outcomes:
+            # With the place before the decisions that follow: whoever stops here gets these outcomes again.
+            here = place_text(batch.before) if batch.decisions else name
+            ended = b'{"items":[' + b",".join(batch.outcomes) + b"]}"
+            yield ServerSentEvent(data=ended.decode(), event="outcomes", id=here, sep="\n")
         if batch.decisions:
             items = b'{"items":[' + b",".join(batch.decisions) + b"]}"
             yield ServerSentEvent(data=items.decode(), event="decisions", id=name, sep="\n")

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Select, Table, and_, case, func, literal_column, select
 
-from baton.kernel.base.sql import Database, storable
+from baton.kernel.base.sql import Database
+from baton.kernel.base.storable import storable
 from baton.kernel.base.time_buckets import bucket_of
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope

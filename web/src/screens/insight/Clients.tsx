@@ -29,7 +29,7 @@ export function Clients() {
               <Table.Tr key={`${one.user} ${one.client}`}>
                 <Table.Td>{one.user}</Table.Td>
                 <Table.Td>
-                  {one.client} {one.silent && <Badge variant="outline" color="red" styles={{ root: { textTransform: "none" } }}>silent: check its hook</Badge>}
+                  {one.client} {one.silent && <Badge variant="default" styles={{ root: { textTransform: "none", color: "var(--deny)" } }}>silent: check its hook</Badge>}
                 </Table.Td>
                 <Table.Td ta="right" title={moment(one.last_seen)}>
                   {ago(one.last_seen)}

@@ -54,7 +54,7 @@ export function Fits() {
               {fits.map((one) => (
                 <Table.Tr key={one.version}>
                   <Table.Td>
-                    {one.version} {one.active && <Badge variant="outline">in force</Badge>}
+                    {one.version} {one.active && <Badge variant="default">in force</Badge>}
                   </Table.Td>
                   <Table.Td>
                     {moment(one.created_at)} by {one.created_by}

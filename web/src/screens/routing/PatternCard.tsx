@@ -30,7 +30,7 @@ export function PatternCard({ one, mayDecide }: { one: Pattern; mayDecide: boole
         <Title order={2} style={{ overflowWrap: "anywhere" }}>
           {one.signature}
         </Title>
-        <Badge variant="outline">{percent(one.confidence)}</Badge>
+        <Badge variant="default">{percent(one.confidence)}</Badge>
       </Group>
       {one.text && <Markdown text={one.text} />}
       <Group gap={6} my="xs">

@@ -79,7 +79,7 @@ function Result({ found, roster }: { found: Route; roster: string | undefined })
       <Paper className="panel">
         <Group gap="sm">
           <Title order={2}>{found.selected_agent ? <>→ {linked(found.selected_agent)}</> : "No agent"}</Title>
-          {found.selected_agent && <Badge variant="outline">{percent(found.confidence)}</Badge>}
+          {found.selected_agent && <Badge variant="default">{percent(found.confidence)}</Badge>}
         </Group>
         <Text size="sm">{found.reason || TIERS[found.tier]}</Text>
         {found.degraded.length > 0 && <Text size="sm" c="var(--ask)">Without: {found.degraded.join(", ")}</Text>}
