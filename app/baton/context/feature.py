@@ -6,6 +6,7 @@ from baton.context.advisories.service import PromptAdvisories
 from baton.context.advisories.store import Advisories
 from baton.context.codemap.indexes import CodeIndexes
 from baton.context.codemap.service import CodeMaps
+from baton.context.compliance.inbox import ComplianceInbox
 from baton.context.compliance.service import Compliance
 from baton.context.compliance.store import ComplianceStore
 from baton.context.enrichment.code_analysis import CodeAnalysis
@@ -104,10 +105,13 @@ async def build(
         counts=counts,
         counters=counters,
         emitter=events,
+        organisation=kernel.organisation,
         enabled=kernel.settings.enable_pattern_enforcement,
         external=kernel.settings.external_compliance,
     )
     kernel.run(compliance.run)
+    if kernel.settings.external_compliance:
+        kernel.run(ComplianceInbox(kernel.redis.url, compliance).run)
     return ContextFeature(
         enricher=Enricher(
             lambda principal: [one for one in (*built_in, *registry.handlers) if switches.on(principal, one.name)]

@@ -51,6 +51,7 @@ class Server:
             counts=self.counts,
             counters=self.counters,
             emitter=self.emitted,
+            organisation="default",
             **({"enabled": True, "external": False} | settings),
         )
 

@@ -136,6 +136,7 @@ class World:
             counts=counts,
             counters=Counters(),
             emitter=NO_EVENTS,
+            organisation="default",
             enabled=False,
             external=False,
         )

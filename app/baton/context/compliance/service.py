@@ -80,6 +80,7 @@ class Compliance:
         counts: PatternCounts,
         counters: Counters,
         emitter: Emitter,
+        organisation: str,
         enabled: bool,
         external: bool,
     ) -> None:
@@ -90,6 +91,7 @@ class Compliance:
         self._counts = counts
         self._counters = counters
         self._emitter = emitter
+        self._organisation = organisation
         self._enabled = enabled
         self._external = external
         self._waiting: deque[_Edit] = deque()
@@ -195,9 +197,17 @@ class Compliance:
             StoreUnavailable: If Redis is away; the result may be sent again.
         """
         require(principal, "compliance.report")
+        return await self.receive(correlation_id, violations)
+
+    async def receive(self, correlation_id: str, violations: Sequence[Violation]) -> int | None:
+        """Take a result as `report` does, from who may write to the server's own Redis.
+
+        Raises:
+            StoreUnavailable: If Redis is away; the result may be sent again.
+        """
         try:
             waiting = await self._store.take(correlation_id)
-            if waiting is None or waiting.organisation != principal.organisation:
+            if waiting is None or waiting.organisation != self._organisation:
                 return None
             index = self._in_force.team(waiting.team)
             known = {

@@ -277,7 +277,7 @@ class Settings(BaseSettings):
     external_compliance: bool = Field(
         default=False,
         description="Put patterns without a check to an external evaluator: it reads the topic `compliance-evaluate` and"
-        " posts to `/compliance/results`.",
+        " posts to `/compliance/results`, or appends to the Redis stream `baton:events:inbox:compliance-evaluated`.",
     )
     enrichment_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
