@@ -19,6 +19,7 @@ from typing import Any
 from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
+from baton.kernel.base.time_buckets import Bucket
 from baton.operate import costs_store, migrate, retention_store
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations
@@ -29,7 +30,7 @@ from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.replay.service import Replay, Summary
 from baton.records.review import decision_counts_store, delegation_share_store
-from baton.records.review.decision_counts_store import Bucket, CountGroup
+from baton.records.review.decision_counts_store import CountGroup
 from baton.records.review.delegation_groups import By, GroupFilter
 from baton.records.sums.roll_up import RollUp
 from baton.shared import packaged
