@@ -1,0 +1,156 @@
+"""How the console keeps up: Now in a real Chromium, while 500 decisions a second pass the feed of a real server.
+
+Run with `python -m bench.console [SECONDS]`, ten minutes without a number. The decisions are put where the drain puts stored ones, so
+that the machine's time goes to the stream and the page, and not to deciding. It prints frames, the lag of rows, and the heap.
+"""
+
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import redis
+from playwright import sync_api as playwright
+from uuid_utils import uuid7
+
+from baton.engine.call.record import Record
+from baton.events.feed import FEED, FEED_LENGTH
+from tests.console.conftest import CHROMIUM, FLAGS
+from tests.support.server import Server, serving
+
+PER_SECOND = 500
+TICK_S = 0.05
+_WATCH = """() => {
+  window.bench = { frames: 0, slow: 0, longest: 0, lags: [], rows: new Set() };
+  let before = performance.now();
+  const step = (now) => {
+    const took = now - before;
+    before = now;
+    window.bench.frames += 1;
+    window.bench.longest = Math.max(window.bench.longest, took);
+    if (took > 50) window.bench.slow += 1;
+    const row = document.querySelector("[data-decision]");
+    const made = row && row.textContent.match(/made at (\\d+)/);
+    if (made && !window.bench.rows.has(made[1])) {
+      window.bench.rows.add(made[1]);
+      window.bench.lags.push(Date.now() - Number(made[1]));
+    }
+    requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}"""
+_READ = """() => {
+  const { frames, slow, longest, lags } = window.bench;
+  lags.sort((one, other) => one - other);
+  return { frames, slow, longest, rows: lags.length, lag50: lags[Math.floor(lags.length / 2)] ?? 0,
+    lag99: lags[Math.floor(lags.length * 0.99)] ?? 0 };
+}"""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page did meanwhile: frames, those that took more than 50 ms, the longest in ms; rows seen on top, and their lag in ms."""
+
+    frames: int
+    slow: int
+    longest: float
+    rows: int
+    lag50: float
+    lag99: float
+
+
+class Flood:
+    """Puts decisions onto the feed of a server, so many a second, until it is left."""
+
+    def __init__(self, server: Server, per_second: int = PER_SECOND) -> None:
+        folder = server.home / "valkey"
+        elsewhere = folder / "socket-path"  # where the folder's own path is too long for a socket
+        place = elsewhere.read_text().strip() if elsewhere.exists() else str(folder / "valkey.sock")
+        self._redis = redis.Redis(unix_socket_path=place)
+        self._per_second = per_second
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.sent = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        while not self._stopping.wait(TICK_S):
+            due = int((time.monotonic() - began) * self._per_second) - self.sent
+            pipeline = self._redis.pipeline(transaction=False)
+            for number in range(min(due, self._per_second)):
+                pipeline.xadd(FEED, {"r": _record(self.sent + number)}, maxlen=FEED_LENGTH, approximate=True)
+            pipeline.execute()
+            self.sent += max(0, min(due, self._per_second))
+
+
+def _record(number: int) -> bytes:
+    refused = number % 50 == 0
+    now = datetime.now(UTC)
+    return msgspec.msgpack.encode(
+        Record(
+            id=str(uuid7()),
+            at=now,
+            organisation="default",
+            team="default",
+            user=f"user-{number % 20}",
+            client="claude-code",
+            event="PreToolUse",
+            tool="Bash",
+            session_id=f"s{number % 50}",
+            effect="deny" if refused else "abstain",
+            decision="block" if refused else "allow",
+            command=f"git log -n {number} # made at {int(now.timestamp() * 1000)}.",
+            elapsed_us=240,
+        )
+    )
+
+
+def measure(page: Any, seconds: float) -> Figures:
+    """Watch a page that shows Now for so many seconds."""
+    page.evaluate(_WATCH)
+    page.wait_for_timeout(seconds * 1000)
+    return msgspec.convert(page.evaluate(_READ), Figures)
+
+
+def main() -> None:
+    """Print what the page did, and its heap after a collection at the begin and at the end."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
+    folder = Path(tempfile.mkdtemp())
+    with serving(folder / "home") as server, playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(
+            viewport={"width": 1280, "height": 800}, base_url=f"http://baton.localhost:{server.url.rpartition(':')[2]}"
+        )
+        with server.client() as admin:
+            page.goto(admin.post("/session/links").json()["path"])
+        page.locator("[data-connection=live]").wait_for()
+        debugger = page.context.new_cdp_session(page)
+
+        def heap_mb() -> float:
+            debugger.send("HeapProfiler.collectGarbage")
+            return float(debugger.send("Runtime.getHeapUsage")["usedSize"]) / 1e6
+
+        with Flood(server) as flood:
+            page.wait_for_timeout(5_000)
+            before, found, after = heap_mb(), measure(page, seconds), heap_mb()
+        browser.close()
+    print(f"{flood.sent} decisions in {seconds:.0f} s and 5 s before; heap {before:.1f} MB, then {after:.1f} MB")
+    print(f"{found.frames} frames, {found.slow} above 50 ms, the longest {found.longest:.0f} ms")
+    print(
+        f"{found.rows} rows seen on top, {found.lag50:.0f} ms after they were made, 99 of 100 within {found.lag99:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Waiting for you in a real browser: the card, the answers by key and by thumb, and somebody who was quicker."""
+
+import pytest
+
+from tests.console.axe import assert_accessible
+from tests.console.conftest import PHONE
+from tests.support.server import until
+
+pytestmark = pytest.mark.slow("starts a browser")
+POLL = {"boot_id": "b", "slots": 9, "wait_s": 0, "providers": ["codex"], "workspaces": []}
+
+
+def question(server, title, command):
+    """Let a delegated agent of the admin ask for permission; return its job's and the question's id."""
+    with server.client() as http:
+        http.post("/runners/waiting/poll", json=POLL).raise_for_status()
+        task = {"user_prompt": "tidy up", "description": title, "session_id": title}
+        job = http.post("/delegate", json=task).json()["job"]["id"]
+
+        def leased():
+            jobs = http.post("/runners/waiting/poll", json=POLL).json()["jobs"]
+            return next((one for one in jobs if one["job"] == job), None)
+
+        lease = until(leased)
+        request = {"tool_name": "Bash", "tool_input": {"command": command}}
+        proof = {"attempt": lease["attempt"], "token": lease["token"]}
+        asked = http.post(f"/runners/waiting/jobs/{job}/permissions", json=proof | {"request": request}).json()
+        assert asked["answer"] == "pending"
+        return job, asked["permission"]
+
+
+def state(server, job):
+    with server.client() as http:
+        (found,) = http.get(f"/jobs/{job}/permissions").json()["items"]
+        return found["state"], found["reason"]
+
+
+def answer(server, job, asked):
+    with server.client() as http:
+        http.post(f"/jobs/{job}/permissions/{asked}", json={"answer": "deny"}).raise_for_status()
+
+
+def card(page, title):
+    return page.locator("[data-question]", has_text=title)
+
+
+def test_questions_come_by_themselves_and_are_answered_by_keys(world, signed_in):
+    server, _ = world
+    signed_in.goto("/ui/waiting")
+    signed_in.get_by_text("Nothing waits for you.").wait_for()
+    first, _ = question(server, "Clean the build", "cd build && rm -rf 'old stuff'")
+    second, _ = question(server, "Fetch a page", "curl -s http://example.invalid")
+    one = card(signed_in, "Clean the build")
+    one.wait_for()
+    assert one.locator("mark").all_inner_texts() == ["rm -rf 'old stuff"]
+    card(signed_in, "Fetch a page").wait_for()
+    assert signed_in.title() == "(2) Baton"
+    assert_accessible(signed_in)
+    one.focus()
+    signed_in.keyboard.press("d")
+    signed_in.get_by_label("A word to the agent").fill("use make clean")
+    signed_in.keyboard.press("Enter")
+    signed_in.get_by_text("You denied it.").wait_for()
+    assert state(server, first) == ("denied", "use make clean")
+    card(signed_in, "Fetch a page").focus()
+    signed_in.keyboard.press("a")
+    signed_in.get_by_text("You allowed it.").wait_for()
+    assert state(server, second) == ("allowed", "")
+    signed_in.get_by_text("Nothing waits for you.").wait_for()
+
+
+def test_who_was_slower_is_told_and_a_phone_shows_one_card_with_two_buttons(world, signed_in):
+    server, _ = world
+    signed_in.set_viewport_size(PHONE)
+    job, asked = question(server, "Install a package", "npm install left-pad " + "and-more " * 40)
+    signed_in.goto(f"/ui/waiting/{asked}")
+    buttons = [card(signed_in, "Install a package").get_by_role("button", name=name) for name in ("Deny", "Allow")]
+    for button in buttons:
+        button.wait_for()
+        assert button.bounding_box()["height"] >= 48
+    assert signed_in.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    # The page does not hear of the other answer, so that its own comes second.
+    signed_in.route("**/permissions?*", lambda route: route.abort())
+    signed_in.route(f"**/permissions/{asked}", lambda route: (answer(server, job, asked), route.continue_()))
+    buttons[1].click()
+    signed_in.get_by_text("root answered first: denied.").wait_for()
+    signed_in.troubles.clear()  # the browser counts the conflict as an error
+
+
+def test_another_person_sees_none_of_it(world, page):
+    server, _ = world
+    question(server, "Not for dora", "rm -rf mine")
+    with server.client(**{"Baton-User": "dora-w"}) as http:
+        page.goto(http.post("/session/links").json()["path"])
+    page.get_by_role("button", name="Sign out").wait_for()
+    page.goto("/ui/waiting")
+    page.get_by_text("Nothing waits for you.").wait_for()
+    assert page.title() == "Baton"
