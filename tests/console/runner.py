@@ -28,7 +28,9 @@ def running(server, folder):
     file.parent.mkdir(parents=True)
     providers = {name: {"command": AGENT} for name in ("codex", "claude_code", "gemini")}
     file.write_text(
-        yaml.safe_dump({"slots": 4, "cancel_grace_s": 1, "workspaces": {"shop": str(shop)}, "providers": providers})
+        yaml.safe_dump(
+            {"slots": 4, "cancel_grace_s": 1, "drain_s": 1, "workspaces": {"shop": str(shop)}, "providers": providers}
+        )
     )
     with (folder / "runner.log").open("ab") as log:
         runner = subprocess.Popen([BATON, "runner", "run"], env=env, cwd=folder, stdout=log, stderr=log)
