@@ -26,7 +26,12 @@ export function LiveFeed({ open, opened }: { open: (id: string) => void; opened:
     refetchInterval: connection === "live" ? false : 5_000,
   });
   useEffect(() => before.data && feed.fill(before.data.items), [before.data]);
-  useStream("gap", () => void before.refetch());
+  const { refetch } = before;
+  useEffect(() => {
+    // The stream begins when it is connected: what was stored after the list was read and before that is in neither.
+    if (connection === "live") void refetch();
+  }, [connection, refetch]);
+  useStream("gap", () => void refetch());
   useEffect(() => feed.hold("open", opened), [opened]);
   useEffect(() => feed.hold("paused", paused), [paused]);
   useEffect(() => () => ["open", "paused", "scrolled"].forEach((reason) => feed.hold(reason, false)), []);
