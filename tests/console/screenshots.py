@@ -15,23 +15,15 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 200_000
 """Bytes of one picture, so that the README stays quick to load."""
 SCREENS = {
-    "now": "/",
-    "decisions": "/decisions?effect=deny",
-    "sessions": "/sessions",
-    "delegations": "/delegations",
-    "policies": "/policies",
-    "routing": "/routing",
-    "insight": "/insight",
-    "modes": "/modes",
-    "people": "/people",
-    "health": "/health",
+    "desktop": {"now": "/", "decisions": "/decisions?effect=deny", "policies": "/policies"},
+    "phone": {"sessions": "/sessions"},
 }
-"""Pictures by their names, and the screen that each shows, below `/ui`."""
+"""Pictures by the device, their names, and the screen that each shows, below `/ui`."""
 BATON = [sys.executable, "-m", "baton"]
 
 
 def main() -> None:
-    """Take every picture, light and dark, on a desktop and on a phone."""
+    """Take every picture, light and dark."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("BATON_TEST_RUN_FOLDER", folder)
         with serving(Path(folder) / "home") as server, server.client() as admin, sync_playwright() as driver:
@@ -45,15 +37,15 @@ def main() -> None:
                     page = context.new_page()
                     page.goto(admin.post("/session/links").json()["path"])
                     page.get_by_role("button", name="Sign out").wait_for()
-                    take(page, f"{device}-{scheme}")
+                    take(page, SCREENS[device], f"{device}-{scheme}")
                     context.close()
             browser.close()
 
 
-def take(page: Page, kind: str) -> None:
-    """Write the picture of each screen, and fail on one that is too large."""
+def take(page: Page, screens: dict[str, str], kind: str) -> None:
+    """Write the picture of each of these screens, and fail on one that is too large."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name, path in SCREENS.items():
+    for name, path in screens.items():
         page.goto(f"/ui{path}")
         page.get_by_role("heading", level=1).wait_for()
         page.wait_for_timeout(1_500)  # the screens follow a stream, so the network is never idle
