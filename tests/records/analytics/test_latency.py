@@ -1,5 +1,6 @@
 """How long decisions took: percentiles against a hand-counted store, who sees what, and calls that could not be decided."""
 
+import asyncio
 import csv
 import io
 from datetime import UTC, datetime, timedelta
@@ -11,8 +12,9 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.analytics.latency import Latencies, percentile
-from baton.records.analytics.latency_store import width_us
 from baton.records.pipeline import store
+from baton.records.sums.measures import width_us
+from baton.records.sums.roll_up import RollUp
 from tests.support.records import record
 from tests.support.server import until
 
@@ -63,8 +65,16 @@ CASES = [
 ]  # fmt: skip
 
 
-async def test_percentiles_are_those_of_a_hand_counted_store(database):
+async def summed(database):
+    roll_up = RollUp(database, "default", lambda: ["Task"], now=lambda: NOON + timedelta(days=3))
+    assert await roll_up.catch_up(asyncio.Event())
+
+
+@pytest.mark.parametrize("with_sums", [False, True])
+async def test_percentiles_are_those_of_a_hand_counted_store(database, with_sums):
     await store.add(database, RECORDS)
+    if with_sums:
+        await summed(database)
     latencies = Latencies(database)
     for by, principal, filters, expected in CASES:
         found = await latencies.find(principal, by, **PERIOD, **filters)

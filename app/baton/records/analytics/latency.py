@@ -15,7 +15,8 @@ from baton.kernel.base.time_buckets import start_of_bucket
 from baton.people.row_scope import row_scope
 from baton.records.analytics import hook_failures_store, latency_store
 from baton.records.analytics.hook_failures_store import HookFailureCount
-from baton.records.analytics.latency_store import LatencyBucket, LatencyCount, LatencyFilter, width_us
+from baton.records.analytics.latency_store import LatencyBucket, LatencyCount, LatencyFilter
+from baton.records.sums.measures import width_us
 
 __all__ = ["Latencies", "Latency", "LatencyBucket", "LatencyReport"]
 

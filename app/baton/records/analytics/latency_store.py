@@ -4,19 +4,22 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, String, case, cast, func, literal_column, or_, select
+from sqlalchemy import Select, String, Table, cast, func, literal, select, union_all
 
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.time_buckets import bucket_of
+from baton.kernel.base.time_buckets import bucket_name
 from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
+from baton.records.pipeline.hours import start_of_hour
 from baton.records.pipeline.tables import DECISIONS
+from baton.records.sums import measures
+from baton.records.sums.periods import parts
+from baton.records.sums.tables import LATENCY
 
 LatencyBucket = Literal["hour", "day"]
 _d = DECISIONS
-_STEPS = (1, 10, 100, 1_000, 10_000, 100_000)
-"""What times are rounded down to, in microseconds: each keeps two digits, and the last one all that is slower."""
+_COLUMNS = ("hour", "event", "us", "degraded", "decisions")
 
 
 class LatencyFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +36,7 @@ class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
     """How many decisions of a bucket and an event took so long, and what was unavailable to them.
 
     Attributes:
-        us: The least time that is counted here, in microseconds; see `width_us`.
+        us: The least time that is counted here, in microseconds; see `measures.width_us`.
         degraded: The causes, as a JSON list.
     """
 
@@ -44,38 +47,48 @@ class LatencyCount(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-def width_us(us: int) -> int:
-    """Return how many microseconds the times that are counted together lie apart, the least of them being `us`."""
-    return next((step for step in _STEPS if us < 100 * step), _STEPS[-1])
-
-
 async def find(
     database: Database, organisation: str, scope: RowScope, wanted: LatencyFilter, by: LatencyBucket
 ) -> list[LatencyCount]:
     """Return the counts of calls and of routed prompts, in the order of their buckets. Raise DatabaseUnavailable."""
-    query = select(
-        bucket_of(_d.c.at, by, database.dialect).label("bucket"),
-        _d.c.event.label("event"),
-        _rounded(_d.c.elapsed_us).label("us"),
-        cast(_d.c.degraded, String).label("degraded"),
-        func.count().label("count"),
-    ).where(
-        _d.c.organisation == organisation,
-        _d.c.id >= least_id(wanted.since),
-        _d.c.id < least_id(wanted.until),
-        # Other events are recorded without a decision that could have taken any time.
-        or_(_d.c.event == "PreToolUse", _d.c.routed_by != ""),
+    rows = _restricted(
+        select(
+            measures.hour(database.dialect).label("hour"),
+            _d.c.event.label("event"),
+            measures.rounded_us().label("us"),
+            cast(_d.c.degraded, String).label("degraded"),
+            literal(1).label("decisions"),
+        ).where(measures.is_timed()),
+        _d,
+        organisation,
+        wanted,
     )
+    rows = scope.limit(rows, _d)
+    async with database.transaction() as connection:
+        if scope.user or wanted.user:  # sums tell of no person
+            selects = [rows.where(_d.c.id >= least_id(wanted.since), _d.c.id < least_id(wanted.until))]
+        else:
+            period = await parts(connection, organisation, wanted.since, wanted.until)
+            kept = _restricted(select(*(LATENCY.c[name] for name in _COLUMNS)), LATENCY, organisation, wanted)
+            selects = [rows.where(*bounds) for bounds in period.rows]
+            selects += [kept.where(*bounds) for bounds in period.of_sums(LATENCY)]
+        each = union_all(*selects).subquery()
+        keys = [each.c[name] for name in _COLUMNS[:-1]]
+        query = select(*keys, func.sum(each.c.decisions).label("decisions")).group_by(*keys).order_by(each.c.hour)
+        found = (await connection.execute(query)).all()
+    counts: dict[tuple[str, str, int, str], int] = {}
+    for row in found:
+        key = (bucket_name(start_of_hour(row.hour), by), row.event, row.us, row.degraded)
+        counts[key] = counts.get(key, 0) + int(row.decisions)
+    return [
+        LatencyCount(bucket=bucket, event=event, us=us, degraded=degraded, count=count)
+        for (bucket, event, us, degraded), count in counts.items()
+    ]
+
+
+def _restricted(query: Select[Any], table: Table, organisation: str, wanted: LatencyFilter) -> Select[Any]:
+    query = query.where(table.c.organisation == organisation)
     for name in ("event", "user", "team"):
         if value := getattr(wanted, name):
-            query = query.where(_d.c[name] == storable(value))
-    columns: list[ColumnElement[Any]] = [literal_column(number) for number in ("1", "2", "3", "4")]
-    query = scope.limit(query, _d).group_by(*columns).order_by(columns[0])
-    async with database.transaction() as connection:
-        return [msgspec.convert(row._asdict(), LatencyCount, strict=False) for row in await connection.execute(query)]
-
-
-def _rounded(us: ColumnElement[int]) -> ColumnElement[Any]:
-    """Return times rounded down to two digits, so that any number of decisions leaves few groups."""
-    *steps, last = _STEPS
-    return case(*((us < 100 * step, us - us % step) for step in steps), else_=us - us % last)
+            query = query.where(table.c[name] == storable(value))
+    return query

@@ -53,6 +53,11 @@ def rounded_us() -> ColumnElement[Any]:
     return case(*((us < 100 * step, us - us % step) for step in steps), else_=us - us % last)
 
 
+def width_us(us: int) -> int:
+    """Return how many microseconds the times that are counted together lie apart, the least of them being `us`."""
+    return next((step for step in _ROUNDED_TO_US if us < 100 * step), _ROUNDED_TO_US[-1])
+
+
 def is_timed() -> ColumnElement[bool]:
     """Return the condition that a record is of a decision that took time: a call, or a prompt that was routed."""
     return or_(_d.event == "PreToolUse", _d.routed_by != "")
