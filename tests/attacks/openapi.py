@@ -16,9 +16,8 @@ DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").r
 METHODS = ("put", "post", "patch", "delete")
 OF_AGENTS = {
     "apply_job": "jobs.apply", "branch_job": "jobs.apply", "discard_job": "jobs.apply", "open_job_request": "jobs.apply",
-    "acknowledge_events": "events.read", "delete_code_map": "codemap.write", "end_event_group": "events.read",
-    "propose_pattern": "patterns.propose", "put_code_map": "codemap.write", "put_code_map_files": "codemap.write",
-    "take_events": "events.read",
+    "delete_code_map": "codemap.write", "propose_pattern": "patterns.propose", "put_code_map": "codemap.write",
+    "put_code_map_files": "codemap.write",
     "cancel_job": "jobs.write", "classify_prompt": "delegation.try", "client_hook": "calls.make",
     "complete_task": "graphs.write", "delegate": "jobs.submit", "evaluate_policies": "policies.read",
     "explain_route": "routes.make", "fail_task": "graphs.write", "give_route_feedback": "routes.feedback",
