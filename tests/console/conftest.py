@@ -1,5 +1,6 @@
 """A real Chromium over a real server; where the machine has none, these tests are skipped."""
 
+import contextlib
 import shutil
 
 import pytest
@@ -26,17 +27,16 @@ def world(tmp_path_factory):
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install -r requirements/browser.txt")
     with serving(tmp_path_factory.mktemp("console") / "home") as server, playwright.sync_playwright() as driver:
-        server.console = f"http://baton.localhost:{server.url.rpartition(':')[2]}"
+        server.console = console_of(server)
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield server, browser
         browser.close()
 
 
-@pytest.fixture
-def page(world):
-    """A page that complains about every error of the browser: scripts, refused contents, refused styles."""
-    server, browser = world
-    context = browser.new_context(viewport=WIDE, base_url=server.console)
+@contextlib.contextmanager
+def opened(browser, server):
+    """A page of a server that complains about every error of the browser: scripts, refused contents, refused styles."""
+    context = browser.new_context(viewport=WIDE, base_url=console_of(server))
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.troubles = []
@@ -47,11 +47,43 @@ def page(world):
     assert page.troubles == []
 
 
+def console_of(server):
+    return f"http://baton.localhost:{server.url.rpartition(':')[2]}"
+
+
+def sign_in(page, server):
+    """Sign the page in by a link."""
+    with server.client() as admin:
+        page.goto(admin.post("/session/links").json()["path"])
+    page.get_by_role("button", name="Sign out").wait_for()
+
+
+def settled(page):
+    """Wait until the screen has loaded what it shows. It holds a stream, so the network is never idle."""
+    page.get_by_role("heading", level=1).first.wait_for()
+    page.get_by_label("Loading").first.wait_for(state="hidden")
+    page.wait_for_timeout(500)
+
+
+@pytest.fixture
+def page(world):
+    server, browser = world
+    with opened(browser, server) as page:
+        yield page
+
+
 @pytest.fixture
 def signed_in(world, page):
     """The page, signed in by a link, at home."""
     server, _ = world
-    with server.client() as admin:
-        page.goto(admin.post("/session/links").json()["path"])
-    page.get_by_role("button", name="Sign out").wait_for()
+    sign_in(page, server)
     return page
+
+
+@pytest.fixture
+def fresh(world, tmp_path):
+    """A server of the test's own, on which nothing has happened yet, and a page that is signed in there."""
+    _, browser = world
+    with serving(tmp_path / "fresh") as server, opened(browser, server) as page:
+        sign_in(page, server)
+        yield server, page

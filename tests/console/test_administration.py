@@ -3,7 +3,7 @@
 import pytest
 
 from tests.console.axe import assert_accessible
-from tests.console.conftest import PHONE
+from tests.console.conftest import PHONE, settled
 from tests.support.http_calls import ok
 
 pytestmark = pytest.mark.slow("starts a browser")
@@ -19,11 +19,6 @@ SCREENS = {
     "/ui/audit": "Audit",
     "/ui/health": "Health",
 }
-
-
-def settled(page):
-    """Wait until the screen has loaded what it shows."""
-    page.wait_for_load_state("networkidle")
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

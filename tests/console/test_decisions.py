@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.console.axe import assert_accessible
-from tests.console.conftest import PHONE
+from tests.console.conftest import PHONE, settled
 from tests.console.test_policies import decided
 
 pytestmark = pytest.mark.slow("starts a browser")
@@ -104,6 +104,5 @@ def test_nothing_is_wider_than_a_phone(world, signed_in):
     signed_in.set_viewport_size(PHONE)
     for path in ("/ui/decisions", f"/ui/decisions?id={decision}", f"/ui/simulator?from={decision}", "/ui/policies"):
         signed_in.goto(path)
-        signed_in.get_by_role("heading", level=1).wait_for()
-        signed_in.wait_for_load_state("networkidle")
+        settled(signed_in)
         assert signed_in.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], path

@@ -24,22 +24,22 @@ def report_tokens(client, session, model="claude-haiku-4-5"):
     until(lambda: client.get("/analytics/cost", params={"session_id": session}).json()["items"])
 
 
-def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(world, signed_in):
-    server, _ = world
-    signed_in.goto("/ui/insight")
-    signed_in.get_by_text("Nobody reported a wrong block").wait_for()
-    signed_in.get_by_text("No sub-agent reported what it used, and no job ran.").wait_for()
+def test_an_empty_server_says_what_to_do_and_a_day_of_calls_draws_every_chart(fresh):
+    server, page = fresh
+    page.goto("/ui/insight")
+    page.get_by_text("Nobody reported a wrong block").wait_for()
+    page.get_by_text("No sub-agent reported what it used, and no job ran.").wait_for()
     call(server, "sudo rm -rf / # for-insight")
     with server.client() as admin:
         report_tokens(admin, "insight-1")
         admin.post("/hooks/codex", content=b"no json")
         until(lambda: admin.get("/analytics/latency").json()["failures"])
-    signed_in.reload()
+    page.reload()
     for title in ("Delegation share", "Cost", "Blocked by rule", "Time to decide", "Fail-opens and degraded"):
-        signed_in.get_by_role("region", name=title, exact=True).locator("canvas").wait_for()
-    assert "$1.00" in signed_in.get_by_text("Agents' cost").locator("..").inner_text()
-    assert "claude-code" in signed_in.get_by_role("region", name="Clients last heard").inner_text()
-    assert_accessible(signed_in)
+        page.get_by_role("region", name=title, exact=True).locator("canvas").wait_for()
+    assert "$1.00" in page.get_by_text("Agents' cost").locator("..").inner_text()
+    assert "claude-code" in page.get_by_role("region", name="Clients last heard").inner_text()
+    assert_accessible(page)
 
 
 def test_a_chart_is_a_table_and_a_file_and_its_period_stands_in_the_address(world, signed_in):

@@ -10,6 +10,15 @@ pytestmark = pytest.mark.slow("starts a browser")
 POLL = {"boot_id": "b", "slots": 9, "wait_s": 0, "providers": ["codex"], "workspaces": []}
 
 
+@pytest.fixture(autouse=True)
+def nothing_waits(world):
+    """Answer what other tests have left."""
+    server, _ = world
+    with server.client() as http:
+        for one in http.get("/permissions").json()["items"]:
+            http.post(f"/jobs/{one['job']}/permissions/{one['id']}", json={"answer": "deny"}).raise_for_status()
+
+
 def question(server, title, command):
     """Let a delegated agent of the admin ask for permission; return its job's and the question's id."""
     with server.client() as http:

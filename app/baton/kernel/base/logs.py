@@ -68,7 +68,8 @@ def configure(level: str, style: Literal["text", "json"]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for chatty in ("alembic", "uvicorn", "watchfiles"):
+    # Drivers would log each statement with the texts in it.
+    for chatty in ("aiosqlite", "alembic", "asyncpg", "sqlalchemy", "uvicorn", "watchfiles"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 

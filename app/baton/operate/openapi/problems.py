@@ -41,6 +41,9 @@ _DETAILS: dict[type[BatonError], str] = {
     StoreUnavailable: "the database did not answer in time; nothing was changed",
 }
 
+_READ_FROM_A_RUNNER = frozenset(["/jobs/{job_id}/diff/pages"])
+"""What a runner is asked for, which it cannot give of every job."""
+
 
 def responses() -> dict[str, Any]:
     """Return every problem once, for `components.responses`."""
@@ -58,6 +61,8 @@ def problems_of(path: str, method: str, operation: dict[str, Any]) -> dict[str, 
         errors += [BadJSON, TooLarge]
     if method in {"post", "put", "patch", "delete"}:
         errors += [Conflict, PreconditionFailed]
+    elif path in _READ_FROM_A_RUNNER:
+        errors.append(Conflict)
     return only(*errors)
 
 

@@ -29,7 +29,7 @@ class QualityQuery(BaseModel):
     until: Moment | None = None
 
 
-class QualityModel(BaseModel):
+class RoutingQualityModel(BaseModel):
     """Routed prompts: `confident` ones led to one agent, others to a `shortlist` or to `none`; `tiers` is what decided.
 
     `accuracy` (0 to 1) is `right` of `judged` routes, by the feedback that was given in that time. Of the wrong ones,
@@ -48,7 +48,7 @@ class QualityModel(BaseModel):
     accuracy: float
 
 
-class DayQualityModel(QualityModel):
+class DayQualityModel(RoutingQualityModel):
     """The prompts and the feedback of the day (UTC) that begins `at`; a day without either is left out."""
 
     at: datetime
@@ -59,7 +59,7 @@ class QualityReportModel(BaseModel):
 
     since: datetime
     until: datetime
-    total: QualityModel
+    total: RoutingQualityModel
     items: list[DayQualityModel]
 
 
@@ -81,6 +81,6 @@ async def get_route_quality(
     return QualityReportModel(
         since=found.since,
         until=found.until,
-        total=QualityModel(**asdict(found.total)),
+        total=RoutingQualityModel(**asdict(found.total)),
         items=[DayQualityModel(**asdict(one)) for one in found.days],
     )
