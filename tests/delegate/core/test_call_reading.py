@@ -28,6 +28,18 @@ def bash(command, **verdict):
     return reading_of(Verdict(shell=shell, **verdict), {"tool_name": "Bash", "tool_input": {"command": command}})
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["ALTER ROLE ann WITH PASSWORD 'hr7f1ae9'", "curl -u ann:hr7f1ae9 http://x.example", "x=1; TOKEN='hr7f1ae9' run"],
+)
+def test_words_that_the_masked_line_no_longer_holds_are_not_shown(line):
+    masked = line.replace("hr7f1ae9", "[masked:password]")
+    verdict = Verdict(shell=read(shipped().tables, line))
+    found = reading_of(verdict, {"tool_name": "Bash", "tool_input": {"command": masked}})
+    assert "hr7f1ae9" not in str(found)
+    assert found.programs
+
+
 def test_what_a_person_should_look_at_is_marked_where_it_stands():
     wrong = {}
     for command, marked in MARKED.items():

@@ -79,7 +79,7 @@ def reading_of(verdict: Verdict, request: Mapping[str, Any]) -> CallReading:
     return CallReading(
         tool=tool,
         command=command,
-        programs=tuple(_shown(one) for one in programs if not one.meant),
+        programs=tuple(_shown(one, command) for one in programs if not one.meant),
         risky=risky_spans(command, [one for one in programs if is_risky(one)]),
         unparsed=shell.unparsed if shell is not None else "",
         edits=tuple(_edits(given)),
@@ -134,8 +134,12 @@ def _place(command: str, words: tuple[str, ...], after: int) -> tuple[int, int] 
     return start, end
 
 
-def _shown(program: Program) -> ReadProgram:
-    text = " ".join(program.argv[:MOST_WORDS])
+def _shown(program: Program, command: str) -> ReadProgram:
+    words = program.argv[:MOST_WORDS]
+    if "[masked:" in command:
+        # Without quotes and line ends around it a secret is not known as one: only what is left of the line is shown.
+        words = tuple([word if word in command else "…" for word in words])
+    text = " ".join(words)
     return ReadProgram(
         text=mask(text)[:LONGEST_TEXT], categories=program.categories, depth=program.depth, risky=is_risky(program)
     )

@@ -23,7 +23,8 @@ export function LiveFeed({ open, opened }: { open: (id: string) => void; opened:
   const before = useQuery({
     queryKey: ["newest decisions"],
     queryFn: () => body(api.GET("/decisions", { params: { query: { limit: 100 } } })),
-    refetchInterval: connection === "live" ? false : 5_000,
+    // A stream may begin after the list was read: what was stored in between comes with the next reading.
+    refetchInterval: connection === "live" ? 10_000 : 5_000,
   });
   useEffect(() => before.data && feed.fill(before.data.items), [before.data]);
   const { refetch } = before;
