@@ -37,7 +37,7 @@ class ResultAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a difference, or why there is none."""
+    """A part of a difference, or the reason why it cannot be had."""
 
     path: str = ""
     offset: int = 0

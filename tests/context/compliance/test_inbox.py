@@ -28,7 +28,7 @@ async def inboxes(server, valkey_url):
 
 
 async def request(server, session):
-    """Have an edit put to the evaluator, and return the request."""
+    """Send an edit to the evaluator and return the request."""
     await server.edit("x = 1", session=session)
     return [one for one in server.emitted if isinstance(one, ComplianceEvaluate)][-1]
 

@@ -87,6 +87,8 @@ ROWS = [
     ("unparsed", 'File.rm_rf!("x")', ["remove x", "unread"]),
     ("unparsed", 'File.write!("x", "y z")', ["write x", "unread"]),
     ("unparsed", 'println("npm test")', ["unread"]),
+    ("unparsed", 'system("rm x', ["run rm x", "unread"]),
+    ("unparsed", 'system("rm x\\', ["run rm x", "unread"]),
     ("lisp", '(uiop:run-program "rm x")', ["run rm x", "unread"]),
     ("lisp", '(sh "rm" "-rf" "x")', ["run rm -rf x", "unread"]),
     ("lisp", '(delete-directory "x" t)', ["remove x", "unread"]),

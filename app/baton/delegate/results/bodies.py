@@ -108,7 +108,7 @@ class DiffPageModel(BaseModel):
 
 
 class DiffPageBody(BaseModel):
-    """A page of a difference, as a runner sends it; `error` says why there is none."""
+    """A page of a difference, as a runner sends it; without one, `error` says why."""
 
     model_config = ConfigDict(extra="forbid")
 

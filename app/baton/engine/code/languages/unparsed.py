@@ -12,15 +12,17 @@ from baton.engine.code.model import Code, FileWrite, Run
 MAX_LITERALS = 256
 """Literals of a text that are looked at."""
 
-_DOUBLE = r'"((?:[^"\\]|\\.)*)"'
+# One that is never closed reaches to the end: otherwise each quote in it would be tried as a beginning of its own.
+_END = r"\\?\Z"
+_DOUBLE = rf'"((?:[^"\\]|\\.)*)(?:"|{_END})'
 _LITERALS = {
-    "unparsed": re.compile(_DOUBLE + r"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`", re.DOTALL),
+    "unparsed": re.compile(_DOUBLE + rf"|'((?:[^'\\]|\\.)*)(?:'|{_END})|`((?:[^`\\]|\\.)*)(?:`|{_END})", re.DOTALL),
     "lisp": re.compile(_DOUBLE, re.DOTALL),  # there a single quote opens a list
 }
 _STARTS_PROCESSES = re.compile(
     r"\b(?:system|exec\w*|shell\w*|sh|bash|cmd|command|call[-_]?(?:command|process)\w*|run|run[-_]?(?:program|command|process)"
     r"|spawn\w*|popen|open_process\w*|process\w*|proc|start[-_]?process\w*|subprocess|qx|posix_spawn|fork|pipeline)\b"
-    r"|[\"'\])]\s*\.?\s*!|%x",
+    r"|[\"'\])]\s{0,8}\.?\s{0,8}!|%x",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"(?:[\s,\[\](){}#:]|\bnil\b|\bNone\b|\bNothing\b|\bfalse\b|\btrue\b|\b[tf0]\b)*")
