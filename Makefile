@@ -62,7 +62,7 @@ lint: $(VENV)/.test ## Check style, shell scripts and layers
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Dockerfile
 
-types: $(VENV)/.test ## Check types
+types: $(VENV)/.browser ## Check types
 	$(BIN)/mypy
 
 policies: $(VENV)/.runtime ## Test and lint the shipped policies
