@@ -7,6 +7,7 @@ from baton.context.advisories.store import Advisories
 from baton.context.codemap.indexes import CodeIndexes
 from baton.context.codemap.service import CodeMaps
 from baton.context.compliance.inbox import ComplianceInbox
+from baton.context.compliance.kafka_inbox import KafkaComplianceInbox
 from baton.context.compliance.service import Compliance
 from baton.context.compliance.store import ComplianceStore
 from baton.context.enrichment.code_analysis import CodeAnalysis
@@ -26,6 +27,7 @@ from baton.context.utilization.switches import BUILT_IN, SourceSwitches
 from baton.context.utilization.usage import ContextUsage
 from baton.engine.call.principal import Principal
 from baton.events.emission import Emitter
+from baton.events.topics import full_names
 from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies
 from baton.records.pipeline.counters import Counters
@@ -112,6 +114,12 @@ async def build(
     kernel.run(compliance.run)
     if kernel.settings.external_compliance:
         kernel.run(ComplianceInbox(kernel.redis.url, compliance).run)
+        if kafka_url := kernel.settings.kafka_url.get_secret_value():
+            topics = full_names(kernel.settings.events_prefix, kernel.settings.events_topics)
+            kafka = KafkaComplianceInbox(
+                kafka_url, topics["compliance-evaluated"], compliance, organisation=kernel.organisation
+            )
+            kernel.run(kafka.run)
     return ContextFeature(
         enricher=Enricher(
             lambda principal: [one for one in (*built_in, *registry.handlers) if switches.on(principal, one.name)]

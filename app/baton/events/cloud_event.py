@@ -41,7 +41,7 @@ def enveloped(emission: Emission, full_name: str) -> bytes:
     return _encode(
         CloudEvent(
             id=emission.id,
-            source=f"/baton/{emission.organisation}",
+            source=source_of(emission.organisation),
             type=full_name,
             time=datetime.fromtimestamp(emission.at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
             subject=session,
@@ -52,6 +52,11 @@ def enveloped(emission: Emission, full_name: str) -> bytes:
             data=msgspec.Raw(data),
         )
     )
+
+
+def source_of(organisation: str) -> str:
+    """Return the `source` of the events that Baton makes for an organisation."""
+    return f"/baton/{organisation}"
 
 
 @cache

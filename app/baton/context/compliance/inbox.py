@@ -6,12 +6,11 @@ Topics cannot take it: their entries are numbered by whoever publishes them.
 
 import asyncio
 import logging
-from typing import Annotated
 
 import msgspec
 
-from baton.context.compliance.evaluator import MOST_PATTERNS
-from baton.context.compliance.service import Compliance, Violation
+from baton.context.compliance.result import read_result
+from baton.context.compliance.service import Compliance
 from baton.kernel.base.errors import StoreUnavailable
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
@@ -21,28 +20,11 @@ log = logging.getLogger(__name__)
 
 INBOX = b"baton:events:inbox:compliance-evaluated"
 GROUP = b"compliance"
-LARGEST = 64 << 10
-"""Bytes of a result: ten messages of 300 characters, with room for an evaluator's own fields."""
 WAIT_MS = 500
 """Longest wait for an entry, in milliseconds; stopping may take as long."""
 TIMEOUT_S = 5.0
 RETRY_S = 1.0
 _BATCH = 50
-
-
-class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one request, as `POST /compliance/results` takes it; other fields may come along."""
-
-    correlation_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    violations: Annotated[list[Violation], msgspec.Meta(max_length=MOST_PATTERNS)]
-
-
-class _Event(msgspec.Struct, frozen=True):
-    data: EvaluationResult
-
-
-_event = msgspec.json.Decoder(_Event).decode
-_result = msgspec.json.Decoder(EvaluationResult).decode
 
 
 class ComplianceInbox:
@@ -73,9 +55,7 @@ class ComplianceInbox:
     async def _take(self, entry: Entry) -> None:
         content = entry.fields.get(b"event", b"")
         try:
-            if len(content) > LARGEST:
-                raise msgspec.ValidationError(f"{len(content)} bytes; at most {LARGEST}")
-            result = _read(content)
+            result = read_result(content)
         except msgspec.MsgspecError as error:
             log.warning("a result of an external evaluation cannot be read: %s", error)
             return
@@ -85,13 +65,3 @@ class ComplianceInbox:
         if entries:
             await self._reader.done(entries)
             await self._redis.call(b"XDEL", INBOX, *(entry.id for entry in entries))
-
-
-def _read(content: bytes) -> EvaluationResult:
-    """Read an event, or its data alone.
-
-    Raises:
-        msgspec.MsgspecError: If it is neither.
-    """
-    fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    return _event(content).data if "data" in fields else _result(content)

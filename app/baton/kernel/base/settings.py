@@ -276,8 +276,8 @@ class Settings(BaseSettings):
     )
     external_compliance: bool = Field(
         default=False,
-        description="Put patterns without a check to an external evaluator: it reads the topic `compliance-evaluate` and"
-        " posts to `/compliance/results`, or appends to the Redis stream `baton:events:inbox:compliance-evaluated`.",
+        description="Put patterns without a check to an external evaluator, which reads `compliance-evaluate` and posts to"
+        " `/compliance/results`, or answers on Kafka or in a Redis stream (docs/events.md).",
     )
     enrichment_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
