@@ -358,6 +358,10 @@ def test_jobs_of_the_session_are_listed_shown_compared_and_run_again(connect_her
     assert (shown["prompt"], shown["isolation"], "token" in shown) == ("write new.txt", "worktree", False)
     _, change = agent.called("job_diff", job_id=job)
     assert [(file["path"], file["change"]) for file in change["files"]] == [("new.txt", "added")]
+    for page in ({"path": "new.txt"}, {"offset": 0}, {"path": "new.txt", "offset": 0}):
+        text = agent.called("job_diff", job_id=job, **page)[1]
+        assert ("+written" in text["text"], text["offset"], "next_offset" in text) == (True, 0, False)
+    assert "no.txt" in agent.refused("job_diff", job_id=job, path="no.txt")
     comment = {"file": "new.txt", "line": 1, "text": "more"}
     _, replied = agent.called("job_reply", job_id=job, message="read new.txt\nwrite more.txt", comments=[comment])
     assert (replied["thread"], replied["task_id"]) == (job, replied["id"])

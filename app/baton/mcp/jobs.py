@@ -69,11 +69,23 @@ def offer(server: MCPServer, baton: ServerClient) -> None:
         return _part(await baton.request("POST", f"/jobs/{quote(job_id, safe='')}/retry"), ("id", "state", "attempt"))
 
     @server.tool(
-        description="Show what a job changed in its worktree: the files, and the difference (its first 96 KiB)."
-        " job_apply writes it into the person's working tree."
+        description="Show what a job changed in its worktree: the files, and the difference, of which a large one is"
+        " `truncated`. With `path` or `offset`, read it whole, page by page, from the machine that has it: `text`, and"
+        " `next_offset` unless it was the last page. job_apply writes it into the person's working tree."
     )
-    async def job_diff(job_id: JobId) -> dict[str, Any]:
-        found: dict[str, Any] = await baton.request("GET", f"/jobs/{quote(job_id, safe='')}/diff")
+    async def job_diff(
+        job_id: JobId,
+        path: Annotated[str, Field(description="Only this file's difference, as the list of files names it.")] = "",
+        offset: Annotated[
+            int | None, Field(ge=0, description="Where the page begins: 0, then `next_offset` of the page before.")
+        ] = None,
+    ) -> dict[str, Any]:
+        of_job = f"/jobs/{quote(job_id, safe='')}/diff"
+        paged = bool(path) or offset is not None
+        query = {name: value for name, value in (("path", path), ("offset", str(offset or 0))) if value}
+        found: dict[str, Any] = await (
+            baton.request("GET", f"{of_job}/pages", query=query) if paged else baton.request("GET", of_job)
+        )
         return found
 
     @server.tool(
