@@ -1,10 +1,15 @@
-"""`baton demo` on a real server: each kind of decision, what the people have, and that it refuses a server in use."""
+"""`baton demo` on a real server: each kind of decision, what the people have, its agent, and that it refuses a server in use."""
+
+import signal
+import subprocess
 
 import pytest
 
 from tests.support.command_line import clean_environment, run
 from tests.support.http_calls import ok
-from tests.support.server import serving, until
+from tests.support.server import BATON, serving, until
+
+pytestmark = pytest.mark.slow("plays the demonstration, with a runner")
 
 
 @pytest.fixture
@@ -13,9 +18,19 @@ def server(tmp_path):
         yield running
 
 
+def environment(server, tmp_path):
+    return clean_environment(HOME=str(tmp_path), BATON_URL=server.url, BATON_TOKEN=server.token)
+
+
 def demo(server, tmp_path, *words):
-    env = clean_environment(HOME=str(tmp_path), BATON_URL=server.url, BATON_TOKEN=server.token)
-    return run("demo", *words, env=env, cwd=tmp_path)
+    return run("demo", *words, env=environment(server, tmp_path), cwd=tmp_path)
+
+
+def assert_every_token_is_revoked(admin):
+    tokens = ok(admin.get("/tokens"))["items"]
+    made = [one for one in tokens if one["user"].startswith("demo-") or one["role"] == "developer"]
+    assert len(made) >= 5
+    assert all(one.get("revoked_at") for one in made)
 
 
 def test_a_fresh_server_shows_every_kind_of_decision_and_one_in_use_is_left_alone(server, tmp_path):
@@ -30,11 +45,33 @@ def test_a_fresh_server_shows_every_kind_of_decision_and_one_in_use_is_left_alon
         assert {one["client"] for one in decisions} == {"api", "claude-code", "codex", "qwen"}, "`api` routes prompts"
         assert all(one["user"].startswith("demo-") for one in decisions)
         assert {one["team"] for one in decisions} == {"demo-web", "demo-data"}
-        assert ok(admin.get("/jobs"))["items"]
         assert ok(admin.get("/graphs"))["items"]
-        tokens = ok(admin.get("/tokens"))["items"]
-        assert all(one.get("revoked_at") for one in tokens if one["user"].startswith("demo-"))
+        to_confirm, changed = ok(admin.get("/jobs"))["items"]
+        assert (to_confirm["state"], changed["state"]) == ("pending_approval", "completed")
+        files = ok(admin.get(f"/jobs/{changed['id']}/diff"))["files"]
+        assert [one["path"] for one in files] == ["payments/client.py", "tests/test_client.py"]
+        assert_every_token_is_revoked(admin)
     again = demo(server, tmp_path)
     assert again.returncode == 2
     assert "has decisions already" in again.stderr
     assert demo(server, tmp_path, "--anyway", "--json").returncode == 0
+
+
+def test_live_goes_on_with_a_question_that_waits_until_it_is_stopped(server, tmp_path):
+    words, env = [BATON, "demo", "--live", "--every", "0.05"], environment(server, tmp_path)
+    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as going, server.client() as admin:
+        try:
+            asked = until(lambda: ok(admin.get("/permissions", params={"state": "pending"}))["items"])[0]
+            assert asked["command"] == "cd build && rm -rf 'old bundles'"
+            answer = f"/jobs/{asked['job']}/permissions/{asked['id']}"
+            ok(admin.post(answer, json={"answer": "deny", "reason": "keep them"}))
+            until(lambda: ok(admin.get(f"/jobs/{asked['job']}"))["state"] == "completed")
+            assert "I left them where they are." in ok(admin.get(f"/jobs/{asked['job']}/output"))["output"]
+            assert "until Ctrl-C" in going.stderr.readline()
+            before = len(ok(admin.get("/decisions", params={"limit": 200}))["items"])
+            until(lambda: len(ok(admin.get("/decisions", params={"limit": 200}))["items"]) > before + 5)
+            going.send_signal(signal.SIGINT)
+            assert going.wait(60) == 0
+            assert_every_token_is_revoked(admin)
+        finally:
+            going.kill()

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from baton.cli.demo.machine import Machine
 from baton.cli.demo.play import Demo
 from baton.cli.options import AsJson, UsageError
 from baton.cli.output import show_json
@@ -12,7 +13,10 @@ from baton.local.server import Api
 
 
 def demo(
-    live: Annotated[bool, typer.Option("--live", help="Go on making calls until Ctrl-C.")] = False,
+    live: Annotated[
+        bool | None,
+        typer.Option("--live/--once", help="Go on until Ctrl-C, or end when all is there. At a terminal: --live."),
+    ] = None,
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between two calls of `--live`.")] = 0.5,
     anyway: Annotated[bool, typer.Option("--anyway", help="Also on a server that has decisions already.")] = False,
     as_json: AsJson = False,
@@ -20,18 +24,26 @@ def demo(
     """Fill a fresh server with a demonstration team, so that every screen of the console shows something.
 
     Teams, people, projects and rules whose names begin with `demo` are added through the public API, and their agents'
-    calls are decided like any. Their tokens are revoked at the end.
+    calls are decided like any. A runner with a scripted agent works on tasks that are delegated in your name; with
+    `--live` it goes on, and one of its questions waits for you. The tokens are revoked at the end.
     """
     played = Demo(Api(administer=True), lambda token: Api(token=token))
     if not anyway and not played.is_fresh():
         raise UsageError("this server has decisions already; use a fresh one, or add `--anyway`")
+    goes_on = sys.stdout.isatty() and not as_json if live is None else live
     try:
         played.set_up()
-        played.play()
-        if live:
-            print("The demonstration goes on until Ctrl-C. `baton open` shows it.", file=sys.stderr)
-            for _ in played.live(every):
-                pass
+        with Machine(played.token_of_runner()):
+            played.play()
+            played.delegate(ask=goes_on)
+            if goes_on:
+                print(
+                    f"{played.calls} calls were made, and an agent waits for your answer. See it in the console:"
+                    " `baton open`. More calls come until Ctrl-C.",
+                    file=sys.stderr,
+                )
+                for _ in played.live(every):
+                    pass
     except KeyboardInterrupt:
         pass
     finally:

@@ -9,6 +9,9 @@ from typing import Any
 from baton.cli.demo.story import (
     AGENTS,
     CLIENTS,
+    JOB_TO_CONFIRM,
+    JOB_WITH_CHANGES,
+    JOB_WITH_QUESTION,
     LEADS,
     PATTERNS,
     PEOPLE,
@@ -18,10 +21,13 @@ from baton.cli.demo.story import (
     SESSIONS,
     TASKS,
     WHY,
+    WORKSPACE,
     Call,
 )
-from baton.local.server import Api
+from baton.local.server import Api, ApiError
 
+LONGEST_JOB_S = 60
+POLL_S = 0.3
 COSTS = {"input_tokens": 8_200, "cache_read_input_tokens": 5_100, "output_tokens": 930}
 """What a sub-agent of the story uses, as its client reports it."""
 
@@ -34,6 +40,7 @@ class Demo:
         self._api_of = api_of
         self._apis: dict[str, Api] = {}
         self._tokens: list[str] = []
+        self._own: Api | None = None
         self.calls = 0
 
     def is_fresh(self) -> bool:
@@ -49,9 +56,7 @@ class Demo:
             admin.request("PUT", "/projects", body={"name": project, "team": team, "reason": WHY}, headers=_ANY)
         for person, team in PEOPLE.items():
             role = "lead" if LEADS[team] == person else "developer"
-            made = admin.request("POST", "/tokens", body={"user": person, "role": role, "team": team, "reason": WHY})
-            self._tokens.append(made["token"]["id"])
-            self._apis[person] = self._api_of(made["text"])
+            self._apis[person] = self._api_of(self._token(person, role, team))
         for team, lead in LEADS.items():
             api = self._apis[lead]
             body = {"files": RULES, "reason": WHY}
@@ -81,12 +86,32 @@ class Demo:
                 lead.request("POST", f"/patterns/{made['id']}/approve", body={"reason": WHY}, headers=_ANY)
         graph = {"roster": "stravinsky", "session_id": "demo-graph", "tasks": TASKS}
         lead.request("POST", "/graphs", body=graph)
-        job = {
-            "user_prompt": "List every caller of `parse`",
-            "provider": "claude_code",
-            "description": "callers of parse",
-        }
-        lead.request("POST", "/delegate", body=job, headers=self._headers("demo-ada"))
+
+    def token_of_runner(self) -> str:
+        """Return a token of whoever plays the demonstration, for a runner that serves nobody else. Raises ApiError."""
+        text = self._token(self._admin.request("GET", "/me")["user"], "developer", "")
+        self._own = self._api_of(text)
+        return text
+
+    def delegate(self, *, ask: bool) -> None:
+        """Delegate a task that changes files, wait until it has ended, and leave one to be confirmed.
+
+        With `ask`, another task's agent asks a question, which waits as long as the runner goes on.
+
+        Raises:
+            ApiError: If the server refuses, or no runner has done the task in time.
+        """
+        job = self._submit(JOB_WITH_CHANGES)
+        self._submit(JOB_TO_CONFIRM)
+        if ask:
+            self._submit(JOB_WITH_QUESTION)
+        ends = time.monotonic() + LONGEST_JOB_S
+        while self._job(job)["state"] != "completed":
+            if time.monotonic() > ends:
+                raise ApiError(
+                    f"the demonstration's task has not ended within {LONGEST_JOB_S} s: `baton jobs show {job}`"
+                )
+            time.sleep(POLL_S)
 
     def live(self, pause_s: float) -> Iterator[int]:
         """Go on working, one call after the other, until nobody asks for the next; yield how many were made."""
@@ -99,6 +124,23 @@ class Demo:
         """Revoke the tokens that were made. Raises ApiError."""
         for token in self._tokens:
             self._admin.request("DELETE", f"/tokens/{token}", query={"reason": WHY})
+
+    def _token(self, person: str, role: str, team: str) -> str:
+        body = {"user": person, "role": role, "reason": WHY} | ({"team": team} if team else {})
+        made = self._admin.request("POST", "/tokens", body=body)
+        self._tokens.append(made["token"]["id"])
+        return str(made["text"])
+
+    def _submit(self, job: dict[str, Any]) -> str:
+        assert self._own is not None  # noqa: S101 - its token was made before
+        body = {"session_id": "demo-delegations", "workspace": WORKSPACE, "isolation": "worktree"} | job
+        answer = self._own.request("POST", "/delegate", body=body, headers=self._headers("demo-ada"))
+        return str(answer["job"]["id"])
+
+    def _job(self, job: str) -> dict[str, Any]:
+        assert self._own is not None  # noqa: S101 - its token was made before
+        found: dict[str, Any] = self._own.request("GET", f"/jobs/{job}")
+        return found
 
     def _session(self, person: str, prompt: str, calls: tuple[Call, ...]) -> None:
         for _ in self._calls(person, prompt, calls):

@@ -135,3 +135,23 @@ TASKS = {
     "build page": {"agent_type": "frontend", "depends_on": ["find callers", "read docs"], "description": "Build it"},
 }
 """A graph of two waves."""
+
+WORKSPACE = "demo-shop"
+"""The workspace of the demonstration's runner."""
+JOB_WITH_CHANGES = {
+    "user_prompt": "Give the payment call a timeout of ten seconds, and test it.",
+    "provider": "codex",
+    "description": "A timeout for payments",
+}
+JOB_WITH_QUESTION = {
+    "user_prompt": "Clean up what the last builds have left.",
+    "provider": "claude_code",
+    "description": "Clean the build folder",
+}
+JOB_TO_CONFIRM = {
+    "user_prompt": "Give every call of the warehouse a timeout.",
+    "provider": "claude_code",
+    "description": "Timeouts for the warehouse",
+    "approval": "ask",
+}
+"""What is delegated to the demonstration's agent; `agent.py` has a script for each."""
