@@ -66,6 +66,7 @@ class Heredoc:
         start = next((child for child in redirect.children if child.type == "heredoc_start"), None)
         found = _DELIMITER.match(src[start.start_byte : start.end_byte]) if start else None
         if found is None or operator is None:
+            misreadings.rewrite(src)
             raise UnreadableError("a heredoc with an odd delimiter")
         first = redirect.children[0]
         self.descriptor = src[first.start_byte : first.end_byte].decode() if first.type == "file_descriptor" else ""
@@ -80,6 +81,7 @@ class Heredoc:
         """Set where the body begins; `at` is the end of what stands on the redirection's line."""
         line_end = src.find(b"\n", at)
         if line_end < 0 or src[at:line_end].strip(b" \t"):
+            misreadings.rewrite(src)
             raise UnreadableError("a heredoc whose body the parser may have cut wrongly")
         self.start = line_end + 1
 
@@ -98,6 +100,7 @@ class Heredoc:
             or src[node.start_byte : node.end_byte] != self.delimiter
             or rest not in {b"", b"\n"}
         ):
+            misreadings.rewrite(src)
             raise UnreadableError("a heredoc whose body the parser may have cut wrongly")
 
 
@@ -222,6 +225,7 @@ class _Flattener:
             element.redirects.append(node)
             return
         if self.pending or element.heredoc:
+            misreadings.rewrite(self.src)
             raise UnreadableError("two heredocs on a line")
         self.pending = element.heredoc = Heredoc(node, self.src)
         children = node.children

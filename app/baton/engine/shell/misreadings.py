@@ -10,6 +10,8 @@ import re
 
 from tree_sitter import Node
 
+from baton.engine.shell.heredocs import as_here_strings
+
 # Limits, so that no line takes longer than 50 ms or fills the memory. They are counts of work, never times: a line must
 # mean the same on a busy machine. `MAX_STEPS` are those of the parser, of some 100 operations each; shell scripts of
 # 64 KiB take up to 500.
@@ -58,6 +60,7 @@ _OPENERS = frozenset([b"{", b"if", b"for", b"while", b"until", b"case", b"select
 _TIME_OPTIONS = frozenset([b"-p", b"--"])
 
 _BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
+_CONTINUED = re.compile(rb"[^\\][ \t]\\\n\Z")
 _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
 _PLAIN_GAPS = frozenset([b"", b" ", b"\n"])
 _PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
@@ -179,8 +182,10 @@ def tree(root: Node, src: bytes) -> None:
 
 
 def rewrite(src: bytes) -> None:
-    """Mend a text in which the parser found errors, if it has one of the forms that `rewritten` knows."""
-    text = rewritten(src) if len(src) <= MAX_REWRITTEN else src
+    """Mend a text in which the parser found errors, if it has heredocs, or one of the forms that `rewritten` knows."""
+    text = as_here_strings(src)
+    if text == src and len(src) <= MAX_REWRITTEN:
+        text = rewritten(src)
     if text != src:
         raise MendError(src, 0, len(src), text)
 
@@ -314,7 +319,9 @@ def between(src: bytes, end: int, start: int, *, separated: bool) -> None:
 def comment(src: bytes, start: int, end: int) -> None:
     """Check that a comment starts where a word could and ends with its line: in `a#b` bash sees no comment."""
     before = src[start - 1 : start]
-    starts = before in b" \t\n;&|()`" and src[start - 2 : start] != b"\\\n"
+    starts = before in b" \t\n;&|()`" and (
+        src[start - 2 : start] != b"\\\n" or _CONTINUED.search(src, max(0, start - 4), start)
+    )
     if (
         not starts
         or b"\n" in src[start:end]

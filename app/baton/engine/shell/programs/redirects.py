@@ -55,10 +55,10 @@ class Redirects:
 
     `input` is where standard input comes from, `subs` and `ticks` are the substitutions in the targets. `output` is
     True if standard output does not go on to the next command of the pipeline; `appends` if a file keeps what it holds.
-    `substituted` is the word of `< <(…)`.
+    `substituted` is the word of `< <(…)`. `feeds` is True if one of them sets standard input, and not only another descriptor.
     """
 
-    __slots__ = ("appends", "input", "output", "sources", "subs", "substituted", "targets", "ticks", "words")
+    __slots__ = ("appends", "feeds", "input", "output", "sources", "subs", "substituted", "targets", "ticks", "words")
 
     def __init__(self, source: StdinSource | None = None) -> None:
         self.input = source
@@ -69,6 +69,7 @@ class Redirects:
         self.words: list[Node] = []
         self.output = False
         self.appends = False
+        self.feeds = False
         self.substituted: Word | None = None
 
 
@@ -86,23 +87,28 @@ def read(walk: Words, element: blocks.Element, place: Position) -> Redirects:
         if node.type == "herestring_redirect":
             word = _operands(node, walk, place, found)
             found.subs += word.subs
-            found.input = StdinSource(word.spans, None, [word])
-            _keep(node, [word], walk, place)
+            first = node.children[0]
+            descriptor = (
+                place.text.src[first.start_byte : first.end_byte].decode() if first.type == "file_descriptor" else ""
+            )
+            _text(word, descriptor, found, walk)
         else:
             _file(node, walk, place, found)
     if element.heredoc:
-        _heredoc(element.heredoc, place, found)
-        if element.heredoc.descriptor and found.input is not None and found.input.script is not None:
-            walk.texts.files[f"/dev/fd/{element.heredoc.descriptor}"] = found.input.script
+        word = _heredoc(element.heredoc, place)
+        found.subs += word.subs
+        found.ticks += word.ticks
+        _text(word, element.heredoc.descriptor, found, walk)
     return found
 
 
-def _keep(node: Node, script: list[Word], walk: Words, place: Position) -> None:
-    """Remember a text that is given on another descriptor, as `/dev/fd/3` has it."""
-    first = node.children[0]
-    if first.type == "file_descriptor":
-        descriptor = place.text.src[first.start_byte : first.end_byte].decode()
-        walk.texts.files[f"/dev/fd/{descriptor}"] = script
+def _text(word: Word, descriptor: str, found: Redirects, walk: Words) -> None:
+    """Note a text that is given as standard input, or on another descriptor, as `/dev/fd/3` has it."""
+    if descriptor in ("", "0") or not found.feeds:
+        found.input = StdinSource(word.spans, None, [word])
+    found.feeds = found.feeds or descriptor in ("", "0")
+    if descriptor:
+        walk.texts.files[f"/dev/fd/{descriptor}"] = [word]
 
 
 def _operands(node: Node, walk: Words, place: Position, found: Redirects) -> Word:
@@ -144,13 +150,14 @@ def _file(node: Node, walk: Words, place: Position, found: Redirects) -> None:
         walk.listing.network = True
         found.output = True
         if fd in (b"", b"0", b"1"):
-            found.input = _connection()
+            found.input, found.feeds = _connection(), True
         return
     if (
         operator == "<&" and walk.listing.network and fd in (b"", b"0")
     ):  # a descriptor that `exec 3<>/dev/tcp/…` may have opened
-        found.input = _connection()
+        found.input, found.feeds = _connection(), True
     if operator == "<" and fd in (b"", b"0"):
+        found.feeds = True
         found.input = StdinSource(spans, None, walk.texts.of_file(word, place))
         found.substituted = word if word.subs and word.text.startswith("<(") else None
     if operator == "<" and not word.subs:
@@ -173,7 +180,7 @@ def _connection() -> StdinSource:
     return source
 
 
-def _heredoc(heredoc: blocks.Heredoc, place: Position, found: Redirects) -> None:
+def _heredoc(heredoc: blocks.Heredoc, place: Position) -> Word:
     src = place.text.src
     if heredoc.literal:
         word = Word(src[heredoc.start : heredoc.end].decode())
@@ -182,7 +189,4 @@ def _heredoc(heredoc: blocks.Heredoc, place: Position, found: Redirects) -> None
     if heredoc.strips:
         word.text = re.sub(r"(?m)^\t+", "", word.text)
         word.parts = [(re.sub(r"(?m)^\t+", "", text), kind) for text, kind in word.parts]
-    word = place.text.bind(word)
-    found.subs += word.subs
-    found.ticks += word.ticks
-    found.input = StdinSource(word.spans, None, [word])
+    return place.text.bind(word)

@@ -103,7 +103,7 @@ class Commands(Programs):
             holder = blocks.Element(None)
             holder.redirects = parts.redirects
             inner = redirects.read(self, holder, place)
-            place = _below(place, inner, parts, text.src)
+            place = _below(place, inner, found, parts, text.src)
         args = parts.args
         if extra or inner.words:
             args = sorted(args + extra + inner.words, key=lambda arg: arg.start_byte)
@@ -346,10 +346,13 @@ class Commands(Programs):
                 self.substitutions(word.subs, place, source)
 
 
-def _below(place: Position, inner: Redirects, parts: _Parts, src: bytes) -> Position:
-    """Return the position of a command with its redirections; those of `exec` alone hold for the shell from then on."""
+def _below(place: Position, inner: Redirects, outer: Redirects, parts: _Parts, src: bytes) -> Position:
+    """Return the position of a command with its redirections; those of `exec` alone hold for the shell from then on.
+
+    The `outer` ones, which the parser puts around the command, stand behind the others, and the last one counts.
+    """
     below = place.below()
-    below.input = inner.input
+    below.input = place.input if outer.feeds else inner.input
     name = parts.name
     if name is not None and not parts.args and src[name.start_byte : name.end_byte] == b"exec":
         place.input = inner.input
