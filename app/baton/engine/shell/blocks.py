@@ -9,6 +9,7 @@ import re
 from tree_sitter import Node
 
 from baton.engine.shell import misreadings
+from baton.engine.shell.expansion.words import Word
 from baton.engine.shell.misreadings import UnreadableError
 
 _TRANSPARENT = frozenset(
@@ -105,12 +106,16 @@ class Heredoc:
 
 
 class Element:
-    """One command of a pipeline with the redirections and words that follow it; `node` is None for redirections alone."""
+    """One command of a pipeline with the redirections and words that follow it; `node` is None for redirections alone.
 
-    __slots__ = ("extra", "heredoc", "node", "redirects")
+    `words` are those of a command that was read without the parser (`plain_lines`); it has nothing else.
+    """
+
+    __slots__ = ("extra", "heredoc", "node", "redirects", "words")
 
     def __init__(self, node: Node | None) -> None:
         self.node = node
+        self.words: list[Word] | None = None
         self.redirects: list[Node] = []
         self.extra: list[Node] = []
         self.heredoc: Heredoc | None = None
@@ -241,6 +246,13 @@ def pipelines(nodes: list[Node], src: bytes, start: int, end: int) -> list[Pipel
         UnreadableError: If the parser may have read the block wrongly.
         MendError: If it did, and the text can be mended.
     """
+    if len(nodes) == 1 and nodes[0].type in _ELEMENTS:  # most blocks are one command
+        node = nodes[0]
+        misreadings.between(src, start, node.start_byte, separated=True)
+        misreadings.between(src, node.end_byte, end, separated=True)
+        only = Pipeline("")
+        only.elements.append(Element(node))
+        return [only]
     flat = _Flattener(src, start)
     todo = nodes[::-1]
     while todo:

@@ -63,7 +63,6 @@ _BLANK = re.compile(rb"(?:[ \t]|\\\n)*\Z")
 _CONTINUED = re.compile(rb"[^\\][ \t]\\\n\Z")
 _SPACE = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
 _PLAIN_GAPS = frozenset([b"", b" ", b"\n"])
-_PLAIN = re.compile(rb"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*\Z")
 _WORD = re.compile(rb"(?:[^\s\\'\"`$|&;<>()\0]|\\[^\n])+\Z")
 _LATE_HERESTRING = re.compile(
     rb"((?:[0-9]*|&)>>?&?[ \t]*[\w./\-]+)[ \t]+(<<<[ \t]*(?:\"[^\"`\\]*\"|'[^']*'|[$\w./\-]+))(?=[ \t\n;&|)]|\Z)"
@@ -267,6 +266,8 @@ def backticks(src: bytes, start: int) -> None:
 
 def apart(src: bytes, end: int, start: int) -> None:
     """Check that two words are apart; where they touch, the parser has cut one word in two."""
+    if src[end:start] == b" " and src[start : start + 1] != b"\n":
+        return
     if src[start : start + 1] == b"\n" and src[start - 1 : start] != b"\\":
         if b"<<" in src:
             rewrite(src)
@@ -338,11 +339,6 @@ def no_comment(src: bytes, node: Node) -> None:
         raise MendError(src, node.start_byte, node.end_byte, b";")
 
 
-def plain(raw: bytes) -> bool:
-    """Return whether a word holds nothing that the shell would change."""
-    return _PLAIN.match(raw) is not None
-
-
 def word(raw: bytes) -> None:
     """Check that an unquoted piece of a word has no character that would end it."""
     if not _WORD.match(raw) or raw[:1] == b"#":
@@ -374,7 +370,7 @@ def uncovered(src: bytes, start: int, end: int) -> None:
 def name(src: bytes, before: int, start: int, end: int) -> None:
     """Check the name of a program: a reserved word or an assignment there means that the parser misread the line."""
     name = src[start:end]
-    found = _BARE_ASSIGNMENT.match(name)
+    found = _BARE_ASSIGNMENT.match(name) if b"=" in name else None
     if found:
         # `A= cmd`: the parser takes the empty assignment for the program. `A=''` is the same and is read rightly.
         if found.end() == len(name):

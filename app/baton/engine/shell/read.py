@@ -4,8 +4,6 @@ The tree comes from tree-sitter-bash, which recovers from errors and sometimes r
 therefore checked while it is walked (`misreadings`): what may have been read wrongly is refused, or mended and read anew.
 """
 
-from collections.abc import Callable
-
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
@@ -13,6 +11,7 @@ from baton.engine.shell import misreadings
 from baton.engine.shell.expansion.scripts import Folder, Position, ScriptText
 from baton.engine.shell.misreadings import MendError, UnguessableError, UnreadableError
 from baton.engine.shell.model import Category, Shell, Write
+from baton.engine.shell.syntax import plain_lines
 from baton.engine.shell.syntax.walk import Walk
 from baton.engine.shell.tables.tables import CATEGORIES, ShellTables
 
@@ -33,8 +32,7 @@ _ORDER = {category: index for index, category in enumerate(CATEGORIES)}
 def read(tables: ShellTables, text: str) -> Shell:
     """Read a command text. Never raises: a text that cannot be read whole has `unparsed`."""
     try:
-        src = misreadings.prepare(text).encode()
-        return _Reading(tables).line(src)
+        return _Reading(tables).line(misreadings.prepare(text))
     except UnreadableError as error:
         return _unread(str(error))
     except RecursionError:
@@ -50,35 +48,35 @@ class _Reading:
 
     def __init__(self, tables: ShellTables) -> None:
         self.tables = tables
-        # Replay, policy builds and the loop read at the same time. A long text is given to the parser in pieces by
-        # Python code, where another thread may go on, and a parser that is entered twice kills the process.
-        self.parser = Parser(_LANGUAGE)
         self.bytes = 0
         self.nodes = 0
         self.steps = 0
         self.mended: dict[bytes, bytes] = {}
 
-    def line(self, src: bytes) -> Shell:
-        def go(walk: Walk) -> None:
-            root, mended = self.parse(src)
-            walk.block(root.children, 0, len(mended), Position(ScriptText(mended), Folder("")))
-            if walk.maybe_wrappers:
-                _guess(walk)
-
-        return self.attempt(go)
-
-    def attempt(self, go: Callable[[Walk], None]) -> Shell:
+    def line(self, text: str) -> Shell:
         """Walk the line; when a text must be mended, remember how and walk from the start."""
+        src = text.encode()
         for _ in range(_MAX_MENDS):
             walk = Walk(self.tables, self.parse)
             self.nodes = 0
             try:
-                go(walk)
+                self.walk(walk, text, src)
             except MendError as error:
                 self.mended[error.src] = error.mended
             else:
                 return _shell(walk)
         raise UnreadableError("too much that the parser reads wrongly")
+
+    def walk(self, walk: Walk, text: str, src: bytes) -> None:
+        """Walk the line once."""
+        plain = plain_lines.pipelines(text)
+        if plain is not None:
+            walk.pipelines(plain, Position(ScriptText(src), Folder("")))
+        else:
+            root, mended = self.parse(src)
+            walk.block(root.children, 0, len(mended), Position(ScriptText(mended), Folder("")))
+        if walk.maybe_wrappers:
+            _guess(walk)
 
     def parse(self, src: bytes) -> tuple[Node, bytes]:
         """Parse a text, mended as far as is known; return its root and the text itself.
@@ -112,8 +110,11 @@ class _Reading:
         steps for each byte that shell scripts take, or reads the text several times, and is given up before its end.
         """
         src = src.translate(_ASCII)
+        # Replay, policy builds and the loop read at the same time. A long text is given to the parser in pieces by
+        # Python code, where another thread may go on, and a parser that is entered twice kills the process.
+        parser = Parser(_LANGUAGE)
         if len(src) <= _SHORT:
-            return self.parser.parse(src).root_node
+            return parser.parse(src).root_node
         looks = steps = 0
         most_looks = 100 + 10 * (len(src) // _CHUNK)
         most_steps = min(60 + len(src) * 16 // 1024, misreadings.MAX_STEPS - self.steps)
@@ -129,9 +130,8 @@ class _Reading:
             return has_error or steps > most_steps or looks > most_looks
 
         try:
-            root = self.parser.parse(chunk, progress_callback=stop).root_node
+            root = parser.parse(chunk, progress_callback=stop).root_node
         except ValueError as error:
-            self.parser.reset()
             raise UnreadableError("not valid shell syntax, or too much of it") from error
         if looks > most_looks:
             raise UnreadableError("not valid shell syntax, or too much of it")
@@ -159,7 +159,7 @@ def _shell(walk: Walk) -> Shell:
         feeds=_feeds(walk) if walk.listing.sinks or walk.listing.run_downloads else (),
         exports=tuple(walk.exports),
         reads=tuple(walk.listing.reads),
-        fork_bomb=bool(walk.calls.calls) and walk.calls.endless(),
+        fork_bomb=bool(walk.functions) and walk.calls.endless(),
     )
 
 

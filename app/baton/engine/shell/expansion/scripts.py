@@ -239,7 +239,10 @@ class Position:
         """
         if self.level >= misreadings.MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {misreadings.MAX_DEPTH} levels")
-        place = Position(self.text, self.folder.copy() if subshell else self.folder)
+        # Not by __init__, which would make values of its own: this runs several times for each command.
+        place = Position.__new__(Position)
+        place.text = self.text
+        place.folder = self.folder.copy() if subshell else self.folder
         place.input = self.input
         place.depth = self.depth + deeper
         place.level = self.level + 1

@@ -42,6 +42,30 @@ def as_value(word: Word) -> str:
     return Unknown(word.text) if word.dynamic else word.text
 
 
+def with_element(before: Alternatives, index: str, values: Alternatives) -> Alternatives:
+    """Return an array with one more value: where it stands is only known for a number."""
+    items = [one for one in before if isinstance(one, tuple)][:1] or [()]
+    if not index.isdigit() or int(index) > len(items[0]):
+        return (Unknown("${…[@]}"),)
+    at = int(index)
+    return tuple([(*items[0][:at], str(one), *items[0][at + 1 :]) for one in values if isinstance(one, str)])
+
+
+def appended(before: Alternatives, values: Alternatives) -> Alternatives:
+    """Return what `+=` makes of the values before and the new ones."""
+    return tuple([_append(old, new) for old in before for new in values][:64])
+
+
+def _append(old: Value, new: Value) -> Value:
+    if isinstance(old, tuple) or isinstance(new, tuple):
+        return (
+            *(old if isinstance(old, tuple) else (old,) if old else ()),
+            *(new if isinstance(new, tuple) else (new,)),
+        )
+    unknown = isinstance(old, Unknown) or isinstance(new, Unknown)
+    return Unknown(old + new) if unknown else old + new
+
+
 class Values:
     """The variables that the line has set, within one shell; a subshell has its own on top of those `above`.
 

@@ -17,6 +17,9 @@ _UNESCAPE_QUOTED = re.compile(r'\\([$`"\\\n])')
 _UNESCAPE_HEREDOC = re.compile(r"\\([$`\\\n])")
 _TICKS = re.compile(r"(?<!\\)(?:\\\\)*`")
 UNESCAPE_TICKS = re.compile(r"\\([$`\\])")
+BARE = r"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*+"
+"""A word that holds nothing which the shell would change."""
+_IS_BARE = re.compile(BARE.encode() + rb"\Z").match
 _RAW = re.compile(rb"'[^']*'\Z")
 _DOUBLE = re.compile(rb'".*"\Z', re.DOTALL)
 _ANSI = re.compile(rb"\$'(?:[^'\\]|\\.)*'\Z", re.DOTALL)
@@ -73,7 +76,7 @@ def read(node: Node, src: bytes) -> Word:
         UnreadableError: If the parser may have cut it wrongly.
     """
     raw = src[node.start_byte : node.end_byte]
-    if misreadings.plain(raw):
+    if _IS_BARE(raw):
         return Word(raw.decode())
     word = Word("")
     _piece(node, node.type, src, word)

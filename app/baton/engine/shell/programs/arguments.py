@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from baton.engine.shell.expansion.scripts import Position
-from baton.engine.shell.expansion.values import as_value
+from baton.engine.shell.expansion.values import Unknown, Values, as_value
 from baton.engine.shell.expansion.words import EXPANSION, QUOTED, Word
 from baton.engine.shell.tables.classify import Invocation
 from baton.engine.shell.tables.unwrap import RunTargets
@@ -25,6 +25,20 @@ def given(use: Invocation, runs: RunTargets) -> tuple[str, ...] | None:
         return tuple([as_value(words[at]) for at in use.operands if words[at].text not in {"-", "/dev/stdin"}])
     at = _script_at(use, runs)
     return None if at is None else tuple([as_value(word) for word in words[at + 2 :]])
+
+
+def give(use: Invocation, runs: RunTargets, here: Position) -> None:
+    """Set the variables and positional parameters of what a program runs."""
+    args = given(use, runs)
+    if args is None and not use.assigns and not any(assigns for _, assigns in runs.commands):
+        return
+    here.values = Values(here.values, args=args)
+    if (name := own_name(use, runs)) is not None:
+        here.values.set("0", (name,))
+    for text in (*use.assigns, *[one for _, assigns in runs.commands for one in assigns]):
+        name, equals, value = text.partition("=")
+        if equals:
+            here.values.set(name, (Unknown(value) if "$" in value or "`" in value else value,))
 
 
 def own_name(use: Invocation, runs: RunTargets) -> str | None:

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from baton.engine.code.model import Code
 from baton.engine.shell import misreadings
 from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource, has_literal_text, input_of
-from baton.engine.shell.expansion.values import Unknown, Values, as_value
+from baton.engine.shell.expansion.values import as_value
 from baton.engine.shell.expansion.words import KIND, SUBSTITUTION, Span, Word
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.model import Category, Program, Write
@@ -29,6 +29,7 @@ _COMMAND_OPTIONS = frozenset(["-c", "--command", "--cmd", "--exec", "--run", "--
 _QUESTIONS = frozenset(["--version", "--help", "-V", "-v", "-h", "version", "help"])
 _SAME_SHELL = frozenset(["eval", "command", "builtin", "time"])
 _MOVES = frozenset(["cd", "pushd", "popd"])
+_CHANGES_SHELL = _MOVES | builtins.SETTERS.keys()
 _EXITS = re.compile(r"-[a-z]*e[a-z]*\Z|errexit\Z")
 
 
@@ -36,8 +37,18 @@ class Programs(ABC):
     """Lists the programs of one line and what each of them runs. `parse` parses a nested script, within the limits.
 
     `moving` are functions that change the folder, `in_functions` the writes in function bodies; `moved` is True after
-    any `cd`. `meaning` counts the commands around that are listed once more with the values of their variables.
+    any `cd`, `assigned` after any variable in front of a program. `meaning` counts the commands around that are listed
+    once more with the values of their variables.
     """
+
+    moved = False
+    assigned = False
+    exits_on_error = False
+    ran_exec = False
+    calls_left = misreadings.MAX_CALLS
+    meaning = 0
+    count = 0
+    stand_ins = 0
 
     def __init__(self, tables: ShellTables, parse: Callable[[bytes], tuple[Node, bytes]]) -> None:
         self.tables = tables
@@ -49,18 +60,11 @@ class Programs(ABC):
         self.variables = held_commands.HeldVariables(tables.held)
         self.calls = fork_bombs.Calls()
         self.in_functions: set[int] = set()
-        self.moved = False
         self.moving: set[str] = set()
-        self.exits_on_error = False
         self.functions: dict[str, tuple[Node, ScriptText]] = {}
         self.aliases: dict[str, str] = {}
         self.active: list[str] = []
-        self.calls_left = misreadings.MAX_CALLS
-        self.meaning = 0
-        self.ran_exec = False
         self.maybe_wrappers: list[tuple[list[Word], Position]] = []
-        self.count = 0
-        self.stand_ins = 0
 
     @abstractmethod
     def nested(
@@ -116,7 +120,7 @@ class Programs(ABC):
             categories=interpreters.categories(use.categories, code)
             if code
             else _categories(use, wraps=wraps, hidden=hidden),
-            input="arguments" if piped else input_of(place.input),
+            input="arguments" if piped else "" if place.input is None else input_of(place.input),
             wraps=wraps or function,
             depth=place.depth,
             guess=listing.guessing,
@@ -130,21 +134,32 @@ class Programs(ABC):
             and (piped or not arguments.starts_itself(argv, place)),
             reads_files=code is not None and code.reads != (),
         )
+        self.note(use, index, place, appended, passes_on=wraps or function or use.entry is None)
         if use.entry is None and use.name and len(argv) > 1 and not function:
             self.maybe_wrap(argv, place)
-        if use.writes:
-            found = targets.written(use)
-            if appended and not _OPERANDS.isdisjoint(use.writes):
-                found += [Write(target=path, reach=targets.reach_of(use)) for path in appended]
-            listing.note(found, place, index)
-        listing.uses_written(use, index, place)
-        self.held(use, index, place, passes_on=wraps or function or use.entry is None)
         if wraps or code:
             self.inside(use, runs, scripts, code, index, place, appended)
         if argv[0].dynamic and argv[0].spans:
             listing.feed_name(index, argv[0], place.text)
-        self.change_shell(use, argv, place, function=function)
+        if function or use.name in _CHANGES_SHELL:
+            self.change_shell(use, argv, place, function=function)
         return use
+
+    def note(
+        self, use: classify.Invocation, index: int, place: Position, appended: tuple[str, ...], *, passes_on: bool
+    ) -> None:
+        """Note what a program writes, which files of the line it reads, and the commands that it holds."""
+        if use.writes:
+            found = targets.written(use)
+            if appended and not _OPERANDS.isdisjoint(use.writes):
+                found += [Write(target=path, reach=targets.reach_of(use)) for path in appended]
+            self.listing.note(found, place, index)
+        if use.runs or self.listing.written.sources:
+            self.listing.uses_written(use, index, place)
+        if use.assigns:
+            self.assigned = True
+        if self.assigned or self.exports or held_commands.may_hold(self.tables, use):
+            self.held(use, index, place, passes_on=passes_on)
 
     def moved_by_options(self, use: classify.Invocation, place: Position) -> Position:
         """Return the position of a program whose options name the folder that it runs in: `git -C x`, `env -C x`."""
@@ -220,9 +235,7 @@ class Programs(ABC):
             self.variables.note(self.exports)
         if use.assigns or self.variables.waiting:
             found += [Word(text) for text in self.variables.taken(use, passes_on=passes_on)]
-        if (use.operands or use.raw_flags or self.variables.pairs or use.assigns) and (
-            use.name in self.tables.held.keys or (use.entry is not None and use.entry.holds)
-        ):
+        if use.operands or use.raw_flags or self.variables.pairs or use.assigns:
             found += held_commands.in_arguments(self.tables, use, self.variables)
         for word in found:
             self.listing.feed_words(index, [word])
@@ -289,13 +302,13 @@ class Programs(ABC):
         """Walk what a program runs."""
         if code is not None:
             around = place.below(subshell=True) if use.assigns else place
-            self.give(use, runs, around)
+            arguments.give(use, runs, around)
             self.inside_code(code, index, around)
         here = place.below(deeper=1, subshell=use.name not in _SAME_SHELL)
         piped = use.name in _ARGS_FROM_STDIN
         if piped:
             appended = targets.appended(use, place.input)
-        self.give(use, runs, here)
+        arguments.give(use, runs, here)
         first = len(self.listing.writes)
         for argv, assigns in runs.commands:
             self.emit(argv, assigns, here, piped=piped, appended=appended)
@@ -307,19 +320,6 @@ class Programs(ABC):
             self.script(script, index, here)
             if piped:
                 self.scripts_from_input(use, script, index, here)
-
-    def give(self, use: classify.Invocation, runs: unwrap.RunTargets, here: Position) -> None:
-        """Set the variables and positional parameters of what a program runs."""
-        args = arguments.given(use, runs)
-        if args is None and not use.assigns and not any(assigns for _, assigns in runs.commands):
-            return
-        here.values = Values(here.values, args=args)
-        if (name := arguments.own_name(use, runs)) is not None:
-            here.values.set("0", (name,))
-        for text in (*use.assigns, *[one for _, assigns in runs.commands for one in assigns]):
-            name, equals, value = text.partition("=")
-            if equals:
-                here.values.set(name, (Unknown(value) if "$" in value or "`" in value else value,))
 
     def from_input(self, use: classify.Invocation, argv: list[Word], assigns: tuple[str, ...], here: Position) -> None:
         """List the commands that `xargs` makes of an input that stands in the line."""

@@ -8,7 +8,7 @@ from tree_sitter import Node
 from baton.engine.shell import blocks, misreadings
 from baton.engine.shell.expansion import words
 from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
-from baton.engine.shell.expansion.values import Alternatives, Unknown, Value, as_value
+from baton.engine.shell.expansion.values import Alternatives, Unknown, appended, as_value, with_element
 from baton.engine.shell.expansion.words import Span, Word
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.programs import redirects
@@ -34,12 +34,12 @@ class _Parts:
 
     def __init__(self, node: Node, src: bytes) -> None:
         self.name: Node | None = None
-        self.before_name = node.start_byte
+        self.before_name = at = node.start_byte
         self.args: list[Node] = []
         self.assigns: list[Node] = []
         self.redirects: list[Node] = []
         self.subshells: list[Node] = []
-        at, touches = node.start_byte, True
+        touches = True
         for child in node.children:
             kind = child.type
             start = child.start_byte
@@ -110,10 +110,26 @@ class Commands(Programs):
         name = parts.check(args, text.src)
         argv = [self.word(name.children[0] if name.child_count == 1 else name, text), *self.args(args, text)]
         assigns = [self.assignment(child, text) for child in parts.assigns]
+        return self.run(argv, assigns, place, found, inner, parts.subshells)
+
+    def run(
+        self,
+        argv: list[Word],
+        assigns: list[Word],
+        place: Position,
+        found: Redirects,
+        inner: Redirects,
+        subshells: list[Node],
+    ) -> list[Word] | None:
+        """List a command that has been read, and follow what it does; return what it prints, if that is known.
+
+        `found` are the redirections around it, `inner` those in it.
+        """
         first = len(self.listing.programs)
         called = "" if argv[0].dynamic else argv[0].text
         base = place.folder.base
-        given = tuple([self.given(word, place) for word in assigns])
+        changes = _may_change(argv)
+        given = tuple([self.given(word, place) for word in assigns]) if assigns else ()
         use = self.emit(argv, given, place, function=called in self.functions)
         last = len(self.listing.programs)
         self.ran_exec = use.name == "exec" and not use.operands
@@ -122,9 +138,10 @@ class Commands(Programs):
             self.listing.note_writes(inner, place, first)
         if place.function and place.certain and called:
             self.calls.add(place.function, called, forks=place.forks)
-        for below in parts.subshells:
+        for below in subshells:
             self.compound(below, "subshell", place)
-        self.word_substitutions(assigns + argv, place)
+        if assigns or changes:
+            self.word_substitutions(assigns + argv, place)
         if use.name in COPIES:
             self.texts.keep_copies(use, place)
         if inner.subs:
@@ -135,15 +152,6 @@ class Commands(Programs):
             if inner.output and inner.targets:
                 self.keep_text(inner, place, printed, by=use.name)
         return None if inner.output else printed
-
-    def given(self, word: Word, place: Position) -> str:
-        """Return an assignment in front of a command, with its value filled in where that is known."""
-        if not word.dynamic:
-            return word.text
-        found = self.texts.filler.text(word, place.values)
-        if len(found) != 1 or not isinstance(found[0], str) or isinstance(found[0], Unknown):
-            return word.text
-        return word.text[: word.text.index("=") + 1] + found[0]
 
     def effects(
         self, use: classify.Invocation, called: str, listed: range, base: str | None, place: Position
@@ -160,6 +168,15 @@ class Commands(Programs):
             if not self.follow(use, listed, place):
                 place.folder.base = after
         return printed
+
+    def given(self, word: Word, place: Position) -> str:
+        """Return an assignment in front of a command, with its value filled in where that is known."""
+        if not word.dynamic:
+            return word.text
+        found = self.texts.filler.text(word, place.values)
+        if len(found) != 1 or not isinstance(found[0], str) or isinstance(found[0], Unknown):
+            return word.text
+        return word.text[: word.text.index("=") + 1] + found[0]
 
     def args(self, nodes: list[Node], text: ScriptText) -> list[Word]:
         """Read arguments. The parser makes two touching nodes of `$"…"`; other touching nodes are one word cut in two."""
@@ -223,9 +240,9 @@ class Commands(Programs):
             if index:
                 place.values.set(f"{name}[{index.rstrip(']')}]", values)
                 place.values.forget(name)
-                values = _with_element(place.values.get(name), index.rstrip("]"), values)
+                values = with_element(place.values.get(name), index.rstrip("]"), values)
             elif written.endswith("+="):
-                values = _joined(place.values.get(name) or ("",), values)
+                values = appended(place.values.get(name) or ("",), values)
             place.values.set(name, values, certain=place.certain)
 
     def items(self, array: Node, place: Position, name: str) -> Alternatives:
@@ -365,27 +382,3 @@ def _may_change(argv: list[Word]) -> bool:
         if word.dynamic or (word.globs and "{" in word.text):
             return True
     return False
-
-
-def _with_element(before: Alternatives, index: str, values: Alternatives) -> Alternatives:
-    """Return an array with one more value: where it stands is only known for a number."""
-    items = [one for one in before if isinstance(one, tuple)][:1] or [()]
-    if not index.isdigit() or int(index) > len(items[0]):
-        return (Unknown("${…[@]}"),)
-    at = int(index)
-    return tuple([(*items[0][:at], str(one), *items[0][at + 1 :]) for one in values if isinstance(one, str)])
-
-
-def _joined(before: Alternatives, values: Alternatives) -> Alternatives:
-    """Return what `+=` makes of the values before and the new ones."""
-    return tuple([_appended(old, new) for old in before for new in values][:64])
-
-
-def _appended(old: Value, new: Value) -> Value:
-    if isinstance(old, tuple) or isinstance(new, tuple):
-        return (
-            *(old if isinstance(old, tuple) else (old,) if old else ()),
-            *(new if isinstance(new, tuple) else (new,)),
-        )
-    unknown = isinstance(old, Unknown) or isinstance(new, Unknown)
-    return Unknown(old + new) if unknown else old + new

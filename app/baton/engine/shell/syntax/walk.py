@@ -28,13 +28,17 @@ class Walk(Commands):
     """Walks one line."""
 
     def block(self, nodes: list[Node], start: int, end: int, place: Position) -> list[Word] | None:
-        """Walk the pipelines of a block; return what they print, if a part of that is known and somebody reads it."""
+        """Walk a block; return what it prints, if a part of that is known and somebody reads it."""
+        return self.pipelines(blocks.pipelines(nodes, place.text.src, start, end), place)
+
+    def pipelines(self, pipelines: list[blocks.Pipeline], place: Position) -> list[Word] | None:
+        """Walk pipelines one after the other; return what they print, as `block` does."""
         printed: list[Word] = []
         known = False
         folder = place.folder
         # Where a `cd` was, it may have failed: what `&&` joins to it then does not run, but what follows does.
         doubts: list[str | None] = []
-        for pipeline in blocks.pipelines(nodes, place.text.src, start, end):
+        for pipeline in pipelines:
             after = pipeline.after
             first = len(self.listing.programs)
             if doubts and after == "||":
@@ -126,6 +130,8 @@ class Walk(Commands):
         self, element: blocks.Element, found: redirects.Redirects, outer: Position, place: Position
     ) -> list[Word] | None:
         """Walk one command, whose redirections have been read; return what it prints, if that is known."""
+        if element.words is not None:
+            return self.run(element.words, [], place, found, redirects.NONE, [])
         node = element.node
         kind = node.type if node is not None else ""
         printed: list[Word] | None = None

@@ -4,7 +4,7 @@ import re
 
 from baton.engine.shell.expansion.words import Word
 from baton.engine.shell.model import Category
-from baton.engine.shell.tables.tables import Clause, Entry, ShellTables, Way
+from baton.engine.shell.tables.tables import Clause, Entry, Globs, ShellTables, Way
 
 _PLAIN_NAME = re.compile(r"[\w.+@-]+\Z")
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
@@ -78,7 +78,7 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     if first.dynamic:
         found.name = _name_behind(first)
         entry = _entry(tables, first.text, found.name) if found.name else None
-    elif not first.dynamic and not (first.globs and first.text != "["):
+    elif not (first.globs and first.text != "["):
         found.name = first.text.rpartition("/")[2].removesuffix(".exe")
         entry = _entry(tables, first.text, found.name)
         if entry is not None:
@@ -86,11 +86,12 @@ def use(tables: ShellTables, words: list[Word], assigns: tuple[str, ...]) -> Inv
     found.entry = entry
     known = _arguments(found)
     if found.entry is not None:
-        if known and _only_prints(found):
+        if known and found.raw_flags and _only_prints(found):
             found.categories = _READ_ONLY
         elif known:
             _decide(found, found.entry)
-            _by_file_name(found, tables)
+            if found.categories == _UNKNOWN:
+                _by_file_name(found, tables)
             if found.writes and "file-write" in found.categories:
                 _without_idle_writes(found)
         else:
@@ -112,8 +113,10 @@ def _entry(tables: ShellTables, path: str, name: str) -> Entry | None:
     """Find the entry of a program. `./test` is not the builtin; `jest@29` (as `npx` takes it) is `jest`."""
     if name in _BUILTINS and "/" in path and not path.startswith("/"):
         return tables.find(f"{name}.sh")  # a script, whose name may say that it tests
-    bare = name[:1] + name[1:].partition("@")[0]
-    return tables.find(name) or (tables.find(bare) if bare != name else None)
+    found = tables.find(name)
+    if found is None and "@" in name[1:]:
+        found = tables.find(name[:1] + name[1:].partition("@")[0])
+    return found
 
 
 def _only_prints(found: Invocation) -> bool:
@@ -121,7 +124,7 @@ def _only_prints(found: Invocation) -> bool:
 
     `--help` counts ahead of the first operand only: many programs pass on what stands behind it, or have begun by then.
     """
-    if found.entry is None or not found.raw_flags:
+    if found.entry is None:
         return False
     if not found.operands and not found.values:
         # With text to run on its input, `-h` and `-V` are options of that run: `bash -h`, `dash -V`.
@@ -139,7 +142,7 @@ def _only_prints(found: Invocation) -> bool:
 
 def _by_file_name(found: Invocation, tables: ShellTables) -> None:
     """Apply what the tables say of a script file's name: `sh run_tests.sh` tests as `./run_tests.sh` does."""
-    if found.categories != _UNKNOWN or not found.operands or not any(way.file for way in found.runs):
+    if not found.operands or not any(way.file for way in found.runs):
         return
     word = found.words[found.operands[0]]
     if word.dynamic and word.text.endswith(("}", ")", "`")):
@@ -232,6 +235,8 @@ def _arguments(found: Invocation) -> bool:
 
 def _note_folders(found: Invocation, folders: frozenset[str], seen: int) -> int:
     """Note the folders that options name; the first `seen` values are known. Return how many values there are now."""
+    if seen == len(found.values):
+        return seen
     for (option, value), at in zip(found.values[seen:], found.value_places[seen:], strict=True):
         if option in folders:
             word = found.words[at]
@@ -306,6 +311,13 @@ def _decide(found: Invocation, entry: Entry) -> None:
             return
 
 
+def _has_one(flags: Globs, found: Invocation) -> bool:
+    """Return whether a program has one of some options, by its name or as it was written (`-j8`, `--x=y`)."""
+    if not found.flags:
+        return False
+    return flags.any_of(found.flags) or (not found.flags.issuperset(found.raw_flags) and flags.any_of(found.raw_flags))
+
+
 def _holds(clause: Clause, found: Invocation) -> bool:
     if clause.alone and (found.operands or found.values):
         return False
@@ -313,7 +325,7 @@ def _holds(clause: Clause, found: Invocation) -> bool:
     if not low <= len(found.operands) <= high:
         return False
     flags = clause.flags
-    if flags is not None and not (flags.any_of(found.flags) or flags.any_of(found.raw_flags)):
+    if flags is not None and not _has_one(flags, found):
         return False
     for option, globs in clause.values:
         if not any(option == name and value in globs for name, value in found.values):

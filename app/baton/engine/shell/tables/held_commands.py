@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from baton.engine.shell.expansion.words import Word
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.tables.classify import Invocation
-from baton.engine.shell.tables.held_tables import HeldCommands, HeldText, HeldVariable, KeyTable, pattern
+from baton.engine.shell.tables.held_tables import HeldCommands, HeldText, HeldVariable, KeyTable, literal, pattern
 from baton.engine.shell.tables.tables import ShellTables
 
 _MAX_WAITING = 50
@@ -68,6 +68,11 @@ class HeldVariables:
             raise UnreadableError(f"over {_MAX_WAITING} variables that hold commands")
 
 
+def may_hold(tables: ShellTables, use: Invocation) -> bool:
+    """Return whether the arguments of a program can hold commands at all."""
+    return (use.entry is not None and use.entry.holds != ()) or use.name in tables.held.keys
+
+
 def in_arguments(tables: ShellTables, use: Invocation, variables: HeldVariables) -> Iterator[Word]:
     """Yield the shell texts that a program runs because of its options, operands and configuration keys.
 
@@ -81,7 +86,6 @@ def in_arguments(tables: ShellTables, use: Invocation, variables: HeldVariables)
 
 
 def _held(tables: ShellTables, use: Invocation, variables: HeldVariables) -> Iterator[Word]:
-    substituted = [word for word in use.words if word.spans]
     if use.entry is not None:
         for one in use.entry.holds:
             texts = _places(one, use)
@@ -90,13 +94,13 @@ def _held(tables: ShellTables, use: Invocation, variables: HeldVariables) -> Ite
                 continue
             for text in texts:
                 for command in _found(one.find, text):
-                    yield from (_word(shell, command, substituted) for shell in _texts(command, (one.runs, command)))
+                    yield from (_word(shell, command, use) for shell in _texts(command, (one.runs, command)))
     keys = tables.held.keys.get(use.name)
     if keys is not None:
         for key, value in _settings(keys, use, variables):
             template = keys.find(key.strip())
             if template is not None:
-                yield from (_word(shell, value, substituted) for shell in _texts(value, template.find(value.strip())))
+                yield from (_word(shell, value, use) for shell in _texts(value, template.find(value.strip())))
 
 
 def _used(variable: HeldVariable, value: str) -> Iterator[str]:
@@ -105,7 +109,9 @@ def _used(variable: HeldVariable, value: str) -> Iterator[str]:
 
 
 def _found(find: str, text: str) -> list[str]:
-    return [match[1] or "" for match in pattern(find).finditer(text)] if find else [text]
+    if not find:
+        return [text]
+    return [match[1] or "" for match in pattern(find).finditer(text)] if literal(find) in text else []
 
 
 def _places(one: HeldText, use: Invocation) -> list[str]:
@@ -161,9 +167,9 @@ def _texts(value: str, found: tuple[str, str] | None) -> Iterator[str]:
         yield runs.replace("{words}", shlex.join(words))
 
 
-def _word(shell: str, command: str, substituted: list[Word]) -> Word:
+def _word(shell: str, command: str, use: Invocation) -> Word:
     """Return the text as a word that keeps the substitutions of the argument that it stands in."""
-    source = next((word for word in substituted if word.text.endswith(command)), None) if substituted else None
+    source = next((word for word in use.words if word.spans and word.text.endswith(command)), None)
     if source is not None and source.text == shell:
         return source
     word = Word(shell)

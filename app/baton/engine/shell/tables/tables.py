@@ -119,7 +119,11 @@ class Globs:
         if not self.exact.isdisjoint(names):
             return True
         match = self._match
-        return match is not None and any(match(name) for name in names)
+        if match is not None:
+            for name in names:
+                if match(name):
+                    return True
+        return False
 
 
 class Clause(msgspec.Struct, frozen=True, eq=False):
