@@ -4,6 +4,7 @@ A script maps a thread's marker (`[[main]]`, `[[sub]]` in a prompt, without the 
 the step whose number is the count of tool-call turns since the marker, so a thread walks its list whatever the tools say.
 """
 
+import contextlib
 import itertools
 import json
 import re
@@ -334,11 +335,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send("".join(lines).encode(), "text/event-stream")
 
     def send(self, data: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(ConnectionError):  # a client that was ended meanwhile
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
         pass
