@@ -27,6 +27,7 @@ from baton.kernel.http.hot_routes import HotFastAPI, HotRoute, StartFailed
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.http.origin_guard import Guard
 from baton.kernel.http.peer import PeerLooks
+from baton.kernel.http.route_index import RouteIndex
 from baton.kernel.kernel import Kernel
 from baton.kernel.redis.client import Redis
 from baton.modes.feature import build as build_modes
@@ -114,6 +115,7 @@ def create_app(
     problems.install(app, ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.middleware_stack = RouteIndex(ROUTERS, app.router.app)
     app.openapi = lambda: document.document(app)  # type: ignore[method-assign]
     return app
 
