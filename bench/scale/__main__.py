@@ -24,6 +24,9 @@ from baton.operate import costs_store, migrate, retention_store
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations
 from baton.policies.in_force import Policies
+from baton.records.analytics import latency_store
+from baton.records.analytics.latency_store import LatencyBucket, LatencyFilter
+from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
@@ -32,7 +35,6 @@ from baton.records.replay.service import Replay, Summary
 from baton.records.review import decision_counts_store, delegation_share_store
 from baton.records.review.decision_counts_store import CountGroup
 from baton.records.review.delegation_groups import By, GroupFilter
-from baton.records.sums.roll_up import RollUp
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres
@@ -40,10 +42,17 @@ from tests.support.postgres import Postgres
 ROUNDS = 5
 REPLAYED = 3_000
 COUNTED: tuple[tuple[Bucket, CountGroup, dict[str, Any]], ...] = (
-    ("hour", "effect", {}), ("hour", "user", {}), ("day", "effect", {}), ("day", "user", {}), ("day", "rule", {}),
-    ("day", "outcome", {"user": "person-3"}), ("day", "user", {"effect": "deny"}), ("day", "effect", {"tool": "WebFetch"}),
-    ("day", "effect", {"tool": "Bash"}),
+    ("minute", "effect", {}), ("hour", "effect", {}), ("hour", "user", {}), ("day", "effect", {}), ("day", "user", {}),
+    ("day", "rule", {}), ("day", "outcome", {"user": "person-3"}), ("day", "user", {"effect": "deny"}),
+    ("day", "effect", {"tool": "Bash"}), ("day", "user", {"tool": "Bash", "outcome": "ran", "overridden": False}),
+    ("day", "rule", {"project": "/home/dev/project-3", "client": "codex"}), ("day", "client", {"rule": "team/rule-0"}),
+    ("day", "effect", {"agent_id": "agent-17"}), ("day", "user", {"revision": "5f2c1d", "decision": "allow"}),
+    ("day", "effect", {"scope": RowScope(user="person-7", team="team-7"), "event": "PreToolUse"}),
+    ("day", "effect", {"q": "pytest"}),
 )  # fmt: skip
+LONGEST = {"minute": 1, "hour": 31, "day": 366}
+"""Days that are counted by a bucket."""
+LATENCY_BY: tuple[LatencyBucket, ...] = ("hour", "day")
 BY: tuple[By, ...] = ("session", "user", "team", "day")
 ALL, OWN, TEAM = RowScope(), RowScope(user="person-7"), RowScope(user="person-7", team="team-7")
 Work = Callable[[], Awaitable[object]]
@@ -136,7 +145,16 @@ async def measure(settings: Settings) -> None:
         await row(name, partial(store.find, database, "default", wanted))
     await row("counts of /status: all", partial(store.totals, database, "default", ALL))
     await row("counts of /status: team", partial(store.totals, database, "default", TEAM))
-    await _sum_up(database)
+    await _write_columns(database)
+    live = GroupFilter(since=END - timedelta(days=7), called_since=END - timedelta(minutes=10))
+    sessions: dict[str, GroupFilter] = {
+        "sessions": GroupFilter(since=END - timedelta(days=7)), "sessions: live": live,
+        "sessions: text": GroupFilter(since=END - timedelta(days=7), q="project-3"),
+        "sessions: one": GroupFilter(since=END - timedelta(days=30), session_id="nobody"),
+    }  # fmt: skip
+    for name, filtered in sessions.items():
+        work = partial(delegation_share_store.find, database, "default", ALL, filtered, "session", agent_tools=["Task"])
+        await row(name, work)
     week, whole = END - timedelta(days=7), END - timedelta(days=366)
     for since, span in ((week, "7 days"), (whole, "all days")):
         for by in BY:
@@ -149,9 +167,14 @@ async def measure(settings: Settings) -> None:
         await row(f"cost by user, {span}", partial(costs_store.of_calls, database, "default", ALL, costs, "user"))
         period = Period(since=since, until=END)
         await row(f"rule hits, {span}", partial(rule_hits_store.hits, database, "default", ALL, period))
-        await row(f"users of rules, {span}", partial(rule_hits_store.users, database, "default", ALL, period))
+        for latency_by in LATENCY_BY:
+            asked_of = LatencyFilter(since=max(since, END - timedelta(days=LONGEST[latency_by])), until=END)
+            latencies = partial(latency_store.find, database, "default", ALL, asked_of, latency_by)
+            await row(f"latency by {latency_by}, {span}", latencies)
+        theirs = LatencyFilter(since=since, until=END, user="person-3")
+        await row(f"latency of a user, {span}", partial(latency_store.find, database, "default", ALL, theirs, "day"))
     for bucket, group, filters in COUNTED:
-        wanted = Filters(since=END - timedelta(days=31 if bucket == "hour" else 366), until=END, **filters)
+        wanted = Filters(since=END - timedelta(days=LONGEST[bucket]), until=END, **filters)
         name = ", ".join([f"counts by {bucket} and {group}", *filters])
         await row(name, partial(decision_counts_store.counts, database, "default", wanted, bucket, group))
     await _replay(settings, database)
@@ -159,19 +182,17 @@ async def measure(settings: Settings) -> None:
     await database.close()
 
 
-async def _sum_up(database: Database) -> None:
-    """Make the hourly sums, and print how long a writer waits for one hour of them at most."""
-    longest, summed = 0.0, 0
-    roll_up = RollUp(database, "default", lambda: ["Task", "Agent"])
+async def _write_columns(database: Database) -> None:
+    """Write the columns of all hours, and print how long a writer waits for one hour of them at most."""
+    longest, written = 0.0, 0
+    writer = ColumnWriter(database, "default")
     begun, cpu = time.perf_counter(), time.process_time()
-    for hour in await roll_up.missing():
+    for hour in await writer.missing():
         started = time.perf_counter()
-        await roll_up.sum_up(hour)
-        longest, summed = max(longest, time.perf_counter() - started), summed + 1
+        await writer.write_hour(hour)
+        longest, written = max(longest, time.perf_counter() - started), written + 1
     took, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    print(
-        f"{'hourly sums: slowest hour':42}{longest * 1000:10.1f}   ({summed} hours in {took:.1f} s, {cpu:.1f} s of CPU)"
-    )
+    print(f"{'columns: slowest hour':42}{longest * 1000:10.1f}   ({written} hours in {took:.1f} s, {cpu:.1f} s of CPU)")
 
 
 async def _replay(settings: Settings, database: Database) -> None:

@@ -15,7 +15,7 @@ from baton.kernel.base.uuid7 import least_id
 from baton.kernel.redis.client import Redis
 from baton.records.pipeline.drain import Drain
 from baton.records.pipeline.recorder import Recorder
-from baton.records.pipeline.search import Filters, restricted
+from baton.records.pipeline.search import Filters, conditions_of
 from baton.records.pipeline.spool import Spool
 from baton.records.pipeline.stream import RecordStream
 from baton.records.pipeline.tables import DECISIONS
@@ -46,7 +46,8 @@ async def until(condition):
 
 async def counts(database, organisation, wanted):
     """Return how many of the wanted decisions are stored of each effect, which the database counts."""
-    query = restricted(select(DECISIONS.c.effect, func.count()), organisation, wanted).group_by(DECISIONS.c.effect)
+    query = select(DECISIONS.c.effect, func.count()).where(DECISIONS.c.organisation == organisation)
+    query = wanted.scope.limit(query.where(*conditions_of(wanted)), DECISIONS).group_by(DECISIONS.c.effect)
     async with database.transaction() as connection:
         return dict(sorted(tuple(row) for row in await connection.execute(query)))
 

@@ -1,25 +1,34 @@
-"""Sum up the tokens of agent calls and of jobs, in SQL."""
+"""Sum up the tokens of agent calls, from the columns of their hours, and of jobs, in SQL."""
 
+from collections import defaultdict
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Select, String, Table, case, cast, func, literal_column, select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, ColumnElement, Select, String, case, cast, func, literal_column, select
 
 from baton.delegate.core.tables import JOBS
 from baton.delegate.runners.agent_tokens import AGENT, DELEGATING_AGENT
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
-from baton.kernel.base.uuid7 import least_id
 from baton.people.row_scope import RowScope
-from baton.records.pipeline.tables import USAGE, DecisionRow
+from baton.records.columns.hour import Condition, grouped, in_scope, is_equal, met
+from baton.records.columns.reading import Period, hours
+from baton.records.pipeline.hours import start_of_hour
 
 CostBy = Literal["user", "team", "project", "agent", "model", "day"]
 MOST_ROWS = 10_000
 """Groups that are summed up, those with most tokens; by user, a large company has as many."""
-OWN_TOOLS = "mcp\\_\\_baton\\_\\_%"
+OWN_TOOLS = "mcp__baton__"
 """Baton's own tools: what they start is a job, which is summed up as such."""
-_d = DecisionRow.__table__
+_FILTERS = ("user", "team", "project", "session_id")
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+_COLUMN_OF: dict[CostBy, tuple[str, ...]] = {
+    "user": ("user",), "team": ("team",), "project": ("project",), "agent": ("started_agent",), "model": ("model_used",), "day": (),
+}  # fmt: skip
+"""The column of agent calls that a group is named by."""
 
 
 class CostFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,29 +73,33 @@ async def of_calls(
     database: Database, organisation: str, scope: RowScope, wanted: CostFilter, by: CostBy
 ) -> list[CallSum]:
     """Sum up the agent calls whose client reported tokens, by group and model."""
-    tokens = [_total(_d.c[name]).label(name) for name in ("input_tokens", "cached_tokens", "output_tokens")]
-    query = select(
-        _group(_d, by, database.dialect).label("group"),
-        _d.c.model_used.label("model"),
-        # A client that ignored the model ran on one of its own.
-        ((_d.c.model_injected != "") & (_d.c.outcome != "rewrite_ignored")).label("led"),
-        func.count().label("calls"),
-        *tokens,
-    ).where(
-        _d.c.organisation == organisation,
-        literal_column(USAGE),  # in these words, or neither database takes the index of such rows
-        _d.c.tool.not_like(OWN_TOOLS, escape="\\"),
+    conditions: list[Condition] = [
+        lambda hour: hour.where("model_used", bool),
+        lambda hour: ~hour.where("tool", lambda tool: tool.startswith(OWN_TOOLS)),
         # What the agent of a job reports of its own agents is part of what it reports of the job.
-        _d.c.role.not_in((AGENT, DELEGATING_AGENT)),
-    )
-    # An id begins with its moment, and the index of such rows ends with it.
-    query = query.where(_d.c.id >= least_id(wanted.since))
-    if wanted.until is not None:
-        query = query.where(_d.c.id < least_id(wanted.until))
-    query = _limited(query, _d, scope, wanted).group_by(*map(literal_column, ("1", "2", "3")))
+        lambda hour: ~hour.where("role", {AGENT, DELEGATING_AGENT}.__contains__),
+        *in_scope(scope),
+    ]
+    conditions += [is_equal(name, storable(value)) for name in _FILTERS if (value := getattr(wanted, name))]
+    keys = (*_COLUMN_OF[by], "model_used", "model_injected", "outcome")
+    names = {*keys, *_TOKENS, *_FILTERS, "tool", "role"}
+    sums: defaultdict[tuple[str, str, bool], NDArray[np.int64]] = defaultdict(lambda: np.zeros(4, np.int64))
     async with database.transaction() as connection:
-        rows = await connection.execute(query.order_by(literal_column("6").desc()).limit(MOST_ROWS))
-        return [msgspec.convert(row._asdict(), CallSum, strict=False) for row in rows]
+        async for hour in hours(connection, organisation, names, Period(wanted.since, wanted.until)):
+            mask = met(hour, conditions)
+            if not mask.any():
+                continue
+            groups = grouped(hour, keys, mask)
+            numbers = np.array([np.ones(hour.count, np.int64), *(hour.numbers(name) for name in _TOKENS)])
+            for (*key, model, injected, outcome), of_group in zip(groups.keys, groups.sums(numbers).T, strict=True):
+                group = key[0] if key else start_of_hour(hour.hour).date().isoformat()
+                # A client that ignored the model ran on one of its own.
+                sums[group, model, injected != "" and outcome != "rewrite_ignored"] += of_group
+    found = [
+        CallSum(group=group, model=model, led=led, **dict(zip(("calls", *_TOKENS), of_group.tolist(), strict=True)))
+        for (group, model, led), of_group in sums.items()
+    ]
+    return sorted(found, key=lambda one: -one.input_tokens)[:MOST_ROWS]
 
 
 async def of_jobs(
@@ -96,7 +109,7 @@ async def of_jobs(
     unpriced = JOBS.c.cost_usd.is_(None)
     tokens = (JOBS.c.input_tokens, JOBS.c.cached_tokens, JOBS.c.output_tokens)
     query = select(
-        _group(JOBS, by, database.dialect).label("group"),
+        _group(by, database.dialect).label("group"),
         JOBS.c.tier,
         func.count().label("jobs"),
         *(_total(column).label(column.name) for column in tokens),
@@ -109,37 +122,33 @@ async def of_jobs(
     query = query.where(JOBS.c.created_at >= wanted.since)
     if wanted.until is not None:
         query = query.where(JOBS.c.created_at < wanted.until)
-    query = _limited(query, JOBS, scope, wanted).group_by(literal_column("1"), JOBS.c.tier)
+    query = _limited(query, scope, wanted).group_by(literal_column("1"), JOBS.c.tier)
     async with database.transaction() as connection:
         rows = await connection.execute(query.order_by(literal_column("5").desc()).limit(MOST_ROWS))
         return [msgspec.convert(row._asdict(), JobTokenSum, strict=False) for row in rows]
 
 
-def _limited(query: Select[Any], table: Table, scope: RowScope, wanted: CostFilter) -> Select[Any]:
-    query = scope.limit(query, table)
-    for name in ("user", "team", "project", "session_id"):
+def _limited(query: Select[Any], scope: RowScope, wanted: CostFilter) -> Select[Any]:
+    query = scope.limit(query, JOBS)
+    for name in _FILTERS:
         if value := getattr(wanted, name):
-            query = query.where(table.c[name] == storable(value))
+            query = query.where(JOBS.c[name] == storable(value))
     return query
 
 
-def _group(table: Table, by: CostBy, dialect: str) -> ColumnElement[Any]:
+def _group(by: CostBy, dialect: str) -> ColumnElement[Any]:
     match by:
         case "day":
             # The day in UTC: SQLite stores moments as text in UTC, Postgres would convert them to the connection's zone.
-            at = table.c.at if table is _d else table.c.created_at
+            at = JOBS.c.created_at
             return func.substr(cast(at if dialect == "sqlite" else func.timezone("UTC", at), String), 1, 10)
         case "model":
             # A job that names no model runs on the one that its provider is set to.
-            return _d.c.model_used if table is _d else func.coalesce(func.nullif(JOBS.c.model, ""), JOBS.c.provider)
+            return func.coalesce(func.nullif(JOBS.c.model, ""), JOBS.c.provider)
         case "agent":
-            return (
-                _d.c.started_agent
-                if table is _d
-                else func.coalesce(func.nullif(JOBS.c.agent_type, ""), JOBS.c.provider)
-            )
+            return func.coalesce(func.nullif(JOBS.c.agent_type, ""), JOBS.c.provider)
         case _:
-            return table.c[by]
+            return JOBS.c[by]
 
 
 def _total(column: ColumnElement[Any]) -> ColumnElement[int]:

@@ -15,6 +15,7 @@ from baton.kernel.base.uuid7 import least_id
 from baton.kernel.changes.audit_store import AuditRow
 from baton.modes.store import ModeSettingRow
 from baton.policies.unlocks_store import PolicyUnlockRow
+from baton.records.columns.tables import COLUMNS
 from baton.records.pipeline.hours import marks_of_stale
 from baton.records.pipeline.tables import DECISIONS, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
@@ -58,6 +59,9 @@ async def _remove_decisions(database: Database, found: Select[Any]) -> int:
         dialect: Dialect = "sqlite" if database.dialect == "sqlite" else "postgresql"
         for mark, hours in marks_of_stale(dialect, ((row.organisation, row.id) for row in rows), time.time()):
             await connection.exec_driver_sql(mark, list(hours))
+            # Not only when the hours are written anew: nothing of a person is left once they are deleted.
+            of_hours = tuple_(COLUMNS.c.organisation, COLUMNS.c.hour).in_([(whose, hour) for whose, hour in hours])
+            await connection.execute(delete(COLUMNS).where(of_hours))
     return len(rows)
 
 

@@ -27,9 +27,9 @@ from baton.policies.layers_store import PolicyLayerRow
 from baton.policies.revisions_store import PolicyRevisionRow
 from baton.policies.unlocks_store import PolicyUnlockRow
 from baton.records.analytics.hook_failures_store import HookFailureRow
+from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.pipeline.tables import DecisionRow, DecisionRuleRow, DecisionTotalRow
 from baton.records.review.wrong_blocks_store import WrongBlockRow
-from baton.records.sums.tables import CALLS, LATENCY, RULES, SUMMED
 from baton.route.feedback.fits_store import RoutingFitRow
 from baton.route.feedback.store import RouteFeedbackRow
 from baton.route.rosters.store import RoutingRosterRow
@@ -38,9 +38,7 @@ from baton.spawn.graphs.tables import GraphTaskRow, GraphViolationRow, TaskGraph
 
 ALL: tuple[Table, ...] = (
     JOBS,
-    CALLS,
-    LATENCY,
-    RULES,
+    COLUMNS,
     SUMMED,
     *(
         row.__table__

@@ -6,6 +6,7 @@ from baton.kernel.kernel import Kernel
 from baton.policies.in_force import Policies
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.analytics.latency import Latencies
+from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline.counters import Counters
 from baton.records.pipeline.recorder import Recorder
 from baton.records.replay.rule_hits import RuleHits
@@ -14,9 +15,8 @@ from baton.records.review.audit import Audit
 from baton.records.review.decision_counts import DecisionCounts
 from baton.records.review.decision_stream import DecisionStreams, FeedReaders
 from baton.records.review.decisions import Decisions
-from baton.records.review.delegation_share import SPAWN_TOOLS, DelegationShare
+from baton.records.review.delegation_share import DelegationShare
 from baton.records.review.wrong_blocks import WrongBlocks
-from baton.records.sums.roll_up import RollUp
 
 
 class RecordsFeature(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +42,7 @@ async def build(kernel: Kernel, policies: Policies) -> RecordsFeature:
     recorder = Recorder(kernel.settings, kernel.redis.url, kernel.database)
     await recorder.start()
     kernel.on_stop(recorder.stop)
-    sums = RollUp(kernel.database, kernel.organisation, lambda: policies.active.agent_tools | SPAWN_TOOLS)
-    kernel.run(sums.run)
+    kernel.run(ColumnWriter(kernel.database, kernel.organisation).run)
     decisions = Decisions(kernel.database)
     counters = Counters()
     readers = FeedReaders(kernel.redis, counters)

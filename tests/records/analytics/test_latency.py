@@ -12,9 +12,9 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import Forbidden, Invalid
 from baton.records.analytics.hook_failures import HookFailures
 from baton.records.analytics.latency import Latencies, percentile
+from baton.records.columns.times import width_us
+from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store
-from baton.records.sums.measures import width_us
-from baton.records.sums.roll_up import RollUp
 from tests.support.records import record
 from tests.support.server import until
 
@@ -66,8 +66,8 @@ CASES = [
 
 
 async def summed(database):
-    roll_up = RollUp(database, "default", lambda: ["Task"], now=lambda: NOON + timedelta(days=3))
-    assert await roll_up.catch_up(asyncio.Event())
+    writer = ColumnWriter(database, "default", now=lambda: NOON + timedelta(days=3))
+    assert await writer.catch_up(asyncio.Event())
 
 
 @pytest.mark.parametrize("with_sums", [False, True])

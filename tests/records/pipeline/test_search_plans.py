@@ -8,19 +8,20 @@ from sqlalchemy import text
 
 from baton.operate import costs_store
 from baton.people.row_scope import RowScope
+from baton.records.analytics import latency_store
+from baton.records.columns.writer import ColumnWriter
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import Filters
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.review import decision_counts_store, delegation_share_store
 from baton.records.review.delegation_groups import GroupFilter
-from baton.records.sums.roll_up import RollUp
 from tests.records.pipeline.test_store import NOON
 from tests.support.cases import listed
 from tests.support.plans import plans
 
 ROWS = 6_000
-TABLES = {"decisions", "decision_rules", "call_hours", "rule_hours", "summed_hours"}
+TABLES = {"decisions", "decision_rules", "decision_columns", "summed_hours"}
 OWN, TEAM = RowScope(user="u7"), RowScope(user="u7", team="t3")
 DAY = {"since": NOON, "until": NOON + timedelta(days=1)}
 CASES = {
@@ -153,15 +154,20 @@ async def test_a_list_by_rule_begins_with_the_hits_of_the_rule(filled):
     assert "rule=?" in told or "'none'" in told, told
 
 
-async def test_analytics_read_sums_and_the_rows_of_hours_that_have_none(filled):
+async def test_analytics_read_columns_and_the_rows_of_hours_that_have_none(filled):
     later = NOON + timedelta(days=1)
-    await RollUp(filled, "default", lambda: ["Task"], now=lambda: later).catch_up(asyncio.Event())
+    await ColumnWriter(filled, "default", now=lambda: later).catch_up(asyncio.Event())
     since = NOON - timedelta(days=30)
     asked, period = GroupFilter(since=since), Period(since=since, until=later)
     works = {
         "delegation": delegation_share_store.find(filled, "default", TEAM, asked, "user", agent_tools=["Task"]),
         "rule hits": rule_hits_store.hits(filled, "default", RowScope(), period),
-        "users of rules": rule_hits_store.users(filled, "default", RowScope(), period),
+        "latencies": latency_store.find(
+            filled, "default", RowScope(), latency_store.LatencyFilter(since=since, until=later, user="u7"), "day"
+        ),
+        "a session": delegation_share_store.find(
+            filled, "default", RowScope(), GroupFilter(since=since, session_id="s9"), "session", agent_tools=["Task"]
+        ),
         "costs": costs_store.of_calls(filled, "default", RowScope(), costs_store.CostFilter(since=since), "user"),
     }
     for group in ("effect", "rule", "user", "client", "outcome"):

@@ -62,11 +62,11 @@ async def test_a_rule_s_hits_are_counted_by_effect_with_the_last_one(database):
     await decisions.add(database, made)
     period, everybody = Period(since=NOON, until=NOON + 2 * DAY), RowScope()
     found = await rule_hits_store.hits(database, "default", everybody, period)
-    assert [(one.rule, one.effect, one.count, one.last) for one in found] == [
+    assert [(one.rule, one.effect, one.count, one.last) for one in found.hits] == [
         ("a/b", "deny", 2, NOON + DAY),
         ("a/c", "ask", 1, NOON + DAY),
     ]
-    assert await rule_hits_store.users(database, "default", everybody, period) == {"a/b": 2, "a/c": 1}
+    assert found.users == {"a/b": 2, "a/c": 1}
     assert await rule_hits_store.count_calls(database, "default", everybody, period, 10) == 2
     assert await rule_hits_store.count_calls(database, "default", everybody, period, 1) == 1
     assert await rule_hits_store.count_calls(database, "default", RowScope(user="ann"), period, 10) == 1

@@ -16,7 +16,7 @@ from baton.people.row_scope import row_scope
 from baton.records.analytics import hook_failures_store, latency_store
 from baton.records.analytics.hook_failures_store import HookFailureCount
 from baton.records.analytics.latency_store import LatencyBucket, LatencyCount, LatencyFilter
-from baton.records.sums.measures import width_us
+from baton.records.columns.times import width_us
 
 __all__ = ["Latencies", "Latency", "LatencyBucket", "LatencyReport"]
 

@@ -1,6 +1,6 @@
-"""Hours whose sums are kept, and when what is stored makes the sums of an hour stale.
+"""Hours whose decisions are kept by column too, and when what is stored makes the columns of an hour stale.
 
-The drain imports this file, so it imports no SQLAlchemy (docs/decisions/0036).
+The drain imports this file, so it imports no SQLAlchemy (docs/decisions/0044).
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from baton.kernel.base.uuid7 import moment_of
 
 HOUR_S = 3_600
 SETTLED_S = 300.0
-"""How long after its end an hour is summed up, in seconds: most outcomes have come by then."""
+"""How long after its end the columns of an hour are written, in seconds: most outcomes have come by then."""
 LATE_S = 120.0
 """From when after its end an hour's rows may not change unnoticed, in seconds.
 
-What is written earlier was committed before the hour is summed up, as long as the clocks of servers differ by less than
+What is stored earlier was committed before the columns are written, as long as the clocks of servers differ by less than
 the three minutes between.
 """
 
@@ -23,7 +23,7 @@ _SQL = (
     "INSERT INTO summed_hours (organisation, hour, valid) VALUES ({marks})"
     " ON CONFLICT (organisation, hour) DO UPDATE SET valid = excluded.valid"
 )
-# Always a write, so that it waits for a server that sums up the same hour now, or lets that server wait.
+# Always a write, so that it waits for a server that writes the same hour now, or lets that server wait.
 _MARK: dict[Dialect, str] = {
     "sqlite": _SQL.format(marks="?, ?, false"),
     "postgresql": _SQL.format(marks="$1, $2, false"),
@@ -41,7 +41,7 @@ def start_of_hour(hour: int) -> datetime:
 
 
 def marks_of_stale(dialect: Dialect, changed: Iterable[tuple[str, str]], now: float) -> Statements:
-    """Return what marks the sums as stale that changed decisions are part of.
+    """Return what marks the hours as stale that changed decisions are part of.
 
     It belongs into the transaction of the change.
 

@@ -1,8 +1,8 @@
 """How records and outcome reports are written into SQL: the statements, and the values of a row for each database.
 
 What is kept about decisions beside their rows (rule hits, totals) is written in the same transaction, and only for
-those that were not stored before: the stream hands an entry out at least once. Hourly sums are made later, and what
-changes an hour that is summed up already marks it.
+those that were not stored before: the stream hands an entry out at least once. The columns of an hour are written
+later, and what changes an hour that is written already marks it.
 """
 
 import time

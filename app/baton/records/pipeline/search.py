@@ -218,11 +218,9 @@ def _bounds(key: ColumnElement[str], wanted: Filters, before: str = "") -> list[
     return found
 
 
-def restricted(query: Select[Any], organisation: str, wanted: Filters) -> Select[Any]:
-    """Restrict a query to the decisions that are wanted. `matches` says the same of one record."""
-    conditions = [one.of(_plain) for one in _conditions(wanted)]
-    query = query.where(DECISIONS.c.organisation == organisation, *_bounds(DECISIONS.c.id, wanted), *conditions)
-    return wanted.scope.limit(query, DECISIONS)
+def conditions_of(wanted: Filters) -> list[ColumnElement[bool]]:
+    """Return what must hold of a row of decisions, besides its organisation and the scope."""
+    return [*_bounds(DECISIONS.c.id, wanted), *(one.of(_plain) for one in _conditions(wanted))]
 
 
 async def page(
@@ -314,7 +312,7 @@ def _part(
 
 
 def matches(record: Record, organisation: str, wanted: Filters) -> bool:
-    """Return whether `restricted` would find a record."""
+    """Return whether a list of an organisation's decisions would hold a record."""
     scope = wanted.scope
     return (
         record.organisation == organisation

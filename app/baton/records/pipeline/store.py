@@ -16,12 +16,12 @@ from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.people.row_scope import RowScope
 from baton.records.pipeline.rows import writes
-from baton.records.pipeline.search import Filters, matches, page, restricted
+from baton.records.pipeline.search import Filters, matches, page
 from baton.records.pipeline.tables import DECISIONS, DecisionRow, DecisionRuleRow, DecisionTotalRow
 
 __all__ = [
     "LARGEST_PAGE", "BadCursorError", "DecisionRow", "DecisionRuleRow", "Filters", "add", "find", "get", "matches",
-    "restricted", "totals",
+    "totals",
 ]  # fmt: skip
 
 LARGEST_PAGE = 200

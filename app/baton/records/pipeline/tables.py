@@ -22,7 +22,6 @@ HIT_EFFECTS = ("guidance", "shadow", "lifted")
 """Effects that a rule may have beside the one that decided; decisions are found by them through their rule hits."""
 BESIDE = "effect IN ('guidance', 'shadow', 'lifted')"
 OVERRIDDEN = "overridden"
-USAGE = "model_used <> ''"
 PROJECT_START_CHARACTERS = 200
 """Characters of a project's name that its index holds: Postgres's indexes take no text above 2.7 KB."""
 
@@ -47,8 +46,6 @@ class DecisionRow(SQLModel, table=True):
             )
             for name, rare in RARE.items()
         ),
-        # The few calls that report tokens, for sums of what agents cost.
-        Index("ix_decisions_usage", "organisation", "id", sqlite_where=text(USAGE), postgresql_where=text(USAGE)),
         Index(
             "ix_decisions_overridden",
             "organisation",

@@ -45,17 +45,16 @@ class RuleHits(msgspec.Struct, frozen=True):
         """
         theirs, organisation = row_scope(principal, "decisions.read"), principal.organisation
         try:
-            hits = await rule_hits_store.hits(self.database, organisation, theirs, period)
-            users = await rule_hits_store.users(self.database, organisation, theirs, period)
+            summed = await rule_hits_store.hits(self.database, organisation, theirs, period)
             reports = await rule_hits_store.reports(self.database, organisation, theirs, period)
         except DatabaseUnavailable:
             raise StoreUnavailable("the decisions cannot be counted now; try again") from None
         in_force = await self.policies.prepare(principal, project, wait_s=None)
         rules = {rule.id: rule for rule in in_force.policies.rules}
         counted = []
-        for rule_id in rules.keys() | {one.rule for one in hits}:
+        for rule_id in rules.keys() | {one.rule for one in summed.hits}:
             rule = rules.get(rule_id)
-            own = [one for one in hits if one.rule == rule_id]
+            own = [one for one in summed.hits if one.rule == rule_id]
             counted.append(
                 RuleHitCounts(
                     rule=rule_id,
@@ -65,7 +64,7 @@ class RuleHits(msgspec.Struct, frozen=True):
                     shadow=rule is not None and rule.shadow,
                     hits={one.effect: one.count for one in own},
                     last_hit=max((one.last for one in own), default=None),
-                    users=users.get(rule_id, 0),
+                    users=summed.users.get(rule_id, 0),
                     reports=reports.get(rule_id, 0),
                     never_fired=not own,
                 )

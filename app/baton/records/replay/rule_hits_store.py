@@ -1,21 +1,23 @@
 """Queries over the tables of decisions and wrong blocks: by rule, and in order of time."""
 
+from collections import Counter, defaultdict
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
-from sqlalchemy import Select, Subquery, distinct, func, literal_column, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Select, func, literal_column, select
 
 from baton.engine.call.record import Record
 from baton.kernel.base.sql import Database
 from baton.kernel.base.uuid7 import least_id, moment_of
 from baton.people.row_scope import RowScope
+from baton.records.columns import reading as columns
+from baton.records.columns.hour import grouped, in_scope, met
+from baton.records.columns.rule_hits import hits_in
 from baton.records.pipeline.tables import DECISIONS, LISTED
 from baton.records.replay.period import Period
 from baton.records.review.wrong_blocks_store import WrongBlockRow
-from baton.records.sums.periods import parts
-from baton.records.sums.reading import rule_hits
 
 _reports = WrongBlockRow.__table__
 
@@ -29,27 +31,37 @@ class EffectHits(msgspec.Struct, frozen=True, kw_only=True):
     last: datetime
 
 
-async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> list[EffectHits]:
-    """Return the hits by rule and effect, from hourly sums where they are kept."""
+class HitSums(msgspec.Struct, frozen=True):
+    """The hits of a period by rule and effect, and how many users had a hit of each rule."""
+
+    hits: list[EffectHits]
+    users: dict[str, int]
+
+
+async def hits(database: Database, organisation: str, scope: RowScope, period: Period) -> HitSums:
+    """Sum up the rule hits of a period, from the columns of its hours."""
+    counts: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], bytes] = {}
+    users: dict[str, set[str]] = defaultdict(set)
+    conditions = [*in_scope(scope), lambda hour: ~hour.where("rules", "[]".__eq__)]
+    read = columns.Period(period.since, period.until)
     async with database.transaction() as connection:
-        source = await _hits(connection, organisation, scope, period)
-        query = select(source.c.rule, source.c.effect, func.sum(source.c.hits), func.max(source.c.last_id))
-        rows = await connection.execute(query.group_by(source.c.rule, source.c.effect))
-        found = [EffectHits(rule=row[0], effect=row[1], count=int(row[2]), last=moment_of(row[3])) for row in rows]
-    return sorted(found, key=lambda one: (one.rule, one.effect))
-
-
-async def users(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:
-    """Return how many users had a hit of each rule."""
-    async with database.transaction() as connection:
-        source = await _hits(connection, organisation, scope, period)
-        query = select(source.c.rule, func.count(distinct(source.c.user))).group_by(source.c.rule)
-        return {row[0]: row[1] for row in await connection.execute(query)}
-
-
-async def _hits(connection: AsyncConnection, organisation: str, scope: RowScope, period: Period) -> Subquery:
-    part = await parts(connection, organisation, period.since, period.until)
-    return rule_hits(connection.dialect.name, organisation, part, scope.limit)
+        async for hour in columns.hours(connection, organisation, {"id", "rules", "user", "team"}, read):
+            mask = met(hour, conditions)
+            if not mask.any():
+                continue
+            groups = grouped(hour, ("rules", "user"), mask)
+            newest = hour.ids()[groups.last()].tolist()
+            for (rules, user), count, key in zip(groups.keys, groups.counts.tolist(), newest, strict=True):
+                for hit in {(one.id, one.effect) for one in hits_in(rules)}:
+                    counts[hit] += count
+                    last[hit] = max(last.get(hit, b""), key)
+                    users[hit[0]].add(user)
+    found = [
+        EffectHits(rule=rule, effect=effect, count=count, last=moment_of(str(UUID(bytes=last[rule, effect]))))
+        for (rule, effect), count in sorted(counts.items())
+    ]
+    return HitSums(found, {rule: len(of_rule) for rule, of_rule in users.items()})
 
 
 async def reports(database: Database, organisation: str, scope: RowScope, period: Period) -> dict[str, int]:

@@ -1,6 +1,8 @@
-"""Hourly sums: analytics say the same with them as without, whatever changes afterwards."""
+"""Hours by column: analytics say the same with them as without, and as a plain recount, whatever changes afterwards."""
 
 import asyncio
+import random
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,17 +12,16 @@ from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.verdict import RuleHit
 from baton.operate import retention_store
 from baton.people.row_scope import RowScope
+from baton.records.columns.tables import COLUMNS, SUMMED
+from baton.records.columns.writer import ColumnWriter, write_hour
 from baton.records.pipeline import hours
 from baton.records.pipeline import store as decisions
-from baton.records.pipeline.store import Filters
+from baton.records.pipeline.store import Filters, matches
 from baton.records.pipeline.tables import DECISIONS
 from baton.records.replay import rule_hits_store
 from baton.records.replay.period import Period
 from baton.records.review import decision_counts_store, delegation_share_store
 from baton.records.review.delegation_groups import After, GroupFilter
-from baton.records.sums import periods
-from baton.records.sums.roll_up import RollUp, sum_up
-from baton.records.sums.tables import CALLS, SUMMED
 from tests.support.cases import listed
 from tests.support.records import record
 
@@ -53,7 +54,7 @@ def week():
 
 
 async def summed(database, now=LATER):
-    return await RollUp(database, "default", lambda: ["Task"], now=lambda: now).catch_up(asyncio.Event())
+    return await ColumnWriter(database, "default", now=lambda: now).catch_up(asyncio.Event())
 
 
 PERIODS = {
@@ -90,7 +91,6 @@ async def answers(database, names=PERIODS):
         period = Period(since=since, until=until or LATER)
         for scope in (ALL, RowScope(user="u1", team="t0")):
             found[f"hits {name} {scope}"] = await rule_hits_store.hits(database, "default", scope, period)
-            found[f"users {name} {scope}"] = await rule_hits_store.users(database, "default", scope, period)
         for by, group, which in COUNTED:
             wanted = Filters(**({"since": since, "until": until or LATER} | which))
             counted = await decision_counts_store.counts(database, "default", wanted, by, group)
@@ -102,7 +102,7 @@ def differences(before, after):
     return listed({name: f"{one}\n{after[name]}" for name, one in before.items() if after[name] != one})
 
 
-async def test_analytics_say_the_same_with_sums_as_without(database):
+async def test_analytics_say_the_same_with_columns_as_without(database):
     await decisions.add(database, week())
     before = await answers(database)
     assert await summed(database) == 8
@@ -110,7 +110,7 @@ async def test_analytics_say_the_same_with_sums_as_without(database):
     assert any(before.values())
 
 
-async def test_sums_are_read_and_not_the_rows(database):
+async def test_columns_are_read_and_not_the_rows(database):
     await decisions.add(database, week())
     await summed(database)
     async with database.transaction() as connection:
@@ -121,12 +121,58 @@ async def test_sums_are_read_and_not_the_rows(database):
     assert group.user != "nobody"
 
 
-async def test_an_hour_is_summed_up_when_it_has_settled(database):
+async def test_an_hour_is_written_when_it_has_settled(database):
     await decisions.add(database, week()[:3])
     assert await summed(database, NOON + HOUR + timedelta(seconds=hours.SETTLED_S - 1)) == 0
     assert await summed(database, NOON + HOUR + timedelta(seconds=hours.SETTLED_S)) == 1
     assert await summed(database) == 7
     assert await summed(database) == 0
+
+
+FILTERS = {
+    "user": ["u1", "u2", "none"], "session_id": ["s1"], "agent_id": ["a"], "client": ["codex", "gemini"],
+    "event": ["PreToolUse", "UserPromptSubmit"], "tool": ["Bash", "Task"], "effect": ["deny", "abstain", "guidance", "shadow"],
+    "decision": ["block", "allow"], "outcome": ["ran", "refused"], "rule": ["a/b", "a/c", "none/none"], "project": ["p0", "p1"],
+    "revision": ["r"], "overridden": [True, False], "q": ["as"],
+    "scope": [RowScope(user="u1"), RowScope(user="u1", team="t0")],
+    "since": [NOON + HOUR / 3, NOON + HOUR], "until": [NOON + 1.9 * HOUR, NOON + 5 * HOUR],
+}  # fmt: skip
+SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
+
+
+def recounted(records, wanted, by, group):
+    """Count records one by one."""
+    found = Counter()
+    for one in records:
+        if matches(one, "default", wanted):
+            names = {hit.id for hit in one.rules} if group == "rule" else {getattr(one, group)}
+            bucket = datetime.fromtimestamp(one.at.timestamp() // SECONDS[by] * SECONDS[by], UTC)
+            found.update((bucket, name) for name in names if name or group != "outcome")
+    return found
+
+
+@pytest.mark.parametrize("written", ["none", "some", "all"])
+async def test_any_filters_count_as_a_plain_recount(database, written):
+    stored = week()
+    await decisions.add(database, stored)
+    if written != "none":
+        await summed(database)
+    if written == "some":
+        async with database.transaction() as connection:
+            await connection.execute(update(SUMMED).where(SUMMED.c.hour % 3 == 0).values(valid=False))
+    chance = random.Random(7)  # noqa: S311 - a fixed sequence
+    wrong, counted = [], 0
+    for _ in range(120):
+        which = {name: chance.choice(FILTERS[name]) for name in chance.sample(sorted(FILTERS), chance.randrange(4))}
+        wanted = Filters(**({"since": NOON - HOUR, "until": LATER} | which))
+        by, group = chance.choice(list(SECONDS)), chance.choice(["effect", "rule", "user", "client", "outcome"])
+        _, rows = await decision_counts_store.counts(database, "default", wanted, by, group)
+        expected = recounted(stored, wanted, by, group)
+        counted += bool(expected)
+        if {(row.bucket, row.group): row.count for row in rows} != expected:
+            wrong.append((which, by, group))
+    assert not wrong
+    assert counted > 40
 
 
 async def late_record(database, stored):
@@ -151,7 +197,7 @@ async def a_persons_deletion(database, stored):
 
 
 @pytest.mark.parametrize("change", [late_record, late_outcome, retention, a_persons_deletion])
-async def test_what_changes_later_is_in_the_sums_at_once(database, change):
+async def test_what_changes_later_is_counted_at_once(database, change):
     stored = week()
     await decisions.add(database, stored)
     await summed(database)
@@ -168,26 +214,23 @@ async def test_what_changes_later_is_in_the_sums_at_once(database, change):
     assert differences(after, await answers(database, some)) == ""
 
 
-async def test_sums_of_hours_before_the_first_decision_go(database):
+async def test_a_deleted_person_is_in_no_column(database):
+    await decisions.add(database, week())
+    await summed(database)
+    await retention_store.remove_decisions_of(database, "default", "u1")
+    async with database.transaction() as connection:
+        data = (await connection.execute(select(COLUMNS.c.data).where(COLUMNS.c.column == "user"))).scalars()
+        assert not any(b"u1" in one for one in data)
+
+
+async def test_hours_before_the_first_decision_go(database):
     await decisions.add(database, week())
     await summed(database)
     await retention_store.purge_decisions(database, "default", NOON + 2 * HOUR)
     await summed(database)
     async with database.transaction() as connection:
-        left = set((await connection.execute(select(CALLS.c.hour))).scalars())
+        left = set((await connection.execute(select(COLUMNS.c.hour))).scalars())
     assert min(left) == hours.hour_of(NOON + 2 * HOUR)
-
-
-async def test_many_stale_hours_make_no_long_query(database, monkeypatch):
-    monkeypatch.setattr(periods, "MOST_RUNS", 1)
-    await decisions.add(database, week())
-    before = await answers(database, ["all"])
-    await summed(database)
-    async with database.transaction() as connection:
-        await connection.execute(update(SUMMED).where(SUMMED.c.hour == hours.hour_of(NOON) + 2).values(valid=False))
-        [run] = (await periods.parts(connection, "default", NOON - HOUR, None)).hours
-    assert run == (hours.hour_of(NOON) + 3, hours.hour_of(LATER) - 2)
-    assert differences(before, await answers(database, ["all"])) == ""
 
 
 async def test_a_page_of_groups_ends_with_the_newest_decision_of_the_first_page(database):
@@ -208,12 +251,12 @@ async def test_a_page_of_groups_ends_with_the_newest_decision_of_the_first_page(
     assert sorted(seen) == ["u0", "u1", "u2"]
 
 
-async def test_who_stores_late_waits_for_who_sums_up_the_same_hour(database):
+async def test_who_stores_late_waits_for_who_writes_the_same_hour(database):
     if database.dialect == "sqlite":
         pytest.skip("SQLite has one writer at a time")
     await decisions.add(database, week())
     async with database.transaction() as connection:
-        await sum_up(connection, "default", hours.hour_of(NOON), ["Task"])
+        await write_hour(connection, "default", hours.hour_of(NOON))
         late = asyncio.create_task(late_record(database, []))
         await asyncio.sleep(0.3)
         assert not late.done()
