@@ -3,9 +3,12 @@
 Baton's rows have the CPU time of Valkey and of the process that stores. They are: mixed calls, new commands, a fixed rate, a new
 connection a call, and real commands by length.
 
+With `--cerbos FOLDER`, Cerbos is asked for the same mixed calls in the same rounds (`bench.cerbos`).
+
 Compare the ratios, not the figures: machines differ. Everything runs on loopback and ends by itself.
 """
 
+import argparse
 import itertools
 import json
 import os
@@ -14,11 +17,14 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 
 import msgspec
 import psutil
 import uvloop
 
+from bench import cerbos
 from bench.engine import LENGTHS, lines
 from bench.load import Result, run, run_anew, run_paced, summed
 from bench.server import Started, floor, serving
@@ -82,6 +88,8 @@ def _body(number: int, tool: str, given: Mapping[str, object], name: str = "") -
     ).encode()
 
 
+MIXED = "(b) Baton, mixed calls"
+CERBOS = "(e) Cerbos, 25 rules, mixed calls"
 FLOOR, FLOOR_ANEW = "(a) floor F1", "(a) F1, a connection a call"
 ANEW_ROW = "(b) mixed, a connection a call"
 Parts = dict[str, list[psutil.Process]]
@@ -109,10 +117,10 @@ def paced(port: int, path: str, stream: Iterator[bytes]) -> Answers:
     return run_paced(port, path, stream, per_second=PER_SECOND, seconds=SECONDS)
 
 
-def measure(port: int, parts: Parts, stream: Iterator[bytes], load: Load = many) -> Result:
+def measure(port: int, parts: Parts, stream: Iterator[bytes], load: Load = many, path: str = "/pre-tool-use") -> Result:
     """Run one round against a server."""
     before, started = _cpu(parts), time.perf_counter()
-    times = uvloop.run(load(port, "/pre-tool-use", stream))
+    times = uvloop.run(load(port, path, stream))
     ended = time.perf_counter()
     if len(parts) > 1:
         time.sleep(SETTLE_S)
@@ -141,13 +149,23 @@ def measure_processes(command: list[str], body: bytes, env: dict[str, str]) -> R
 
 def main() -> None:
     """Start the servers, measure in turns, print the medians."""
-    with serving(BATON_RATE_PER_MINUTE="1000000000") as baton:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--cerbos", type=Path, metavar="FOLDER", help="measure Cerbos too, from this folder's npm package"
+    )
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        baton = stack.enter_context(serving(BATON_RATE_PER_MINUTE="1000000000"))
         baton.put("/mode", b'{"scope":"organisation","enabled":true,"level":"strict"}')
-        with floor(baton) as (port, process):
-            _measure_all(port, process, baton)
+        port, process = stack.enter_context(floor(baton))
+        beside = stack.enter_context(cerbos.serving(given.cerbos)) if given.cerbos else None
+        _measure_all(port, process, baton, beside)
 
 
-def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None:
+def _measure_all(
+    floor_port: int, floor: psutil.Process, baton: Started, beside: tuple[int, psutil.Process] | None
+) -> None:
+    print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
     stream, new, plain = bodies(fresh=False), bodies(fresh=True), bodies(fresh=False)
     port, ours, theirs = baton.port, baton.parts, {"server": [floor]}
     real = {
@@ -155,12 +173,13 @@ def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None
         for least, most in zip((0, *LENGTHS), LENGTHS, strict=False)
     }
     body = next(stream)
+    questions = cerbos.bodies(bodies(fresh=False))
     curl = "curl -s --max-time 1.8 --noproxy '*' -H 'content-type: application/json' --data-binary @- " + baton.url
     tables: dict[str, list[Result]] = {}
     for round_number in range(ROUNDS + 1):
         results = {
             FLOOR: measure(floor_port, theirs, plain),
-            "(b) Baton, mixed calls": measure(port, ours, stream),
+            MIXED: measure(port, ours, stream),
             "(b) Baton, each command new": measure(port, ours, new),
             f"(b) {PER_SECOND:,} mixed calls/s": measure(port, ours, stream, paced),
             FLOOR_ANEW: measure(floor_port, theirs, plain, anew),
@@ -169,6 +188,8 @@ def _measure_all(floor_port: int, floor: psutil.Process, baton: Started) -> None
             "(c) python3 a call": measure_processes(["python3", "-c", _PYTHON_HOOK], body, dict(os.environ)),
             "(d) sh+curl a call": measure_processes(["sh", "-c", f"{curl}/hooks/claude-code"], body, dict(os.environ)),
         }
+        if beside is not None:
+            results[CERBOS] = measure(beside[0], {"server": [beside[1]]}, questions, path=cerbos.PATH)
         if round_number:  # the first one warms up
             for name, result in results.items():
                 tables.setdefault(name, []).append(result)
@@ -187,6 +208,10 @@ def _show(tables: dict[str, list[Result]]) -> None:
         print(row)
     anew = _median(tables[ANEW_ROW], "cpu_us") / _median(tables[FLOOR_ANEW], "cpu_us")
     print(f"a new connection a call: {anew:.2f} × F1 of the same kind")
+    if CERBOS in tables:
+        print(
+            f"Cerbos: {_median(tables[CERBOS], 'cpu_us') / _median(tables[MIXED], 'cpu_us'):.2f} × the CPU time of Baton"
+        )
     print(
         f"medians of {ROUNDS} interleaved rounds; {CONNECTIONS} connections for F1, mixed and new; one call at a time for (c), (d) and real"
         " commands"

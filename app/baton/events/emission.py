@@ -22,10 +22,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Protocol
-from uuid import UUID, uuid5
 
 import msgspec
-from uuid_utils import uuid7
+from uuid_utils import UUID, uuid5, uuid7
 
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask_json, suspicious

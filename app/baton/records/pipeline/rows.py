@@ -25,6 +25,8 @@ LONGEST_CALL = timedelta(days=1)
 """How old the decision may be that a report belongs to."""
 _COLUMNS = Record.__struct_fields__
 _JSON = frozenset({"rules", "degraded", "paths"})
+_CONVERTED = [index for index, name in enumerate(_COLUMNS) if name == "at" or name in _JSON]
+"""The columns whose values are not stored as the record has them."""
 _TYPES_OF_COLUMNS = {
     "at": "timestamptz", "mode_enabled": "boolean", "overridden": "boolean", "confidence": "float8",
     **dict.fromkeys(("elapsed_us", "duration_ms", "input_tokens", "cached_tokens", "output_tokens"), "integer"),
@@ -42,7 +44,7 @@ def writes(dialect: Dialect, records: Sequence[Record], reports: Sequence[Outcom
     """
     if len(records) + len(reports) > LARGEST_BATCH:
         raise ValueError(f"{len(records) + len(reports)} records in one batch; at most {LARGEST_BATCH}")
-    rows = [tuple([_value(dialect, name, getattr(record, name)) for name in _COLUMNS]) for record in records]
+    rows = [_row(dialect, record) for record in records]
     ends = [_ended(dialect, report) for report in reports]
 
     def beside(new: Collection[str]) -> Statements:
@@ -187,6 +189,13 @@ def _turn_ended(dialect: Dialect, report: OutcomeReport) -> tuple[Any, ...]:
 def _oldest(report: OutcomeReport) -> str:
     """Return the least id of a decision that can belong to the report."""
     return least_id(report.at - LONGEST_CALL)
+
+
+def _row(dialect: Dialect, record: Record) -> tuple[Any, ...]:
+    row = list(msgspec.structs.astuple(record))
+    for index in _CONVERTED:
+        row[index] = _value(dialect, _COLUMNS[index], row[index])
+    return tuple(row)
 
 
 def _value(dialect: Dialect, name: str, value: Any) -> Any:
