@@ -15,7 +15,7 @@ import pytest
 LIBRARIES = (
     "aiosqlite", "alembic.command", "asyncpg", "fastapi", "httpx2", "hypothesis", "mcp", "prometheus_client",
     "pydantic_settings", "redis.asyncio", "schemathesis", "slowapi", "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.dialects.sqlite", "sqlmodel.ext.asyncio.session", "sse_starlette", "structlog", "tree_sitter_bash",
+    "sqlalchemy.dialects.sqlite", "sqlmodel.ext.asyncio.session", "sse_starlette", "tree_sitter_bash",
     "typer", "uvicorn", "uvloop",
 )  # fmt: skip
 """What is left out is only slower. Nothing of Baton may be here: each fork must read the mutant."""

@@ -12,7 +12,7 @@ from baton.clients import last_heard_store
 from baton.clients.last_heard_store import LastContact
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
-from baton.operate import migrate, tables
+from baton.operate import migrate, revisions, tables
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -45,7 +45,7 @@ async def test_migrations_go_back_to_nothing_and_forth_again(empty):
     database = Database(empty)
     assert await _names(database) == {table.name for table in tables.ALL} | {"alembic_version"}
     async with database.transaction() as connection:
-        await connection.run_sync(lambda sync: command.downgrade(migrate.config(sync), "base"))
+        await connection.run_sync(lambda sync: command.downgrade(revisions.config(sync), "base"))
     assert await _names(database) == {"alembic_version"}
     await migrate.upgrade(empty)
     assert await _names(database) == {table.name for table in tables.ALL} | {"alembic_version"}

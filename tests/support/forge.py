@@ -19,10 +19,7 @@ import threading
 from pathlib import Path
 
 from baton.cli.commands import COMMANDS
-from baton.engine.policy.load import load
-from baton.engine.policy.rules.layers import Layer
-from baton.kernel.http.outbound_tls import outbound_tls
-from baton.shared import policy_folders
+from baton.serve.warm import warm
 from tests.support.run_folder import alone_in_the_run
 
 ROOT = Path(__file__).parents[2]
@@ -191,9 +188,7 @@ def _import_all():
         __import__(name)
     for command in COMMANDS.values():
         __import__(command.where.partition(":")[0])
-    # The shell tables stay in memory for whoever loads them next, and reading them is a third of a server's start.
-    load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
-    outbound_tls()
+    warm()
     gc.collect()
     gc.freeze()
 

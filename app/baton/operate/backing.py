@@ -1,5 +1,6 @@
 """Starts what all workers of one machine share: home folder, schema, first token, Valkey and the storing process."""
 
+import asyncio
 import logging
 import sys
 from collections.abc import AsyncIterator
@@ -37,18 +38,31 @@ async def backing(settings: Settings) -> AsyncIterator[str]:
         log.warning("the server before this one (process %s) was killed; what it had answered is kept", killed)
     async with AsyncExitStack() as stack:
         stack.callback(lock.release)
-        await migrate.upgrade(settings)
         redis_url = settings.redis_url
-        if not redis_url:
-            valkey = Valkey(settings.home)
-            await valkey.start()
-            stack.push_async_callback(valkey.stop)
-            redis_url = valkey.url
+        if redis_url:
+            await migrate.upgrade(settings)
+        else:
+            redis_url = await _with_schema(settings, stack)
         await _show_first_token(settings)
         draining = DrainProcess(settings, redis_url)
         draining.start()
         stack.push_async_callback(draining.stop)
         yield redis_url
+
+
+async def _with_schema(settings: Settings, stack: AsyncExitStack) -> str:
+    """Start Valkey, which reads its file meanwhile, and upgrade the schema. Return Valkey's URL."""
+    valkey = Valkey(settings.home)
+    stack.push_async_callback(valkey.stop)
+    starting = asyncio.create_task(valkey.start())
+    try:
+        await migrate.upgrade(settings)
+    except BaseException:
+        starting.cancel()
+        await asyncio.wait([starting])
+        raise
+    await starting
+    return valkey.url
 
 
 async def _show_first_token(settings: Settings) -> None:

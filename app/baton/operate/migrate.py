@@ -1,4 +1,4 @@
-"""Upgrades or downgrades the database's schema with alembic, in this process."""
+"""Upgrades or downgrades the database's schema in this process. Most starts find it up to date, and import no alembic."""
 
 import asyncio
 import fcntl
@@ -7,27 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.script.revision import RevisionError
-from alembic.util.exc import CommandError
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
-from alembic import command
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, DatabaseUnavailable, database_url
 from baton.shared import packaged
 
 _LOCK = 0x6261746F6E
 """Key of the Postgres advisory lock that keeps two servers from migrating at once ("baton" in ASCII)."""
-
-
-def config(connection: Connection | None = None) -> Config:
-    """Build alembic's configuration; with a connection, alembic runs on it."""
-    made = Config(attributes={"connection": connection})
-    made.set_main_option("script_location", str(packaged.folder("alembic")).replace("%", "%%"))
-    return made
 
 
 async def upgrade(settings: Settings) -> None:
@@ -37,7 +24,7 @@ async def upgrade(settings: Settings) -> None:
         DatabaseUnavailable: If the database cannot be reached.
         ValueError: If the database belongs to a newer Baton.
     """
-    await _run(settings, lambda sync: command.upgrade(config(sync), "head"))
+    await _run(settings, _upgrade)
 
 
 async def downgrade(settings: Settings, revision: str) -> None:
@@ -47,7 +34,9 @@ async def downgrade(settings: Settings, revision: str) -> None:
         DatabaseUnavailable: If the database cannot be reached.
         ValueError: If there is no such revision before the database's own.
     """
-    await _run(settings, lambda sync: command.downgrade(config(sync), revision))
+    from baton.operate import revisions  # noqa: PLC0415 - as in `_upgrade`
+
+    await _run(settings, lambda sync: revisions.downgrade(sync, revision))
 
 
 async def missing(settings: Settings) -> list[str]:
@@ -57,24 +46,37 @@ async def missing(settings: Settings) -> list[str]:
         DatabaseUnavailable: If the database cannot be reached.
         ValueError: If the database belongs to a newer Baton.
     """
+    from baton.operate import revisions  # noqa: PLC0415 - as in `_upgrade`
+
     url = database_url(settings)
     if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):  # noqa: ASYNC240, PTH110 - a local file
-        return _lacking(None)  # connecting would create the file
+        return revisions.lacking(None)  # connecting would create the file
     database = Database(settings)
     try:
         async with database.transaction() as connection:
-            return _lacking(await connection.run_sync(lambda c: MigrationContext.configure(c).get_current_revision()))
+            return await connection.run_sync(revisions.lacking)
     finally:
         await database.close()
 
 
-def _lacking(current: str | None) -> list[str]:
-    known = ScriptDirectory.from_config(config())
-    try:
-        found = list(known.iterate_revisions("head", current or "base"))
-    except (CommandError, RevisionError) as error:
-        raise ValueError(_unknown(error)) from None
-    return [f"{one.revision}: {one.doc}" for one in reversed(found)]
+def newest() -> str:
+    """Return the newest revision of this version: revisions are numbered, and a file's name begins with its number."""
+    return max(path.name for path in (packaged.folder("alembic") / "versions").glob("[0-9]*.py")).partition("_")[0]
+
+
+def _upgrade(connection: Connection) -> None:
+    if _revision(connection) == newest():
+        return
+    from baton.operate import revisions  # noqa: PLC0415 - importing alembic is a twentieth of a server's start
+
+    revisions.upgrade(connection)
+
+
+def _revision(connection: Connection) -> str:
+    """Return the revision that the database is at, "" where it has no schema yet."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return connection.scalar(text("SELECT version_num FROM alembic_version")) or ""
 
 
 async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
@@ -84,18 +86,10 @@ async def _run(settings: Settings, work: Callable[[Connection], None]) -> None:
             if database.dialect == "sqlite":  # Python's driver starts no transaction before DDL
                 await connection.exec_driver_sql("BEGIN IMMEDIATE")
             await connection.run_sync(work)
-    except (CommandError, RevisionError) as error:
-        raise ValueError(_unknown(error)) from None
     except DatabaseUnavailable as error:
         raise DatabaseUnavailable(f"the database `{database_url(settings)!r}` cannot be used: {error}") from None
     finally:
         await database.close()
-
-
-def _unknown(error: Exception) -> str:
-    known = ScriptDirectory.from_config(config())
-    revisions = ", ".join(f"`{one.revision}`" for one in reversed(list(known.walk_revisions())))
-    return f"the database's schema does not belong to this version of Baton: {error}; known revisions: {revisions}"
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """`baton serve`: run the server in the foreground, until Ctrl-C."""
 
 import asyncio
+import gc
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ def serve() -> None:
     """
     from baton.kernel.base import logs
 
+    gc.disable()  # looking for garbage among modules, which all stay, is a fifth of the time until the first answer
     settings = server_settings()
     logs.configure(settings.log_level, settings.log_format)
     for problem in unknown_variables(os.environ):
@@ -59,6 +61,7 @@ def serve() -> None:
     with people_listener(settings, port) as for_people:
         listeners = [listener, *for_people]
         if settings.workers > 1:
+            gc.enable()
             status = asyncio.run(supervise(settings, listeners, on_ready))
             if status != START_FAILED:  # after a failed start the note may be another server's
                 note.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ It reads an `Order` from its standard input, and exits once that input ends: the
 """
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -11,10 +12,7 @@ import sys
 
 import msgspec
 
-from baton.kernel.base.logs import configure
-from baton.kernel.base.settings import Settings
-from baton.kernel.http.server import run
-from baton.main import create_app
+from baton.serve.warm import warm_politely
 
 READY = b"ready\n"
 """The line that a worker prints once it takes calls."""
@@ -33,6 +31,13 @@ def main() -> None:
     if not line:  # the supervisor is gone already
         return
     order = msgspec.json.decode(line, type=Order)
+    gc.disable()  # until it is ready, as in `baton.serve.command`
+    warm_politely()
+    from baton.kernel.base.logs import configure
+    from baton.kernel.base.settings import Settings
+    from baton.kernel.http.server import run
+    from baton.main import create_app
+
     settings = Settings()
     configure(settings.log_level, settings.log_format)
 

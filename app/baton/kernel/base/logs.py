@@ -3,13 +3,13 @@
 Every module logs through the standard library; what an answer costs is two ids set aside, a line is written for trouble.
 """
 
+import json
 import logging
 import signal
 import sys
 from contextvars import ContextVar
-from typing import Any, Literal
-
-import structlog
+from datetime import UTC, datetime
+from typing import Literal
 
 from baton.engine.text.masking import WINDOW, mask_and_cut
 
@@ -51,40 +51,35 @@ def configure(level: str, style: Literal["text", "json"]) -> None:
     """Write this process's log to standard error, from `level` on; uvicorn's and alembic's from warnings on."""
     global _style  # noqa: PLW0603 - a process has one log
     _style = style
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.add_logger_name,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _with_ids,
-        ],
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
-            _masked,
-            structlog.processors.JSONRenderer() if style == "json" else _as_text,
-        ],
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
+    handler.setFormatter(_Line(style))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # Drivers would log each statement with the texts in it.
     for chatty in ("aiosqlite", "alembic", "asyncpg", "sqlalchemy", "uvicorn", "watchfiles"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
-def _with_ids(_logger: Any, _name: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    for name, variable in _IDS.items():
-        if value := variable.get():
-            line[name] = value
-    return line
+class _Line(logging.Formatter):
+    """Writes a record as one line of text, or as a JSON object, without secrets; a traceback follows the text."""
 
+    def __init__(self, style: Literal["text", "json"]) -> None:
+        super().__init__()
+        self._as_json = style == "json"
 
-def _masked(_logger: Any, _name: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {key: mask_and_cut(value, WINDOW) if isinstance(value, str) else value for key, value in line.items()}
-
-
-def _as_text(_logger: Any, _name: str, line: structlog.typing.EventDict) -> str:
-    ids = "".join(f" {name}={line[name]}" for name in _IDS if name in line)
-    text = f"{line['timestamp']} {line['level'].upper()} {line['logger']}: {line['event']}{ids}"
-    return f"{text}\n{line['exception']}" if "exception" in line else text
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "event": record.getMessage(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+        }
+        ids = {name: value for name, variable in _IDS.items() if (value := variable.get())}
+        line |= ids
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        line = {key: mask_and_cut(value, WINDOW) for key, value in line.items()}
+        if self._as_json:
+            return json.dumps(line)
+        text = f"{line['timestamp']} {line['level'].upper()} {line['logger']}: {line['event']}"
+        text += "".join(f" {name}={line[name]}" for name in ids)
+        return f"{text}\n{line['exception']}" if "exception" in line else text

