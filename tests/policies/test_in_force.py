@@ -13,9 +13,12 @@ from baton.engine.policy import load as loading
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
+from baton.kernel.changes.announce import Changes
 from baton.main import _build, _kernel, create_app
+from baton.people.users import Users
 from baton.policies import layers_store
-from baton.policies.in_force import PREPARE_S, Policies
+from baton.policies.in_force import KIND, PREPARE_S, Policies
+from baton.policies.layers import PolicyLayers, Where
 from baton.shared import policy_folders
 
 ANN = Principal(team="payments", user="ann")
@@ -72,6 +75,40 @@ async def test_a_call_behind_a_reload_is_answered_within_its_budget_and_owns_up_
     decision = await decide(services, "after")
     assert (decision.verdict.rule, decision.degraded) == ("payments/no-read", ())
     assert decision.revision != organisation
+
+
+async def test_a_change_of_a_layer_is_followed_without_reading_another(tmp_path, sqlite_url, redis, monkeypatch):
+    database, folder = Database(Settings(database_url=sqlite_url)), tmp_path / "policies"
+    admin, bob = Principal(user="root", role="admin"), Principal(team="web", user="bob")
+    layers, servers = [], []
+    for _ in range(2):
+        changes = Changes(redis, database, "default")
+        policies = Policies(policy_folders.shipped(), folder, database, "default")
+        changes.on(KIND, policies.load_layers, policies.load_some)
+        users = Users(database, changes, organisation="default", team="web")
+        layers.append(PolicyLayers(database, policies, changes, users))
+        servers.append((changes, policies))
+        await changes.catch_up()
+    (one, here), (other, there) = servers
+
+    async def upload(team, if_match=None):
+        files = {f"{team}/no-read.yaml": RULE.replace("payments/", f"{team}/")}
+        await layers[0].upload(admin, Where("team", team), files, reason="", activate=True, if_match=if_match)
+        await other.catch_up()
+
+    await upload("payments")
+    await one.catch_up()
+    monkeypatch.setattr(layers_store, "active", None)
+    monkeypatch.setattr(policy_folders, "read", None)
+    payments = (await there.prepare(ANN, "", wait_s=None)).policies
+    await upload("web")
+    for policies in (here, there):
+        assert "web/no-read" in {rule.id for rule in (await policies.prepare(bob, "", wait_s=None)).policies.rules}
+    assert there.find(ANN, "").policies is payments
+    await layers[1].remove(admin, Where("team", "web"), reason="", if_match='"1"')
+    await one.catch_up()
+    assert here.find(bob, "").policies is here.active
+    await database.close()
 
 
 async def test_a_reload_builds_what_changed_and_shares_the_rest(tmp_path, sqlite_url, monkeypatch):

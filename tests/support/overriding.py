@@ -30,7 +30,7 @@ class Process:
         self.changes = Changes(redis, database, "default")
         self.users = Users(database, self.changes, organisation="default", team="default")
         self.policies = Policies(policy_folders.shipped(), folder, database, "default")
-        self.changes.on(POLICIES, self.policies.load_layers)
+        self.changes.on(POLICIES, self.policies.load_layers, self.policies.load_some)
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
         self.overrides = Overrides(
             database, self.changes, self.users, self.policies, self.modes, organisation="default"

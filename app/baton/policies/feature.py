@@ -24,7 +24,7 @@ async def build(kernel: Kernel, users: Users) -> PoliciesFeature:
     """Read and compile all policies. Raise PolicyProblems and DatabaseUnavailable."""
     policies = Policies(policy_folders.shipped(), kernel.settings.policies, kernel.database, kernel.organisation)
     await policies.load_layers()
-    kernel.changes.on(KIND, policies.load_layers)
+    kernel.changes.on(KIND, policies.load_layers, policies.load_some)
     kernel.run(policies.watch)
     kernel.run(policies.watch_unlocks)
     layers = PolicyLayers(kernel.database, policies, kernel.changes, users)

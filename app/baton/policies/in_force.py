@@ -246,7 +246,7 @@ class Policies:
             stored = await layers_store.active(self._database, self._organisation)
             unlocks = tuple(await unlocks_store.load(self._database, self._organisation, self._now()))
             uploaded: dict[Key, StoredLayer] = {(one.tier, one.name): one for one in stored}
-            same = {key for key, one in uploaded.items() if key in self._uploaded and _same(one, self._uploaded[key])}
+            same = {key for key, one in uploaded.items() if _is_known(one, self._uploaded.get(key))}
             self._layers = {
                 key: self._layers[key] if key in same else as_layer(one.tier, one.name, one.files)
                 for key, one in uploaded.items()
@@ -257,6 +257,38 @@ class Policies:
             if changed:
                 await asyncio.to_thread(self.reload)
         await self.note_active()
+
+    async def load_some(self, places: list[str]) -> None:
+        """Read some uploaded layers again, such as `team/web`, and put them in force.
+
+        A change of one team's layer costs the same however many teams have one: the folders are not read, and no other
+        layer is.
+
+        Raises:
+            DatabaseUnavailable: What was in force stays.
+        """
+        keys: list[Key] = [(tier, name) for tier, _, name in (place.partition("/") for place in places)]
+        async with self._loading:
+            stored = await layers_store.active_of(self._database, self._organisation, keys)
+            changed = [key for key in keys if not _is_known(stored.get(key), self._uploaded.get(key))]
+            for key in changed:
+                self._uploaded.pop(key, None)
+                self._layers.pop(key, None)
+                if one := stored.get(key):
+                    self._uploaded[key] = one
+                    self._layers[key] = as_layer(one.tier, one.name, one.files)
+            if ORGANISATION in changed or (changed and self.unlocks != self._in_state):
+                await asyncio.to_thread(self.reload)
+            elif changed:
+                await asyncio.to_thread(self._combine_again)
+        await self.note_active()
+
+    def _combine_again(self) -> None:
+        """Put layers below the organisation in force, over the set that is."""
+        lower = {key: layer for key, layer in self._layers.items() if key != ORGANISATION}
+        state = _combined(self._state.whole, lower, self._in_state, self._state)
+        state.build_again()
+        self._state = state
 
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload whenever a file of the folders changes, until told to stop."""
@@ -349,5 +381,7 @@ def _combined(
     )
 
 
-def _same(one: StoredLayer, other: StoredLayer) -> bool:
+def _is_known(one: StoredLayer | None, other: StoredLayer | None) -> bool:
+    if one is None or other is None:
+        return one is other
     return (one.version, one.activated_at) == (other.version, other.activated_at)

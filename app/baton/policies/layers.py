@@ -16,6 +16,7 @@ from baton.engine.policy.rules.layers import Tier
 from baton.engine.policy.rules.locks import Unlock
 from baton.kernel.base.errors import Conflict, FieldError, Invalid, NotFound, PoliciesRefused, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable
+from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
 from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
@@ -177,6 +178,7 @@ class PolicyLayers:
             )
             if activate:
                 await layers_store.activate(change.connection, organisation, tier, name, version)
+            await change.concerns([storable(str(where))])
             after = {"version": version, "active": version if activate else before}
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
         return await self.get(principal, where, version)
@@ -206,6 +208,7 @@ class PolicyLayers:
             before = await self._active_version(change, principal, where)
             check_if_match(if_match, before, required=bool(before))
             await layers_store.activate(change.connection, principal.organisation, where.tier, where.name, version)
+            await change.concerns([storable(str(where))])
             after = {"version": version, "active": version}
             await change.audit(str(where), before={"active": before}, after=after, reason=reason)
         return await self.get(principal, where, version)
@@ -233,6 +236,7 @@ class PolicyLayers:
             before = await self._active_version(change, principal, where)
             check_if_match(if_match, before, required=bool(before))
             await layers_store.retire(change.connection, principal.organisation, where.tier, where.name)
+            await change.concerns([storable(str(where))])
             await change.audit(str(where), before={"active": before}, after={"active": 0}, reason=reason)
 
     async def diff(self, principal: Principal, where: Where, before: int, after: int) -> LayerDiff:

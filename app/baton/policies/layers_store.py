@@ -1,11 +1,11 @@
 """The table of uploaded policy layers, every version of each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Table, func, insert, select, update
+from sqlalchemy import JSON, Column, Table, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -47,6 +47,19 @@ async def active(database: Database, organisation: str) -> list[StoredLayer]:
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()
     return [_stored(row) for row in rows]
+
+
+async def active_of(
+    database: Database, organisation: str, places: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], StoredLayer]:
+    """Read the active versions of some layers, by tier and name."""
+    query = select(*_DESCRIBED, _layers.c.files).where(
+        _layers.c.organisation == organisation,
+        tuple_(_layers.c.tier, _layers.c.name).in_([(tier, storable(name)) for tier, name in places]),
+        _layers.c.state == "active",
+    )
+    async with database.transaction() as connection:
+        return {(row.tier, row.name): _stored(row) for row in await connection.execute(query)}
 
 
 async def get(database: Database, organisation: str, tier: str, name: str, version: int = 0) -> StoredLayer | None:

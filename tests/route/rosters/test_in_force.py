@@ -15,6 +15,7 @@ from baton.route.feedback.service import RouteFeedback
 from baton.route.feedback.traces import RouteTraces
 from baton.route.prompt import InlineRoster, Prompt
 from baton.route.rosters import indexes as module
+from baton.route.rosters import store
 from baton.route.rosters.agents import digest_of
 from baton.route.rosters.in_force import RoutingRosters
 from baton.route.rosters.indexes import Indexes
@@ -68,6 +69,20 @@ async def test_another_server_follows_a_push_a_second_one_and_a_removal(servers)
     await other.rosters.remove(LEAD, key_of(LEAD, "team", "", "ours"))
     await one.catch_up()
     assert one.in_force.pushed(LEAD) == []
+
+
+async def test_a_push_and_a_removal_are_followed_without_reading_other_rosters(servers, monkeypatch):
+    one, other = servers
+    await one.push(BICYCLE, name="yard")
+    await one.catch_up()
+    await other.catch_up()
+    monkeypatch.setattr(store, "active", None)
+    await one.push(TOMATO)
+    await other.catch_up()
+    assert (await other.names())[0] == (await one.names())[0] == ["alpha", "beta"]
+    await other.rosters.remove(LEAD, key_of(LEAD, "team", "", "ours"))
+    await one.catch_up()
+    assert [each.name for each in one.in_force.pushed(LEAD)] == ["yard"]
 
 
 async def test_all_that_a_team_pushed_is_one_index_that_knows_where_each_agent_stands(servers):

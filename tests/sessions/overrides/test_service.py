@@ -18,6 +18,7 @@ from baton.people.directory import Project
 from baton.policies.layers import PolicyLayers, Where
 from baton.policies.unlocks import Unlocks
 from baton.records.pipeline import store as decisions
+from baton.sessions.overrides import store
 from baton.sessions.overrides.service import Overrides
 from tests.support.overriding import Process, record
 
@@ -190,8 +191,11 @@ async def test_an_override_ends_by_itself(process, database, redis, team):
     assert overrides.find(ADMIN) == []
 
 
-async def test_another_process_learns_of_an_override_and_of_its_end(process, database, redis, team):
+async def test_another_process_learns_of_an_override_and_of_its_end(process, database, redis, team, monkeypatch):
     other = Process(database, redis, team)
+    for one in (process, other):
+        await one.changes.catch_up()
+    monkeypatch.setattr(store, "load", None)  # it reads what the change names, and not all
     made = await lifts(process, ADMIN)
     await other.changes.catch_up()
     assert other.overrides.lifted(DORA, "s") == {RULE}

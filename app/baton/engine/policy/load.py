@@ -128,6 +128,7 @@ def unlocked(base: PolicySet, unlocks: Sequence[Unlock]) -> PolicySet:
         shell_revision=base.shell_revision,
         parsed=base.parsed,
         locks=locks,
+        like=base,
     )
 
 
@@ -169,6 +170,7 @@ def _build(layer: Layer, above: PolicySet | None, unlocks: Sequence[Unlock]) -> 
         shell_revision=revision(parsed.shell),
         parsed=parsed,
         locks=locks,
+        like=above,
     )
 
 

@@ -63,7 +63,7 @@ class RoutingRosters:
         self._policy_agents: OrderedDict[tuple[str, str], _PolicyAgents] = OrderedDict()
         # By what was pushed, revision of the policy set and digest of the client's agents.
         self._present: OrderedDict[tuple[tuple[tuple[str, str], ...], str, str], _PolicyAgents] = OrderedDict()
-        changes.on(KIND, self.load)
+        changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
         """Read which rosters are active; they are in force once they are indexed. Raise DatabaseUnavailable.
@@ -74,7 +74,19 @@ class RoutingRosters:
             self._wanted = {one.key: one for one in await store.active(self._database, self._organisation)}
         if not self._loaded:
             self._loaded, self._pushed = True, self._wanted
-        elif self._swapping is None or self._swapping.done():
+        else:
+            self._put_in_force()
+
+    async def load_some(self, objects: list[str]) -> None:
+        """Read again which versions of these rosters are active, as `RosterKey.object` names them. Raise DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            keys = [RosterKey.of_object(one) for one in objects]
+            found = {one.key: one for one in await store.active_of(self._database, self._organisation, keys)}
+            self._wanted = {key: one for key, one in self._wanted.items() if key not in keys} | found
+        self._put_in_force()
+
+    def _put_in_force(self) -> None:
+        if self._swapping is None or self._swapping.done():
             self._swapping = asyncio.create_task(self._swap())
 
     async def settled(self) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from baton.engine.routing.candidates import Agent
+from baton.kernel.base.storable import storable
 
 Tier = Literal["team", "organisation"]
 Source = Literal["team", "organisation", "policies"]
@@ -15,7 +16,7 @@ ORGANISATION = "-"
 """The owner of an organisation's roster."""
 
 
-class RosterKey(msgspec.Struct, frozen=True):
+class RosterKey(msgspec.Struct, frozen=True, array_like=True):
     """Which roster: `owner` is the team, or `ORGANISATION`. Names are unique for an owner only."""
 
     tier: Tier
@@ -24,6 +25,16 @@ class RosterKey(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.tier}/{self.owner}/{self.name}"
+
+    @property
+    def object(self) -> str:
+        """What a change of the roster names as its object; unlike in its text, no part can end in the middle of another."""
+        return storable(f"{self.tier}\n{self.owner}\n{self.name}")
+
+    @classmethod
+    def of_object(cls, text: str) -> "RosterKey":
+        """Return the roster that a change names."""
+        return msgspec.convert(text.split("\n", 2), cls)
 
 
 class PushedRoster(msgspec.Struct, frozen=True, kw_only=True):

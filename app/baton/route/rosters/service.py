@@ -60,6 +60,7 @@ class Rosters:
                 change.unchanged()
             else:
                 version = await store.add(change.connection, organisation, key, new, digest=digest, by=principal.user)
+                await change.concerns([key.object])
                 await change.audit(
                     str(key),
                     before={"version": before} if before else {},
@@ -88,6 +89,7 @@ class Rosters:
                 raise NotFound(f"no roster `{key.name}` was pushed for {_owner(key)}")
             check_if_match(seen, before, required=False)
             await store.retire(change.connection, principal.organisation, key)
+            await change.concerns([key.object])
             await change.audit(str(key), before={"version": before}, reason=reason)
         await self._in_force.settled()
 

@@ -1,10 +1,11 @@
 """The table of pushed rosters, every version of each, and its queries."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import msgspec
-from sqlalchemy import JSON, Column, Table, func, insert, select, update
+from sqlalchemy import JSON, Column, Table, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import Field, SQLModel
 
@@ -46,6 +47,18 @@ async def active(database: Database, organisation: str) -> list[PushedRoster]:
     async with database.transaction() as connection:
         rows = (await connection.execute(query.order_by(_rosters.c.tier, _rosters.c.owner, _rosters.c.name))).all()
     return [msgspec.convert(row._asdict(), PushedRoster) for row in rows]
+
+
+async def active_of(database: Database, organisation: str, keys: Sequence[RosterKey]) -> list[PushedRoster]:
+    """Read the active versions of some rosters, without their agents. Raise DatabaseUnavailable."""
+    named = [(key.tier, storable(key.owner), storable(key.name)) for key in keys]
+    query = select(*_WITHOUT_AGENTS).where(
+        _rosters.c.organisation == organisation,
+        tuple_(_rosters.c.tier, _rosters.c.owner, _rosters.c.name).in_(named),
+        _rosters.c.active,
+    )
+    async with database.transaction() as connection:
+        return [msgspec.convert(row._asdict(), PushedRoster) for row in await connection.execute(query)]
 
 
 async def agents(database: Database, organisation: str, roster: PushedRoster) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ class Overrides:
         self._now = now
         self._known: dict[str, Override] = {}
         self._by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
-        changes.on(KIND, self.load)
+        changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
         """Read the overrides that have not ended from SQL.
@@ -65,6 +65,15 @@ class Overrides:
         """
         async with self._changes.turn(KIND):
             self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
+
+    async def load_some(self, ids: list[str]) -> None:
+        """Read the overrides of these ids again, and forget those that have ended. Raise DatabaseUnavailable."""
+        async with self._changes.turn(KIND):
+            now = self._now()
+            found = await store.load_some(self._database, self._organisation, ids, now)
+            gone = {*ids, *(one.id for one in self._known.values() if one.expires_at <= now)}
+            kept = {key: one for key, one in self._known.items() if key not in gone}
+            self._keep(kept | {one.id: one for one in found})
 
     def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
         """Return the ids of the rules that have no effect on a session now.
@@ -129,6 +138,7 @@ class Overrides:
             raise StoreUnavailable(_AWAY) from None
         async with self._changes.write(KIND, principal, "override.make") as change:
             await store.add(change.connection, self._organisation, override)
+            await change.concerns([override.id])
             await change.audit(override.id, after=msgspec.to_builtins(override), reason=reason)
         return override
 
@@ -146,6 +156,7 @@ class Overrides:
             raise NotFound(f"there is no override `{override_id}`")
         async with self._changes.write(KIND, principal, "override.end") as change:
             if await store.remove(change.connection, self._organisation, override_id):
+                await change.concerns([override_id])
                 await change.audit(override_id, before=msgspec.to_builtins(override), reason=reason)
             else:  # it has expired, or another process ended it
                 change.unchanged()

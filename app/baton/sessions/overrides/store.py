@@ -1,5 +1,6 @@
 """The table of overrides (rules lifted for one session), and its queries."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -51,6 +52,16 @@ async def load(database: Database, organisation: str, now: datetime) -> list[Ove
         select(_overrides)
         .where(_overrides.c.organisation == organisation, _overrides.c.expires_at > now)
         .order_by(_overrides.c.id)
+    )
+    async with database.transaction() as connection:
+        rows = (await connection.execute(query)).all()
+    return [msgspec.convert(row._asdict(), Override) for row in rows]
+
+
+async def load_some(database: Database, organisation: str, ids: Sequence[str], now: datetime) -> list[Override]:
+    """Read the overrides of these ids that have not expired."""
+    query = select(_overrides).where(
+        _overrides.c.organisation == organisation, _overrides.c.id.in_(ids), _overrides.c.expires_at > now
     )
     async with database.transaction() as connection:
         rows = (await connection.execute(query)).all()

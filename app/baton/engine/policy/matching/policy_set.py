@@ -61,7 +61,9 @@ class PolicySet:
         shell_revision: str,
         parsed: PolicyFiles,
         locks: Locks = NO_LOCKS,
+        like: "PolicySet | None" = None,
     ) -> None:
+        """`like` is a set whose globs and lists are shared where they are the same: most layers change none of them."""
         self.revision = revision
         self.rules = rules
         self.config = config
@@ -78,8 +80,14 @@ class PolicySet:
         self.shells = shells
         self.tables = shells.tables
         self.shell_revision = shell_revision
-        self.locator = Locator(config.baton_home, config.hook_settings, config.startup_files, config.places)
-        self.lookups = Lookups(config)
+        if like is not None and _places(like.config) == _places(config):
+            self.locator: Locator = like.locator
+        else:
+            self.locator = Locator(*_places(config))
+        if like is not None and (like.config.lists, like.config.lookups) == (config.lists, config.lookups):
+            self.lookups: Lookups = like.lookups
+        else:
+            self.lookups = Lookups(config)
         self.path_keys = frozenset(config.path_keys)
         self.agent_tools = frozenset(config.agent_tools)
         self.needs_editors = any(rule.enabled and _asks(rule, "edited_by_other") for rule in rules)
@@ -146,6 +154,10 @@ class PolicySet:
         if rule.modes and self._never_block(tool):
             return f"`never_block` in config.yaml has `{tool}`"
         return ""
+
+
+def _places(config: Config) -> tuple[list[str], list[str], list[str], dict[str, list[str]]]:
+    return config.baton_home, config.hook_settings, config.startup_files, config.places
 
 
 def _remembered(shells: Shells) -> Callable[[str | None, bool, tuple[str, ...], str | None, str], Reading]:
