@@ -81,8 +81,8 @@ clients: $(VENV)/.test $(VENV)/.clients ## Generate the Python and the TypeScrip
 	  && cd ../.. && $(BIN)/python -m pytest tests/clients_generated -m e2e; \
 	else echo '!! SKIPPED: the TypeScript client needs npm, which is not installed here' >&2; fi
 
-web: $(VENV)/.runtime ## Build the console anew into web/dist, which is committed: users need no Node
-	cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run -s types && npm run -s check && npm run -s build
+web: $(VENV)/.runtime ## Test the console and build it anew into web/dist, which is committed: users need no Node
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run -s types && npm run -s check && npm run -s test && npm run -s build
 
 attacks: $(VENV)/.test ## Try every known attack on a real server; print what was blocked, asked, masked, refused or allowed, by class
 	$(BIN)/python -m tests.attacks.run

@@ -81,3 +81,19 @@ def test_costs_are_shown_by_group(baton, alice):
         return next((row for row in rows if row[0] == "Explore"), None)
 
     assert until(explored) == ["Explore", "1", "0", "1000000", "0", "1", "1.00", "0"]
+
+
+def test_times_of_decisions_and_the_accuracy_of_routes_are_shown(baton, alice):
+    alice.post("/hooks/claude-code", json={"hook_event_name": "PreToolUse", "session_id": "l1", "tool_name": "Bash",
+                                           "tool_input": {"command": "ls"}})  # fmt: skip
+    alice.post("/route", json={"prompt": "write docs for the loader"}).raise_for_status()
+
+    def whole(*words):
+        return [line.split() for line in baton(*words).splitlines() if line.startswith("all")]
+
+    rows = until(lambda: whole("latency"))
+    assert "PreToolUse" in [row[1] for row in rows]
+    assert all(row[4] == "ms" for row in rows)
+    (row,) = until(lambda: whole("routing"))
+    assert (int(row[1]) > 0, row[-1]) == (True, "-"), "nobody has judged them"
+    assert '"p99_ms"' in baton("latency", "--by", "day", "--json")

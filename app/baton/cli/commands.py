@@ -70,6 +70,12 @@ COMMANDS: dict[str, Command] = {
     "cost": Command(
         "baton.cli.jobs.cost:cost", _JOBS, "Show what agents cost, by person, team, project, agent, model or day."
     ),
+    "latency": Command(
+        "baton.cli.policies.latency:latency",
+        _SERVER,
+        "Show how long decisions take, and which calls ran or were blocked without one.",
+    ),
+    "routing": Command("baton.cli.policies.routing:routing", _RULES, "Show how well prompts are routed, by day."),
     "policy": Command("baton.cli.policies.command:app", _RULES, "Test, compare, upload and replay policies."),
     "override": Command("baton.cli.policies.override:app", _RULES, "Lift a rule for one session, for a while."),
     "reports": Command("baton.cli.policies.report:reports", _RULES, "List and answer reports of wrong decisions."),

@@ -1,3 +1,4 @@
+import { agentName } from "../parts/agents";
 import type { Hub, Told } from "./hub";
 
 const REMEMBERED = 500;
@@ -35,7 +36,7 @@ export class Notifier {
   private show({ question_id, agent, tool_name, project }: Opened): void {
     if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
     try {
-      const note = new Notification(`${agent || "An agent"} asks: ${tool_name || "a call"}`, {
+      const note = new Notification(`${agentName(agent || "An agent")} asks: ${tool_name || "a call"}`, {
         body: project ?? "",
         tag: question_id,
         icon: "/ui/baton.svg",

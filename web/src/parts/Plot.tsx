@@ -22,25 +22,35 @@ interface PlotProps {
   label: string;
 }
 
-/** A chart by uPlot, in the theme's colours; it is drawn anew when these, its width or its data change. */
+/** A chart by uPlot, in the theme's colours; new figures are drawn into it, other axes or colours make another one. */
 export function Plot({ x, series, kind, format, whole, label }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
+  const made = useRef<uPlot>(undefined);
+  const latest = useRef({ x, series });
+  latest.current = { x, series };
   const scheme = useComputedColorScheme("light");
+  // All that the options are made of, besides the figures themselves.
+  const shape = JSON.stringify([isNamed(x) ? x : [areDays(x), x.length], series.map(({ name, colour }) => [name, colour])]);
   useEffect(() => {
     const element = host.current;
     if (!element) return;
+    const { x, series } = latest.current;
     const chart = new uPlot(options(element.clientWidth, { x, series, kind, format, whole }), data(x, series, kind), element);
+    made.current = chart;
     const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
     return () => {
       resized.disconnect();
       chart.destroy();
+      made.current = undefined;
     };
-  }, [x, series, kind, format, whole, scheme]);
+  }, [shape, kind, format, whole, scheme]);
+  useEffect(() => made.current?.setData(data(x, series, kind)), [x, series, kind]);
   return <div ref={host} role="img" aria-label={label} style={{ height: HEIGHT, minWidth: 0, overflow: "hidden" }} />;
 }
 
 const isNamed = (x: readonly number[] | readonly string[]): x is readonly string[] => typeof x[0] === "string";
+const areDays = (x: readonly number[]) => x.every((at) => at % DAY_S === 0);
 
 /** Bars stand on each other, so each holds the sum up to it, and the largest is drawn first. */
 function data(x: PlotProps["x"], series: readonly Series[], kind: PlotProps["kind"]): uPlot.AlignedData {
@@ -58,22 +68,28 @@ function options(width: number, { x, series, kind, format, whole }: Omit<PlotPro
   const drawn = kind === "bars" ? [...series].reverse() : series;
   const named = isNamed(x) ? x : undefined;
   // Days are the API's, in UTC; hours are the reader's.
-  const zone = !named && (x as readonly number[]).every((at) => at % DAY_S === 0) ? "UTC" : undefined;
+  const zone = !named && areDays(x as readonly number[]) ? "UTC" : undefined;
+  const single = !named && x.length === 1;
   return {
     width,
     height: HEIGHT,
     ...(zone && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), "Etc/UTC") }),
     legend: { show: false },
     cursor: { show: false },
-    // Half a bar of room on both sides, also for a single one.
+    // Half a bar of room on both sides. Of a single place uPlot itself would show years.
     scales: {
-      x: { time: !named, ...(kind === "bars" && { range: (_chart, least, most) => around(least, most, x.length) }) },
+      x: { time: !named, ...((kind === "bars" || single) && { range: (_chart, least, most) => around(least, most, x.length) }) },
       y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.1 : 1] },
     },
     axes: [
       named
         ? { ...axis, grid: { show: false }, splits: () => named.map((_, at) => at), values: () => named.map(short), rotate: -30, size: NAME_SIZE }
-        : { ...axis, grid: { show: false }, values: (_chart, ticks, _axis, _space, step) => ticks.map((at) => time(at, step, zone)) },
+        : {
+            ...axis,
+            grid: { show: false },
+            ...(single && { splits: () => [...x] as number[] }),
+            values: (_chart, ticks, _axis, _space, step) => ticks.map((at) => time(at, single && zone ? DAY_S : step, zone)),
+          },
       { ...axis, size: 64, ...(whole && { incrs: WHOLE }), values: (_chart, ticks) => ticks.map(format) },
     ],
     series: [
@@ -88,7 +104,8 @@ function options(width: number, { x, series, kind, format, whole }: Omit<PlotPro
 }
 
 function around(least: number, most: number, places: number): uPlot.Range.MinMax {
-  const half = places > 1 ? (most - least) / (places - 1) / 2 : 43_200;
+  if (places < 2) return [least - DAY_S / 2, least + DAY_S / 2];
+  const half = (most - least) / (places - 1) / 2;
   return [least - half, most + half];
 }
 

@@ -1,11 +1,5 @@
 const USD = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 });
 const COUNT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
-const STEPS: [number, Intl.RelativeTimeFormatUnit][] = [
-  [86_400, "day"],
-  [3_600, "hour"],
-  [60, "minute"],
-];
 
 /** An amount of money. */
 export const usd = (amount: number) => USD.format(amount);
@@ -15,13 +9,6 @@ export const count = (number: number) => COUNT.format(number);
 
 /** A number of things in words, as `1 call` or `1,200 calls`. */
 export const many = (number: number, thing: string) => `${number.toLocaleString()} ${thing}${number === 1 ? "" : "s"}`;
-
-/** How long ago a moment was, in words. */
-export function ago(at: string, now = Date.now()): string {
-  const seconds = (new Date(at).getTime() - now) / 1_000;
-  const [size, unit] = STEPS.find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"];
-  return AGO.format(Math.round(seconds / size), unit);
-}
 
 /** A duration between two moments, as `1 h 02 min`, `3 min 05 s` or `12 s`. */
 export function duration(from: string, to: string | undefined): string {

@@ -3,11 +3,12 @@ import { IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { meQuery } from "../../api/queries";
+import { agentName } from "../../parts/agents";
 import { Failed } from "../../parts/Failed";
-import { ago, usd } from "../../parts/figures";
+import { usd } from "../../parts/figures";
 import { JobState } from "../../parts/JobState";
-import { moment } from "../../parts/time";
-import { agentName, type JobSummary, jobsQuery } from "./queries";
+import { moment, relative } from "../../parts/time";
+import { type JobSummary, jobsQuery } from "./queries";
 import "./delegations.css";
 
 const route = getRouteApi("/shell/delegations");
@@ -108,7 +109,7 @@ function JobRow({ job, of }: { job: JobSummary; of: string }) {
       </span>
       <span className="muted">{job.usage.cost_usd == null ? "" : usd(job.usage.cost_usd)}</span>
       <time className="muted" dateTime={job.created_at} title={moment(job.created_at)}>
-        {ago(job.created_at)}
+        {relative(job.created_at)}
       </time>
     </Link>
   );

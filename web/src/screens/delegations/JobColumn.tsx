@@ -38,7 +38,7 @@ export function JobColumn({ id, titled }: { id: string; titled?: boolean }) {
           Reconnecting…
         </div>
       )}
-      <Transcript job={id} items={transcript.items} active={!ended} />
+      <Transcript items={transcript.items} active={!ended} />
       {ended && job.isolation === "worktree" && (
         <Suspense fallback={<Loader aria-label="Loading" />}>
           <JobResult job={job} comments={comments} />

@@ -1,10 +1,11 @@
 import { Alert, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
+import { agentName } from "../../parts/agents";
 import { count, duration, usd } from "../../parts/figures";
 import { JobState } from "../../parts/JobState";
 import { clock, moment } from "../../parts/time";
-import { agentName, type Job } from "./queries";
+import type { Job } from "./queries";
 
 const REASONS: Record<string, string> = {
   no_runner: "No runner",

@@ -7,8 +7,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, body, type Schemas } from "../../api/client";
+import { agentName } from "../../parts/agents";
 import { Failed } from "../../parts/Failed";
-import { agentName, runnersQuery } from "./queries";
+import { runnersQuery } from "./queries";
 
 const route = getRouteApi("/shell/delegations/new");
 type Body = Schemas["DelegateBody"];

@@ -1,56 +1,63 @@
-import { Button, Group, Text, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { Text } from "@mantine/core";
 import { useState } from "react";
-import { api, body } from "../../api/client";
+import { QuestionCard } from "../../parts/question/QuestionCard";
+import { useAnswers, useQuestions } from "../../parts/question/queries";
 import { Failed } from "../../parts/Failed";
-import { clock } from "../../parts/time";
 import type { Question as Asked } from "./transcript";
 
-/** What the agent asks leave for, to be answered in place. */
-export function Question({ job, question }: { job: string; question: Asked }) {
-  const [reason, setReason] = useState("");
-  const answer = useMutation({
-    mutationFn: (answer: "allow" | "deny") =>
-      body(
-        api.POST("/jobs/{job_id}/permissions/{permission_id}", {
-          params: { path: { job_id: job, permission_id: question.id } },
-          body: { answer, reason },
-        }),
-      ),
-  });
-  const open = !question.answer && !answer.data;
+/** What the agent asks leave for: the card of Waiting while it waits, else what was answered. */
+export function Question({ question }: { question: Asked }) {
   return (
-    <section className="question" aria-label="The agent asks" data-answer={question.answer}>
+    <section className="asked" aria-label="The agent asks" data-answer={question.answer}>
+      {question.answer ? <Answered question={question} /> : <Open question={question} />}
+    </section>
+  );
+}
+
+function Answered({ question }: { question: Asked }) {
+  return (
+    <div className="panel">
       <Text fw={600}>
-        {open ? "May it" : "It asked for"} <span className="mono">{question.tool || question.title}</span>
-        {open ? "?" : ""}
+        It asked for <span className="mono">{question.tool || question.title}</span>
       </Text>
-      <pre className="mono" tabIndex={0} aria-label="What exactly">
+      <pre className="command" tabIndex={0} aria-label="What exactly">
         {question.input || question.title}
       </pre>
-      {open ? (
-        <>
-          <Text size="sm" c="dimmed">
-            Unanswered at {clock(question.deadline)}, it is denied.
-          </Text>
-          <TextInput mt="xs" label="A word to the agent" value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={1_000} />
-          <Group mt="xs" grow>
-            <Button h={48} loading={answer.isPending} onClick={() => answer.mutate("allow")} style={{ background: "var(--allow)", color: "var(--surface)" }}>
-              Allow
-            </Button>
-            <Button h={48} variant="default" loading={answer.isPending} onClick={() => answer.mutate("deny")} style={{ color: "var(--deny)" }}>
-              Deny
-            </Button>
-          </Group>
-          <Failed error={answer.error} again={() => answer.reset()} />
-        </>
-      ) : (
-        <Text size="sm" c="dimmed">
-          {(question.answer || answer.data?.state) === "allow" || answer.data?.state === "allowed" ? "Allowed" : "Denied"}
-          {question.by && ` by ${question.by}`}
-          {question.reason && `: ${question.reason}`}
+      <Text size="sm" c="dimmed">
+        {question.answer === "allow" ? "Allowed" : "Denied"}
+        {question.by && ` by ${question.by}`}
+        {question.reason && `: ${question.reason}`}
+      </Text>
+    </div>
+  );
+}
+
+function Open({ question: { id, title, tool } }: { question: Asked }) {
+  const found = useQuestions();
+  const waits = found.data?.find((one) => one.id === id);
+  const { endings, answer } = useAnswers(waits ? [waits] : []);
+  const [denying, setDenying] = useState(false);
+  const ending = endings.find((one) => one.question.id === id);
+  if (!waits || ending) {
+    return (
+      <div className="panel">
+        <Text>
+          {ending?.text ?? "It asks for"} <span className="mono">{tool || title}</span>
         </Text>
-      )}
-    </section>
+        <Failed error={found.error} again={() => void found.refetch()} />
+      </div>
+    );
+  }
+  return (
+    <>
+      <QuestionCard
+        question={waits}
+        busy={answer.isPending}
+        answer={(allow, reason) => answer.mutate({ question: waits, allow, reason })}
+        denying={denying}
+        setDenying={setDenying}
+      />
+      <Failed error={answer.error} again={() => answer.reset()} />
+    </>
   );
 }

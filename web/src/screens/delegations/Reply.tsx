@@ -4,9 +4,10 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, body } from "../../api/client";
+import { agentName } from "../../parts/agents";
 import { Failed } from "../../parts/Failed";
 import type { Comments } from "./comments";
-import { agentName, type Job } from "./queries";
+import type { Job } from "./queries";
 
 /** Continues an ended job's thread with a message and the comments on what it changed. */
 export function Reply({ job, comments }: { job: Job; comments: Comments }) {

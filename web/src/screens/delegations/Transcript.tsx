@@ -1,24 +1,24 @@
 import { Code, Text } from "@mantine/core";
 import { IconArrowRight, IconCheck, IconLoader, IconX } from "@tabler/icons-react";
 import { memo } from "react";
+import { agentName } from "../../parts/agents";
 import { Markdown } from "../../parts/Markdown";
 import { clock } from "../../parts/time";
 import { Question } from "./Question";
-import { agentName } from "./queries";
 import type { Block, Item, ToolCall } from "./transcript";
 
 /** A job's transcript: the orchestrator's words as plain bubbles, the delegated agent's in a card of its own. */
-export function Transcript({ job, items, active }: { job: string; items: Item[]; active: boolean }) {
+export function Transcript({ items, active }: { items: Item[]; active: boolean }) {
   return (
     <div className="transcript" role="log" aria-label="Transcript" aria-busy={active}>
       {items.map((item) => (
-        <Entry key={item.no} job={job} item={item} />
+        <Entry key={item.no} item={item} />
       ))}
     </div>
   );
 }
 
-const Entry = memo(function Entry({ job, item }: { job: string; item: Item }) {
+const Entry = memo(function Entry({ item }: { item: Item }) {
   switch (item.kind) {
     case "bubble":
       return (
@@ -46,7 +46,7 @@ const Entry = memo(function Entry({ job, item }: { job: string; item: Item }) {
         </article>
       );
     case "question":
-      return <Question job={job} question={item.question} />;
+      return <Question question={item.question} />;
     case "note":
       return (
         <div className="note" data-tone={item.tone}>

@@ -2,9 +2,8 @@ import { Button, Stack, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
-import { ago } from "../../parts/figures";
 import { JobState } from "../../parts/JobState";
-import { moment } from "../../parts/time";
+import { moment, relative } from "../../parts/time";
 import { type Graph, graphsQuery } from "./queries";
 import "./graphs.css";
 
@@ -63,7 +62,7 @@ function GraphRow({ graph }: { graph: Graph }) {
         {graph.waves.length} waves · {ended} of {tasks.length} done
       </span>
       <time className="muted" dateTime={graph.created_at} title={moment(graph.created_at)}>
-        {ago(graph.created_at)}
+        {relative(graph.created_at)}
       </time>
     </Link>
   );

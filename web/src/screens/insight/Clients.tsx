@@ -1,9 +1,8 @@
 import { Badge, Table, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { statusQuery } from "../../api/queries";
-import { ago } from "../../parts/figures";
 import { Failed } from "../../parts/Failed";
-import { moment } from "../../parts/time";
+import { moment, relative } from "../../parts/time";
 
 /** When each person's clients last sent something; one that fell silent may have lost its hook. */
 export function Clients() {
@@ -32,7 +31,7 @@ export function Clients() {
                   {one.client} {one.silent && <Badge variant="default" styles={{ root: { textTransform: "none", color: "var(--deny)" } }}>silent: check its hook</Badge>}
                 </Table.Td>
                 <Table.Td ta="right" title={moment(one.last_seen)}>
-                  {ago(one.last_seen)}
+                  {relative(one.last_seen)}
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Chart, type Series } from "../../parts/Chart";
 import { address } from "../../parts/csv";
-import { usd } from "../../parts/figures";
+import { many, usd } from "../../parts/figures";
 import { day } from "../../parts/time";
 import { costQuery, shareQuery, start } from "./queries";
 import { COST_GROUPS, type InsightSearch } from "./routes";
@@ -28,7 +28,7 @@ export function Savings({ period }: { period: Period }) {
   return (
     <Chart
       title="Model savings"
-      note={`${cheaper} agent calls were put on a cheaper model and obeyed; ${ignored} ignored theirs and save nothing.`}
+      note={`${many(cheaper, "agent call")} ${cheaper === 1 ? "was" : "were"} put on a cheaper model and obeyed; ${ignored} ignored theirs and save nothing.`}
       x={x}
       shown={day}
       xName="Day"

@@ -1,7 +1,7 @@
 import { SimpleGrid } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { today } from "../../parts/time";
-import { useQuestions } from "../waiting/queries";
+import { useQuestions } from "../../parts/question/queries";
 import { useLiveSessions, useToday } from "./queries";
 
 /** What happens now and happened today, each number a link to the list that it counts. */

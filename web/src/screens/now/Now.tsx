@@ -2,11 +2,11 @@ import { Stack, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { DecisionDrawer } from "../decisions/DecisionDrawer";
-import { Chart } from "./Chart";
 import { Figures } from "./Figures";
 import { FirstSteps } from "./FirstSteps";
 import { collect, feed } from "./live";
 import { LiveFeed } from "./LiveFeed";
+import { MinuteChart } from "./MinuteChart";
 import { useTick } from "./queries";
 
 const route = getRouteApi("/shell/");
@@ -24,7 +24,7 @@ export function Now() {
       <Title order={1}>Now</Title>
       <Figures tick={tick} />
       <FirstSteps calls={calls} />
-      <Chart tick={tick} />
+      <MinuteChart tick={tick} />
       <LiveFeed open={open} opened={id !== undefined} />
       <DecisionDrawer id={id} close={() => open(undefined)} />
     </Stack>

@@ -98,7 +98,7 @@ export function useMinutes(tick: number) {
     if (more) for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += more[name];
     return { at, ...sum };
   });
-  return { error: found.error, minutes };
+  return { error: found.error, minutes, again: () => void found.refetch() };
 }
 
 /** A number that grows once a second while the page is seen and the stream is live. */

@@ -5,8 +5,8 @@ import { IconBan, IconHelpCircle, IconPlayerPlay } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Failed } from "../../parts/Failed";
-import { ago, duration, many, usd } from "../../parts/figures";
-import { moment } from "../../parts/time";
+import { duration, many, usd } from "../../parts/figures";
+import { moment, relative } from "../../parts/time";
 import { type Session, sessionsQuery } from "./queries";
 import "./sessions.css";
 
@@ -88,7 +88,7 @@ function SessionCard({ session }: { session: Session }) {
           </span>
         ) : (
           <time className="muted" dateTime={session.last_at} title={moment(session.last_at)}>
-            {ago(session.last_at)}
+            {relative(session.last_at)}
           </time>
         )}
       </Group>

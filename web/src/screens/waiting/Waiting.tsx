@@ -3,10 +3,10 @@ import { useMediaQuery } from "@mantine/hooks";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { Failed } from "../../parts/Failed";
+import { QuestionCard } from "../../parts/question/QuestionCard";
+import { useAnswers, useQuestions } from "../../parts/question/queries";
+import type { Question } from "../../parts/question/question";
 import { useKeys } from "../../shell/keys";
-import { QuestionCard } from "./QuestionCard";
-import { useAnswers, useQuestions } from "./queries";
-import type { Question } from "./question";
 
 /** What waits for a person, as cards, the oldest first; on a phone one at a time. */
 export function Waiting() {

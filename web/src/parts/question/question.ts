@@ -1,4 +1,5 @@
 import type { Me, Schemas } from "../../api/client";
+import { agentName } from "../agents";
 
 type Permission = Schemas["PendingQuestionModel"];
 type Job = Schemas["JobSummary"];
@@ -44,7 +45,7 @@ export function ofPermission(one: Permission): Question {
   return {
     kind: "permission",
     id: one.id,
-    title: `${one.agent} asks to use ${one.tool || "a tool"}`,
+    title: `${agentName(one.agent)} asks to use ${one.tool || "a tool"}`,
     agent: one.agent,
     user: one.user,
     workspace: one.workspace,
@@ -75,7 +76,7 @@ export function ofJob(job: Job, me: Me): Question {
   return {
     kind: "job",
     id: job.id,
-    title: `Start ${job.agent_type || job.provider}?`,
+    title: `Start ${job.agent_type || agentName(job.provider)}?`,
     agent: job.agent_type || job.provider,
     user: job.user,
     workspace: job.workspace,

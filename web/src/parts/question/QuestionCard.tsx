@@ -2,7 +2,8 @@ import { Button, Code, Group, Text, TextInput } from "@mantine/core";
 import { IconBan, IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
-import { clock } from "../../parts/time";
+import { clock } from "../time";
+import { JobTask } from "./JobTask";
 import { Marked } from "./Marked";
 import type { Question } from "./question";
 import { TimeLeft } from "./TimeLeft";
@@ -32,6 +33,7 @@ export function QuestionCard({ question: one, busy, answer, denying, setDenying 
         for <b>{one.user}</b> · {one.jobTitle}
         {one.workspace && ` · in ${one.workspace}`} · since {clock(one.since)}
       </Text>
+      {one.kind === "job" && <JobTask job={one.job} />}
       {one.command && <Marked text={one.command} risky={one.risky} />}
       {one.edits.length > 0 && (
         <Suspense fallback={<Text size="sm">…</Text>}>
