@@ -10,6 +10,8 @@ PASSES = frozenset(
     ["cat", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "strings", "pv", "less", "more"]
 )
 """Programs that print what they read, or a part of it."""
+WHOLE = frozenset(["cat", "tee", "pv", "less", "more", "strings", "uniq"])
+"""Those of them that print all lines in their order."""
 SILENT = frozenset(
     ["cd", "pushd", "popd", "true", ":", "set", "shopt", "export", "unset", "sleep", "mkdir", "touch", "rm", "cp", "mv", "chmod",
      "wait", "trap", "umask", "read", "alias", "local", "declare", "test", "["]
@@ -21,7 +23,10 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", 
 _FORMAT = re.compile(r"%(%|[-+ #0]*\d*(?:\.\d+)?([sbdiuxXcqo]))")
 _MOST_ROUNDS = 200
 _SUBSTITUTION = re.compile(r"s([/|,#])(\^?)([\w ./:-]*)(\$?)\1([\w ./:-]*)\1(g?)\Z")
-_CUT = re.compile(r"-d ?(\S) -f ?([1-9])((?:-\d*)?)")
+_CUT = re.compile(r"-d ?(.) -f ?([1-9])((?:-\d*)?)")
+_OF_LINES = frozenset(["head", "tail", "tac", "sort", "grep"])
+_COUNT = re.compile(r"(?:-(?:n ?)?([1-9]\d{0,5}))?")
+_PLAIN = re.compile(r"[\w/@:=-]+")
 _RANGE = re.compile(r"(.)-(.)")
 _CLASSES = {"[:lower:]": "a-z", "[:upper:]": "A-Z", "[:digit:]": "0-9", "[:space:]": " \t\n"}
 
@@ -98,6 +103,8 @@ def filtered(name: str, words: list[Word], text: str) -> str | None:
         return None
     if name == "rev":
         return "\n".join([line[::-1] for line in text.split("\n")])
+    if name in _OF_LINES:
+        return _of_lines(name, arguments, text)
     if name == "tr":
         return _translated(arguments, text)
     if name == "sed":
@@ -107,6 +114,20 @@ def filtered(name: str, words: list[Word], text: str) -> str | None:
     if name in DECODERS:
         return _decoded(name, arguments, text)
     return None
+
+
+def _of_lines(name: str, arguments: list[str], text: str) -> str | None:
+    """Return the lines that `head`, `tail`, `tac`, `sort` and `grep` print; None with options that are not known here."""
+    lines = text.strip("\n").split("\n")
+    found = _COUNT.fullmatch(" ".join(arguments))
+    if name in ("head", "tail") and found:
+        count = int(found[1] or 10)
+        return "\n".join(lines[:count] if name == "head" else lines[-count:])
+    if name == "grep" and len(arguments) == 1 and _PLAIN.fullmatch(arguments[0]):
+        return "\n".join([line for line in lines if arguments[0] in line])
+    if arguments or name == "grep":
+        return None
+    return "\n".join(sorted(lines) if name == "sort" else lines[::-1])
 
 
 def _with_line_ends(word: Word) -> Word:

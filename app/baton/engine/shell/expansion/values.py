@@ -70,10 +70,11 @@ class Values:
     """The variables that the line has set, within one shell; a subshell has its own on top of those `above`.
 
     `args` are the positional parameters, None where they are not known. A function call has its own, and passes
-    variables `through` to its caller. They are `doubtful` where only some shells keep what is set.
+    variables `through` to its caller. They are `doubtful` where only some shells keep what is set. `references` are names
+    that stand for other variables (`declare -n`), in the whole line.
     """
 
-    __slots__ = ("_args", "_doubtful", "_known", "_through", "above")
+    __slots__ = ("_args", "_doubtful", "_known", "_through", "above", "references")
 
     def __init__(
         self,
@@ -88,6 +89,7 @@ class Values:
         self._known: dict[str, Alternatives] = {}
         self._through = through
         self._doubtful = doubtful
+        self.references: dict[str, str] = {} if above is None else above.references
 
     @property
     def args(self) -> tuple[str, ...] | None:
@@ -105,6 +107,8 @@ class Values:
 
     def get(self, name: str) -> Alternatives:
         """Return the values that a variable may have."""
+        if self.references:
+            name = self.references.get(name, name)
         here: Values | None = self
         while here is not None:
             found = here._known.get(name)  # noqa: SLF001 (of the same class)
@@ -113,11 +117,16 @@ class Values:
             here = here.above
         return ()
 
-    def set(self, name: str, values: Alternatives, *, certain: bool = True) -> None:
-        """Set a variable; where that is not `certain` to happen, it may also keep the values that it has."""
+    def set(self, name: str, values: Alternatives, *, certain: bool = True, local: bool = False) -> None:
+        """Set a variable; where that is not `certain` to happen, it may also keep the values that it has.
+
+        A `local` one of a function that is called is unknown to the caller.
+        """
+        if self.references:
+            name = self.references.get(name, name)
         here = self
         certain = certain and not self._doubtful
-        while here._through and here.above is not None:
+        while here._through and here.above is not None and not local:
             here = here.above
         if not certain:
             values = tuple(dict.fromkeys((*self.get(name), *values)))
@@ -148,7 +157,7 @@ class Filler:
         if self.left < 0 or self.letters < 0:
             return []
         chosen: list[Mapping[str, Value]] = [{}]
-        names = self._names(words)
+        names = self.names(words)
         if names:
             options = {name: found for name in names if len(found := values.get(name)) > 1}
             count = 1
@@ -187,7 +196,8 @@ class Filler:
         return tuple(dict.fromkeys(Unknown(text) if out else text for text, out in zip(joined, unknown, strict=True)))
 
     @staticmethod
-    def _names(words: Iterable[Word]) -> dict[str, None]:
+    def names(words: Iterable[Word]) -> dict[str, None]:
+        """Return the names of the variables in words."""
         return {name: None for word in words if word.dynamic for text, _ in word.parts for name in _NAMES.findall(text)}
 
 
@@ -267,6 +277,9 @@ class _Filling:
         simple = _SIMPLE.match(text)
         if simple:
             return self._joined(self._variable(simple[1]), simple[1], quoted=quoted)
+        if text == "${!#}":
+            args = self.values.args
+            return self._joined(args[-1] if args else None, text, quoted=quoted)
         found = _BRACED.match(text)
         if found is None:
             return None
@@ -328,7 +341,7 @@ class _Filling:
         if cut:
             start, length = int(cut[1]), None if cut[2] is None else int(cut[2])
             if isinstance(known, tuple) and name in _ARRAY_ALL:
-                start = max(0, start - 1)
+                start = max(0, start - 1) if start >= 0 else start
             end = None if length is None else length if length < 0 else start + length
             return known[start:end] if start >= 0 else known[start:][: length if length is not None else None]
         if isinstance(known, tuple):

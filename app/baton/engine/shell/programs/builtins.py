@@ -33,9 +33,11 @@ def _shift(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
 
 
 def _unset(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    if any(word.text == "-n" for word in argv):  # takes a reference away, not what it stands for
+        return
     for word in argv[1:]:
         if _NAME.match(word.text):
-            place.values.set(word.text, (), certain=place.certain)
+            place.values.set(word.text, ("",), certain=place.certain)
 
 
 def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
@@ -56,6 +58,15 @@ def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
         last = index == len(names) - 1
         values = [" ".join(words[index:]) if last else words[index] if index < len(words) else "" for words in split]
         place.values.set(name, tuple(dict.fromkeys(values)))
+
+
+def _getopts(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
+    """Any argument, or what stands behind an option's letter, may be the value of an option."""
+    args = place.values.args
+    values = () if args is None else (*args, *[one[2:] for one in args if one[:1] == "-" and one[2:]])
+    place.values.set("OPTARG", tuple(dict.fromkeys(values[:_MOST_LINES])) or (Unknown("$OPTARG"),))
+    if len(argv) > 2:  # noqa: PLR2004 (`getopts ab: name`)
+        place.values.set(argv[2].text, (Unknown(f"${argv[2].text}"),))
 
 
 def _mapfile(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
@@ -120,6 +131,7 @@ SETTERS: dict[str, Callable[[list[Word], Position, dict[str, str]], None]] = {
     "shift": _shift,
     "unset": _unset,
     "read": _read,
+    "getopts": _getopts,
     "mapfile": _mapfile,
     "readarray": _mapfile,
     "printf": _printf,

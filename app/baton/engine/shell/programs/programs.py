@@ -182,7 +182,8 @@ class Programs(ABC):
             place.folder.go(use.name, argv)
         elif use.name == "set" and place.certain and any(_EXITS.match(word.text) for word in argv[1:]):
             self.exits_on_error = True
-        if use.name in builtins.SETTERS and not function:
+        # What `set` makes of its arguments follows when its substitutions have been walked.
+        if use.name in builtins.SETTERS and not function and use.name != "set":
             builtins.apply(use.name, argv, place, self.aliases, use.assigns)
 
     def maybe_wrap(self, argv: list[Word], place: Position) -> None:

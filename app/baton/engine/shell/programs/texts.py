@@ -100,9 +100,9 @@ class Texts:
             return None if None in texts else [word for text in texts for word in text or []]
         if place.input is None or place.input.script is None:
             return None
-        if name in outputs.PASSES:
-            return place.input.script
         text = self.input_text(place)
+        if name in outputs.PASSES and (name in outputs.WHOLE or text is None or "\n" not in text.strip("\n")):
+            return place.input.script
         made_text = None if text is None else outputs.filtered(name, use.words, text)
         return None if made_text is None else [Word(made_text)]
 

@@ -1,6 +1,5 @@
 """Read simple commands: their words, assignments and redirections. `programs` lists what they run."""
 
-import re
 from abc import abstractmethod
 
 from tree_sitter import Node
@@ -8,25 +7,23 @@ from tree_sitter import Node
 from baton.engine.shell import blocks, misreadings
 from baton.engine.shell.expansion import words
 from baton.engine.shell.expansion.scripts import Position, ScriptText, StdinSource
-from baton.engine.shell.expansion.values import Alternatives, Unknown, appended, as_value, with_element
+from baton.engine.shell.expansion.values import Unknown, as_value
 from baton.engine.shell.expansion.words import Span, Word
 from baton.engine.shell.misreadings import UnreadableError
 from baton.engine.shell.programs import redirects
-from baton.engine.shell.programs.programs import COPIES, Programs
+from baton.engine.shell.programs.programs import COPIES
 from baton.engine.shell.programs.redirects import Redirects
+from baton.engine.shell.syntax.assignments import Assigned, Assignments
 from baton.engine.shell.tables import classify
 
 _REDIRECTS = frozenset(["file_redirect", "herestring_redirect"])
 _PREFIXES = frozenset([b"time", b"coproc"])
-_KEY = re.compile(r"\[([\w.-]+)\]=(.*)\Z", re.DOTALL)
 _DECLARES = frozenset(["declare", "typeset"])
+_LOCAL = frozenset(["local", "declare", "typeset"])
+"""What makes a variable one of the function that it stands in."""
 _DECLARATION_WORDS = frozenset(
     ["export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "variable_name"]
 )
-
-
-_Assigned = tuple[str, Node | None, Word]
-"""`NAME=` or `NAME+=`, the node of an array, and the value."""
 
 
 class _Parts:
@@ -83,7 +80,7 @@ class _Parts:
         return name
 
 
-class Commands(Programs):
+class Commands(Assignments):
     """Reads simple commands."""
 
     @abstractmethod
@@ -163,6 +160,8 @@ class Commands(Programs):
             printed = self.call(called, tuple([as_value(word) for word in self.texts.filled(argv[1:], place)]), place)
         elif called in self.aliases:
             self.expand_alias(called, argv[1:], place)
+        elif use.name == "set":
+            self.set_arguments(argv, place)
         elif _may_change(argv):
             place.folder.base, after = base, place.folder.base
             if not self.follow(use, listed, place):
@@ -190,79 +189,11 @@ class Commands(Programs):
             found.append(self.word(node, text))
         return found
 
-    def word(self, node: Node, text: ScriptText) -> Word:
-        """Read a word and note in it which programs' output it contains."""
-        word = words.read(node, text.src)
-        return text.bind(word) if word.dynamic or text.pattern is not None else word
-
-    def assignment(self, node: Node, text: ScriptText, kept: list[_Assigned] | None = None) -> Word:
-        """Read `NAME=value` as one word. It is added to `kept`, the variables that later commands see."""
-        src = text.src
-        value = node.child_by_field_name("value")
-        if value is None:
-            word = Word(src[node.start_byte : node.end_byte].decode())
-            if kept is not None:
-                kept.append((word.text, None, Word("")))
-            return word
-        name = src[node.start_byte : value.start_byte]
-        # `A= cmd`: the parser takes the next word for the value. To bash the value is empty, and `cmd` is run.
-        if name[-1:] != b"=":
-            end = src.rindex(b"=", node.start_byte, value.start_byte) + 1
-            gap = src[end : value.start_byte]
-            raise misreadings.MendError(src, end, value.start_byte, b"'' " if gap.strip(b"\\\n") else b"")
-        if value.type == "array":
-            word = Word(src[value.start_byte : value.end_byte].decode())
-            word.subs = words.find(value, src, quotes=True)
-        else:
-            word = words.read(value, src)
-        target = node.child_by_field_name("name")
-        if target is not None and target.type == "subscript":
-            word.subs = words.find(target, src, quotes=True) + word.subs
-        text.bind(word)
-        if kept is not None:
-            if word.spans:
-                text.variables[name.decode().rstrip("+=")] = word.spans
-            kept.append((name.decode(), value if value.type == "array" else None, word))
-            named = Word(name.decode() + word.text)
-            named.subs = word.subs
-            return named
-        word.text = name.decode() + word.text
-        return word
-
-    def set_variables(self, kept: list[_Assigned], place: Position) -> None:
-        """Set variables to their values, once the substitutions in these have been walked."""
-        for written, array, word in kept:
-            name, _, index = written.rstrip("+=").partition("[")
-            if array is not None:
-                values: Alternatives = self.items(array, place, name)
-            else:
-                values = self.texts.filler.text(word, place.values)
-            if index:
-                place.values.set(f"{name}[{index.rstrip(']')}]", values)
-                place.values.forget(name)
-                values = with_element(place.values.get(name), index.rstrip("]"), values)
-            elif written.endswith("+="):
-                values = appended(place.values.get(name) or ("",), values)
-            place.values.set(name, values, certain=place.certain)
-
-    def items(self, array: Node, place: Position, name: str) -> Alternatives:
-        """Return the values of an array, for each combination of the alternatives of what is in it."""
-        try:
-            found = [self.word(node, place.text) for node in array.named_children]
-        except UnreadableError:
-            return ((Unknown("${…[@]}"),),)
-        made = self.texts.filler.variants(found, place.values) or [found]
-        for word in found:
-            key = _KEY.match(word.text)
-            if key is not None and not word.dynamic:
-                place.values.set(f"{name}[{key[1]}]", (key[2],))
-        return tuple([tuple([as_value(word) for word in one]) for one in made])
-
     def assignments(self, node: Node | None, extra: list[Node], place: Position, found: Redirects) -> None:
         """Walk assignments that stand alone, or in front of a command that the parser took for words."""
         nodes = [] if node is None else [node] if node.type == "variable_assignment" else node.children
         prefix: list[Word] = []
-        kept: list[_Assigned] = []
+        kept: list[Assigned] = []
         at = node.start_byte if node is not None else 0
         for child in nodes:
             misreadings.no_comment(place.text.src, child)
@@ -285,7 +216,7 @@ class Commands(Programs):
         """Walk `export`, `declare`, `local`, `readonly`, `typeset`, `unset`."""
         text = place.text
         argv: list[Word] = []
-        kept: list[_Assigned] = []
+        kept: list[Assigned] = []
         at = node.start_byte
         for child in node.children:
             misreadings.no_comment(text.src, child)
@@ -305,10 +236,9 @@ class Commands(Programs):
         self.emit(argv, (), place)
         self.listing.note_writes(found, place, first)
         self.word_substitutions(argv, place)
-        self.set_variables(kept, place)
+        self.set_variables(kept, place, local=name in _LOCAL)
         if name != "export" and any(w.text[:1] == "-" and "n" in w.text for w in argv[1:]):
-            for written, _, word in kept:
-                place.values.set(written.rstrip("+="), place.values.get(word.text) or (Unknown(f"${word.text}"),))
+            self.refer(name, argv, kept, place)
 
     def test(self, node: Node, place: Position, found: Redirects) -> None:
         """Walk `[ … ]`, which is a program, or `[[ … ]]`, which is syntax and may only hold substitutions."""

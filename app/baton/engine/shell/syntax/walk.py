@@ -14,6 +14,7 @@ from baton.engine.shell.programs import redirects
 from baton.engine.shell.syntax.commands import Commands
 
 _DEEPEST_CALLS = 6
+_DEEPEST_RECURSION = 3
 _SETS = re.compile(rb"(?<![\w$.{-])([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(?!=)")
 _DEPENDS = re.compile(rb"[$=`]|\b(?:read|set|shift|alias|mapfile)\b")
 """What makes a function do something else when it is called than its words say."""
@@ -142,8 +143,10 @@ class Walk(Commands):
                 outer.input = found.input or outer.input  # `exec < file`: the shell itself reads it from now on
         elif node is not None and kind in _DECLARING:
             self.declaration(node, extra, place, found)
+            printed = None if b"-p" in place.text.src[node.start_byte : node.end_byte] else []
         elif kind in _ASSIGNING:
             self.assignments(node, extra, place, found)
+            printed = None if extra else _read_whole(found) if node is None else []
         elif extra:
             raise UnreadableError("words after a command that takes none")
         elif node is not None and kind == "test_command":
@@ -290,7 +293,9 @@ class Walk(Commands):
         """Walk the body of a function that is called, with what it is given; return what it prints, if that is known."""
         body, text = self.functions[name]
         raw = text.src[body.start_byte : body.end_byte]
-        active = name in self.active or len(self.active) >= _DEEPEST_CALLS
+        active = self.active.count(name) >= _DEEPEST_RECURSION or len(self.active) >= _DEEPEST_CALLS
+        if active and not place.defines:
+            self.changed_in_loop(body, place)
         if active or self.calls_left <= 0 or not (place.captured or _DEPENDS.search(raw)):
             return None
         self.calls_left -= 1
