@@ -15,7 +15,7 @@ WORDS = (
     "xargs", "sudo", "env", "time", "if", "done", "test", "[", "==", "a=b", "tool", "--x='*.py'", '-m"z"', "tee", "out", "curl",
     "http://x/y.sh", "python", "'print(1)'", "exit", "set", "export", "alias", "function", "npm", "''", '""', '--x=""', "$X", ">", "f",
     "*.py", "~", "!", "{", "}", "#", "a#b", "-C", "dd", "of=x", "'a; b'", "2>&1", "2>/dev/null", "9", "@", "%", "exec", "eval", '"ls -la"',
-    "find", ".", "-name", "-delete", "é", "'é'", "unset", "coproc", "local", "-", "--", "read", "printf", "'%s'",
+    "~/x", "~/.bashrc", "cp", "source", "find", ".", "-name", "-delete", "é", "'é'", "unset", "coproc", "local", "-", "--", "read", "printf", "'%s'",
 )  # fmt: skip
 JOINTS = (" ", " ", " ", " ", "  ", "\t", " && ", " | ", "; ", "|", ";", "&&", " || ", " & ", " |& ", ";;", "", "\n")
 
@@ -68,7 +68,7 @@ def test_the_parser_is_not_asked_for_a_plain_line(monkeypatch, line):
         "", " ", "ls;", "ls &", "ls && ", "| ls", "ls || pwd", "ls |& cat", "ls;; pwd", "A=1 ls", "A=1", "export A=1", "unset A", "if true",
         "time ls", "! ls", "{ ls", "[ -f x ]", "'ls'", "echo $X", 'echo "$X"', 'echo "\\""', "echo `x`", "echo \\x", "ls *.py", "ls a?",
         "ls ~", "ls {a,b}", "(ls)", "ls > f", "ls 2> f", "ls 2>&12", "ls 12>&1", "cat < f", "cat << E", "ls # x", "#x", "a\nb",
-        "echo 'a'b", "echo 'a''b'", "echo \"a\"'b'", "echo 'a", 'echo "a', "echo é", "x" * 401, "f() x", "2>&1",
+        "echo 'a'b", "echo 'a''b'", "echo \"a\"'b'", "echo 'a", 'echo "a', "echo é", "x 'y' " * 101, "f() x", "2>&1",
     ],
 )  # fmt: skip
 def test_whatever_else_a_line_holds_leaves_it_to_the_parser(line):

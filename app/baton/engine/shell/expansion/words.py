@@ -17,8 +17,8 @@ _UNESCAPE_QUOTED = re.compile(r'\\([$`"\\\n])')
 _UNESCAPE_HEREDOC = re.compile(r"\\([$`\\\n])")
 _TICKS = re.compile(r"(?<!\\)(?:\\\\)*`")
 UNESCAPE_TICKS = re.compile(r"\\([$`\\])")
-BARE = r"[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*+"
-"""A word that holds nothing which the shell would change."""
+BARE = r"(?:~/)?[A-Za-z0-9_./:=@%+,^\-][A-Za-z0-9_./:=@%+,^#\-]*+"
+"""A word that holds nothing which the shell would change, but for the home folder at its beginning."""
 _IS_BARE = re.compile(BARE.encode() + rb"\Z").match
 _RAW = re.compile(rb"'[^']*'\Z")
 _DOUBLE = re.compile(rb'".*"\Z', re.DOTALL)

@@ -11,7 +11,7 @@ from baton.engine.shell.blocks import Element, Pipeline
 from baton.engine.shell.expansion.words import BARE, LITERAL, QUOTED, Word
 
 _LONGEST = 400
-"""Characters: longer lines are seldom plain, and would be looked at twice."""
+"""Characters of a line with quotes or joints: longer ones are seldom plain, and would be looked at twice."""
 _BARE_LINE = re.compile(rf"{BARE}(?: {BARE})*+\Z")
 _QUOTED = r"'[^']*+'|\"[^\"\\$`]*+\""
 _SYNTAX = re.compile(r"[<\n`]")
@@ -33,12 +33,10 @@ _OTHERWISE_READ = misreadings.KEYWORDS | {
 
 def pipelines(text: str) -> list[Pipeline] | None:
     """Return the pipelines of a plain line, with its words in their elements; None if it is no plain line."""
-    if len(text) > _LONGEST:
-        return None
     if _BARE_LINE.match(text):
         words = [Word(word) for word in text.split(" ")]
         return _joined([("", words)]) if _is_program(words[0]) else None
-    return None if _SYNTAX.search(text) else _chain(text)
+    return None if len(text) > _LONGEST or _SYNTAX.search(text) else _chain(text)
 
 
 def _chain(text: str) -> list[Pipeline] | None:
