@@ -37,6 +37,7 @@ from baton.operate.openapi import document
 from baton.people.browser_sessions import BrowserSessions
 from baton.people.browser_sessions_api import SIGN_IN_CALL, SIGN_IN_PATH
 from baton.people.feature import build as build_people
+from baton.people.oidc.api import BEGIN_CALL, FINISH_CALL
 from baton.people.rate_limits import Limits
 from baton.policies.feature import build as build_policies
 from baton.records.feature import build as build_records
@@ -105,7 +106,7 @@ def create_app(
     )
     app.guard = Guard(settings.allowed_hosts)
     app.admit = lambda _: None
-    app.open_paths = frozenset({SIGN_IN_CALL})
+    app.open_paths = frozenset({SIGN_IN_CALL, BEGIN_CALL, FINISH_CALL})
     app.hot = {}
     app.lifecycle = Lifecycle()
     app.peers = PeerLooks()

@@ -22,6 +22,7 @@ from baton.operate import costs_api as agent_costs_api
 from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
 from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
+from baton.people.oidc import api as account_sign_in
 from baton.policies import agent_tables_api, drafts_api, layers_api, unlocks_api
 from baton.policies import api as policies
 from baton.records.analytics import latency_api
@@ -75,6 +76,7 @@ ROUTERS: tuple[APIRouter, ...] = tuple(
         tokens_api,
         terminal_codes_api,
         browser_sessions_api,
+        account_sign_in,
         users_api,
         user_data_api,
         teams_api,

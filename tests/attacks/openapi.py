@@ -28,8 +28,8 @@ OF_AGENTS = {
     "spawn_tasks": "spawns.make", "test_policies": "policies.read", "validate_policies": "policies.read",
 }  # fmt: skip
 """Operations that an agent may use, by their ids, and the permission of `FOR_AGENTS` that says so."""
-OF_NOBODY = {"sign_in", "sign_out"}
-"""Operations that ask for the proof itself: a link's code or a token, and the session that came of it."""
+OF_NOBODY = {"sign_in", "sign_out", "begin_account_sign_in", "sign_in_with_account"}
+"""Operations that ask for the proof itself: a link's code, a token or an account, and the session that came of it."""
 BODIES = {
     "put_mode": {"scope": "user", "enabled": False},  # an agent has the other direction
     "put_roster": {"agents": [{"name": "mine"}]},

@@ -174,7 +174,7 @@ async def test_time_ends_links_and_sessions(database, redis):
     users = Users(database, changes, organisation="default", team="web")
     tokens = Tokens(database, changes, users, organisation="default", now=lambda: now[0])
     browsers = BrowserSessions(
-        database, changes, tokens, organisation="default", tokens_required=False, now=lambda: now[0]
+        database, changes, tokens, users, organisation="default", tokens_required=False, now=lambda: now[0]
     )
     late = await browsers.link(ADA)
     now[0] += LINK_LASTS
@@ -198,10 +198,10 @@ async def test_a_session_without_a_token_ends_where_tokens_are_asked_for(databas
     changes = Changes(redis, database, "default")
     users = Users(database, changes, organisation="default", team="web")
     tokens = Tokens(database, changes, users, organisation="default")
-    before = BrowserSessions(database, changes, tokens, organisation="default", tokens_required=False)
+    before = BrowserSessions(database, changes, tokens, users, organisation="default", tokens_required=False)
     _, text = await before.begin((await before.link(ADA)).code)
     assert before.check(text) == ADA
-    after = BrowserSessions(database, changes, tokens, organisation="default", tokens_required=True)
+    after = BrowserSessions(database, changes, tokens, users, organisation="default", tokens_required=True)
     await after.load()
     with pytest.raises(Unauthenticated):
         after.check(text)

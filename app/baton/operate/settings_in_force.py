@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
 
 from baton.engine.text.masking import mask
+from baton.kernel.base.oidc_settings import OidcSettings
 from baton.kernel.base.settings import Settings
 
 
@@ -34,8 +36,16 @@ def settings_in_force(settings: Settings) -> list[SettingInForce]:
             is_secret=isinstance(value, SecretStr) and value.get_secret_value() != "",
             description=field.description or "",
         )
-        for name, field in type(settings).model_fields.items()
+        for name, field in listed(type(settings))
     ]
+
+
+def listed(settings: type[Settings]) -> list[tuple[str, FieldInfo]]:
+    """Return all settings by their fields' names, in the order in which people read them.
+
+    The group that `Settings` inherits comes last: few need it, and pydantic has it first.
+    """
+    return sorted(settings.model_fields.items(), key=lambda one: one[0] in OidcSettings.model_fields)
 
 
 def shown(value: object) -> str:

@@ -14,8 +14,10 @@ from baton.kernel.base.sql import Database, DatabaseUnavailable
 from baton.kernel.changes.announce import Changes
 from baton.people import browser_sessions_store as store
 from baton.people.browser_sessions_store import BrowserSession
+from baton.people.directory import User
 from baton.people.permissions import covers, require
 from baton.people.tokens import Tokens, digest_of
+from baton.people.users import Users
 
 KIND = "browser-sessions"
 PREFIX = "baton_browser_"
@@ -43,14 +45,18 @@ class BrowserSessions:
         database: Database,
         changes: Changes,
         tokens: Tokens,
+        users: Users,
         *,
         organisation: str,
         tokens_required: bool,
+        issuer: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database = database
         self._changes = changes
         self._tokens = tokens
+        self._users = users
+        self._issuer = issuer
         self._organisation = organisation
         self._tokens_required = tokens_required
         self._now = now
@@ -82,11 +88,32 @@ class BrowserSessions:
             raise Unauthenticated(f"this browser's session has ended; {_MEND}")
         if session.token_id:
             return self._tokens.principal(session.token_id)
+        if session.account:
+            return self._of_account(session)
         if self._tokens_required:  # made before the server asked for tokens
             raise Unauthenticated(f"this server asks for tokens now; {_MEND}")
         return Principal(
             organisation=self._organisation, team=session.team, user=session.user, role=session.role, agent=False
         )
+
+    def _of_account(self, session: BrowserSession) -> Principal:
+        """Return the user whom an account signed in, with the team and role that they have now. Raises Unauthenticated."""
+        user = self._users.find(session.user)
+        why = self._account_refusal(session, user)
+        if user is None or why:
+            raise Unauthenticated(f"{why}; {_MEND}")
+        return Principal(organisation=self._organisation, team=user.team, user=user.name, role=user.role, agent=False)
+
+    def _account_refusal(self, session: BrowserSession, user: User | None) -> str:
+        """Return why an account's session is refused, "" for a good one."""
+        if not self._issuer or session.account.partition(" ")[0] != self._issuer:
+            return "accounts of that provider sign nobody in any more"
+        if user is None or user.disabled_at is not None:
+            return f"the user `{session.user}` is disabled"
+        # One of that name who was removed and entered again is somebody else until they sign in.
+        if user.account != session.account or user.created_at > session.created_at:
+            return "the account is not this user's any more"
+        return ""
 
     def of(self, text: str) -> BrowserSession | None:
         """Return the session of a text that was checked before; None for what is none."""
@@ -191,6 +218,33 @@ class BrowserSessions:
         await self._add(session, principal)
         return session, session_text
 
+    async def begin_with_account(self, user: User, account: str, seed: str) -> tuple[BrowserSession, str]:
+        """Make a session of an account that signs a user in; `seed` is another for each attempt, and good once.
+
+        The account is the user's from then on.
+
+        Raises:
+            Unauthenticated: The seed was used already, or the user has another account since.
+            StoreUnavailable: The database is away; nothing was changed.
+        """
+        session_id = digest_of(seed)[:16]
+        text = f"{PREFIX}{session_id}_{secrets.token_hex(32)}"
+        principal = Principal(
+            organisation=self._organisation, team=user.team, user=user.name, role=user.role, agent=False
+        )
+        session = self._new(principal, "", id=session_id, digest=digest_of(text), expires_at=self._now() + LASTS)
+        session = msgspec.structs.replace(session, account=account)
+        async with self._changes.write(KIND, principal, "browser-session.begin") as change:
+            # The change holds the lock of this kind, so that of two with one seed the second finds the first.
+            if await store.is_used(change.connection, session_id):
+                raise Unauthenticated("this sign-in was used already; begin again")
+            await self._users.take_account(change, user, account)
+            await store.forget_ended(change.connection, self._organisation, self._now())
+            await store.add(change.connection, self._organisation, session)
+            after = {"user": user.name, "role": user.role, "expires_at": session.expires_at.isoformat()}
+            await change.audit(session.id, after=after, reason=f"by the account {account}")
+        return session, text
+
     async def end(self, session: BrowserSession, principal: Principal) -> None:
         """Sign a browser out.
 
@@ -204,6 +258,8 @@ class BrowserSessions:
     def _is_live(self, session: BrowserSession) -> bool:
         if session.expires_at <= self._now():
             return False
+        if session.account:
+            return not self._account_refusal(session, self._users.find(session.user))
         return self._tokens.is_good(session.token_id) if session.token_id else not self._tokens_required
 
     def _covers(self, principal: Principal, action: str, session: BrowserSession) -> bool:

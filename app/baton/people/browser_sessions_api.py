@@ -1,7 +1,7 @@
 """`/session`, `/me`: how a browser signs in and out, and who a request speaks for."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -57,6 +57,9 @@ class BrowserModel(BaseModel):
     id: str
     user: str
     role: str
+    by: Literal["token", "account", "link"] = Field(
+        description="What signed it in: a token (or a link that was made with one), the company's account, or a link."
+    )
     token_id: str | None = Field(None, description="The token that it ends with; absent for none.")
     created_at: datetime
     expires_at: datetime
@@ -101,6 +104,11 @@ async def create_sign_in_link(
     session = browsers.of(text)
     # A browser's link ends with the token that signed the browser in, or revoking that token would not end it.
     token_id = tokens.id_of(text) if session is None else session.token_id
+    if session is not None and session.account:
+        # Nothing would end a chain of such links: the provider is asked only when somebody signs in there.
+        raise Conflict(
+            "you are signed in with your account, which makes no links; sign in with it in the other browser too"
+        )
     made = await browsers.link(caller.principal, token_id)
     response.headers["Cache-Control"] = "no-store"
     return SignInLinkModel(path=f"{SIGN_IN_PATH}#{made.code}", expires_at=made.expires_at)
@@ -113,7 +121,7 @@ async def sign_in(
     """Sign this browser in, by the code of a link or by a token; the answer sets a cookie."""
     session, text = await (browsers.begin(body.code) if body.code else browsers.begin_with_token(body.token))
     response.headers["Set-Cookie"] = set_cookie(
-        _host(request), text, secure=_is_secure(request), max_age_s=int(LASTS.total_seconds())
+        host_of(request), text, secure=is_secure(request), max_age_s=int(LASTS.total_seconds())
     )
     response.headers["Cache-Control"] = "no-store"
     return BrowserSessionModel(user=session.user, expires_at=session.expires_at.astimezone(UTC))
@@ -128,7 +136,7 @@ async def sign_out(
     if session is None:
         raise Conflict("no browser is signed in by this request")
     await browsers.end(session, caller.principal)
-    gone = set_cookie(_host(request), "", secure=_is_secure(request), max_age_s=0)
+    gone = set_cookie(host_of(request), "", secure=is_secure(request), max_age_s=0)
     return Response(status_code=204, headers={"Set-Cookie": gone})
 
 
@@ -144,6 +152,7 @@ async def list_browsers(
                 id=one.id,
                 user=one.user,
                 role=one.role,
+                by="token" if one.token_id else "account" if one.account else "link",
                 token_id=one.token_id or None,
                 created_at=one.created_at.astimezone(UTC),
                 expires_at=one.expires_at.astimezone(UTC),
@@ -189,10 +198,11 @@ def _bearer(authorization: str) -> str:
     return authorization.partition(" ")[2].strip()
 
 
-def _host(request: Request) -> str:
+def host_of(request: Request) -> str:
+    """Return the name and port by which the server was asked."""
     return request.headers.get("host", "")
 
 
-def _is_secure(request: Request) -> bool:
+def is_secure(request: Request) -> bool:
     """Return whether the page came over HTTPS, which a proxy in front may speak: its `Origin` says so."""
     return request.headers.get("origin", "").startswith("https://") or request.url.scheme == "https"

@@ -27,6 +27,7 @@ class BrowserSessionRow(SQLModel, table=True):
     team: str
     role: str
     token_id: str
+    account: str = Field(default="", sa_column_kwargs={"server_default": ""})
     created_at: datetime = Field(sa_type=UTCDateTime)
     expires_at: datetime = Field(sa_type=UTCDateTime)
 
@@ -37,7 +38,7 @@ _sessions = BrowserSessionRow.__table__
 class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a browser speaks for until when; digests are SHA-256 in hexadecimal digits.
 
-    `token_id` is the token that it was made from, "" for none; then `user`, `team` and `role` hold.
+    `token_id` is the token that it was made from, `account` the account; of neither, `user`, `team` and `role` hold.
     """
 
     id: str
@@ -47,6 +48,7 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     role: str
     token_id: str
+    account: str = ""
     created_at: datetime
     expires_at: datetime
 
@@ -105,6 +107,11 @@ async def claim(
         )
     ).one_or_none()
     return None if found is None else msgspec.convert(found._asdict(), BrowserSession)
+
+
+async def is_used(connection: AsyncConnection, session_id: str) -> bool:
+    """Return whether there is a session of that id."""
+    return (await connection.execute(select(_sessions.c.id).where(_sessions.c.id == session_id))).first() is not None
 
 
 async def remove(connection: AsyncConnection, organisation: str, session_id: str) -> None:

@@ -7,12 +7,18 @@ import msgspec
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A person or a machine that tokens speak for. Tokens of a disabled user are refused."""
+    """A person or a machine that tokens speak for. Tokens of a disabled user are refused.
+
+    `role` is the one that they have when they sign in with their company's account; tokens have roles of their own.
+    `account` is that account, as its issuer and its subject there, "" until they have signed in with one.
+    """
 
     name: str
     team: str
     created_at: datetime
     disabled_at: datetime | None = None
+    role: str = "developer"
+    account: str = ""
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):

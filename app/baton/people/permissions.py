@@ -109,6 +109,8 @@ TABLE: dict[str, dict[str, Reach]] = {
     "users.write": _ADMIN,
 }  # fmt: skip
 
+CONSOLE_ROLES = tuple(TABLE["console.open"])
+"""Roles that a person can have at the console."""
 
 _WRITES_OF_AGENTS = frozenset(
     {

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.kernel.base.errors import Invalid, NotFound
+from baton.kernel.base.errors import Invalid, NotFound, Unauthenticated
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.kernel.changes.announce import Changes
@@ -17,7 +17,7 @@ from baton.kernel.changes.write import Change
 from baton.kernel.http.etags import check_if_match
 from baton.people import users_store as store
 from baton.people.directory import Directory, Project, Team, User
-from baton.people.permissions import covers, require
+from baton.people.permissions import CONSOLE_ROLES, covers, require
 
 T = TypeVar("T", User, Team, Project)
 KIND = "users"
@@ -50,6 +50,10 @@ class Users:
     def find(self, name: str) -> User | None:
         """Find a user by name."""
         return self._directory.users.get(name)
+
+    def of_account(self, account: str) -> User | None:
+        """Find the user who has signed in with an account."""
+        return next((user for user in self._directory.users.values() if user.account == account), None)
 
     def team_of(self, name: str) -> str:
         """Name a user's team; "" for one who is not in the directory."""
@@ -135,14 +139,19 @@ class Users:
         *,
         team: str,
         disabled: bool | None,
+        role: str = "",
+        forget_account: bool = False,
         if_match: str | None = None,
         reason: str = "",
     ) -> User:
-        """Enter a user, move them to a team, disable or enable them; None leaves them as they are.
+        """Enter a user, move them to a team, disable or enable them, set the role of their account; None and "" leave it.
+
+        With `forget_account` the next account of their name that signs in is theirs, and browsers of the last one are
+        signed out.
 
         Raises:
             Forbidden: The role may not.
-            Invalid: The name or the team's cannot be one.
+            Invalid: The name, the team's or the role cannot be one.
             PreconditionFailed: Another version is stored than `if_match` names.
             StoreUnavailable: The database is away; nothing was changed.
         """
@@ -150,16 +159,20 @@ class Users:
         check_name("name", name)
         if team:
             self.check_team(team)
+        if role and role not in CONSOLE_ROLES:
+            raise Invalid("role", f"is `{role}`", list(CONSOLE_ROLES))
         now = datetime.now(UTC)
 
         def user(before: User | None) -> User:
             check_if_match(if_match, version_of(before), required=False)
-            since = before.disabled_at if before is not None else None
-            return User(
-                name=name,
-                team=team or (before.team if before is not None else self._team),
-                created_at=before.created_at if before is not None else now,
+            now_is = before or User(name=name, team=self._team, created_at=now)
+            since = now_is.disabled_at
+            return msgspec.structs.replace(
+                now_is,
+                team=team or now_is.team,
                 disabled_at=since if disabled is None else (since or now) if disabled else None,
+                role=role or now_is.role,
+                account="" if forget_account else now_is.account,
             )
 
         return await self._put(principal, User, name, user, reason)
@@ -225,6 +238,19 @@ class Users:
         """Enter a user as part of another change."""
         await change.also(KIND, [object_of(user)])
         await store.put(change.connection, self._organisation, user)
+
+    async def take_account(self, change: Change, user: User, account: str) -> None:
+        """Make an account a user's as part of another change, unless it is.
+
+        Raises:
+            Unauthenticated: They were changed since they were found.
+        """
+        if user.account == account:
+            return
+        await change.also(KIND, [object_of(user)])  # it locks the directory, so that what is read next stays so
+        if await store.find(change.connection, self._organisation, User, user.name) != user:
+            raise Unauthenticated(f"the user `{user.name}` was changed meanwhile; begin again")
+        await store.put(change.connection, self._organisation, msgspec.structs.replace(user, account=account))
 
     async def _put(
         self, principal: Principal, kind: type[T], name: str, make: Callable[[T | None], T], reason: str

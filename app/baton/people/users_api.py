@@ -1,7 +1,7 @@
 """`/users`: who belongs where, and what is kept about a person."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,11 +27,20 @@ class UserModel(BaseModel):
     team: str
     created_at: datetime
     disabled_at: datetime | None = None
+    role: str = Field(description="Their role when they sign in with their company's account; a token has its own.")
+    account: str | None = Field(None, description="The account that signs them in: its issuer and its subject there.")
 
     @classmethod
     def of(cls, user: User) -> "UserModel":
         """Show a user as the API does."""
-        return cls(name=user.name, team=user.team, created_at=user.created_at, disabled_at=user.disabled_at)
+        return cls(
+            name=user.name,
+            team=user.team,
+            created_at=user.created_at,
+            disabled_at=user.disabled_at,
+            role=user.role,
+            account=user.account or None,
+        )
 
 
 class UserBody(BaseModel):
@@ -49,6 +58,14 @@ class UserBody(BaseModel):
         description="Their team, one of `GET /teams`; when absent it stays, or is the server's default.",
     )
     disabled: bool | None = Field(None, description="Whether their tokens are refused; when absent it stays.")
+    role: Literal["", "developer", "lead", "admin", "auditor"] = Field(
+        "",
+        description="Their role when they sign in with their company's account; when absent it stays, or is `developer`.",
+    )
+    forget_account: bool = Field(
+        default=False,
+        description="Sign out the account that signs them in now; the next one of their name that signs in is theirs.",
+    )
     reason: str = ""
 
 
@@ -88,6 +105,8 @@ async def put_user(
         name,
         team=body.team,
         disabled=body.disabled,
+        role=body.role,
+        forget_account=body.forget_account,
         if_match=if_match,
         reason=body.reason,
     )

@@ -24,6 +24,8 @@ class UserRow(SQLModel, table=True):
     team: str
     created_at: datetime = Field(sa_type=UTCDateTime)
     disabled_at: datetime | None = Field(default=None, sa_type=UTCDateTime)
+    role: str = Field(default="developer", sa_column_kwargs={"server_default": "developer"})
+    account: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 class TeamRow(SQLModel, table=True):

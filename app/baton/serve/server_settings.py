@@ -16,6 +16,9 @@ def server_settings() -> Settings:
         for one in error.errors():
             if one["type"] == "default_factory_not_called":  # a consequence of another error, which is reported
                 continue
+            if not one["loc"]:  # of several settings together, which the message names
+                print(f"baton: {one['msg'].removeprefix('Value error, ')}", file=sys.stderr)
+                continue
             name = "_".join(str(part) for part in one["loc"]).upper()
             name = name if name == "PORT" else f"BATON_{name.removeprefix('BATON_')}"
             print(f"baton: `{name}` is `{one['input']}`: {one['msg'].lower()}", file=sys.stderr)

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
 from baton.kernel.base.settings import Settings
+from baton.operate.settings_in_force import listed
 
 PATH = Path("docs/operations.md")
 BEGIN, END = "<!-- settings: written by `make operations` -->", "<!-- end of settings -->"
@@ -23,7 +24,7 @@ _COMPUTED = {
 def table() -> str:
     """Return the table: each setting's variable, default and meaning."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
-    for name, field in Settings.model_fields.items():
+    for name, field in listed(Settings):
         variable = "`PORT`" if name == "port" else f"`BATON_{name.upper()}`"
         default = _COMPUTED[name] if field.default is PydanticUndefined else _shown(field.default)
         lines.append(f"| {variable} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |")
@@ -33,7 +34,7 @@ def table() -> str:
 def _shown(default: object) -> str:
     """Return a default as one would write it in the environment."""
     value = default.get_secret_value() if isinstance(default, SecretStr) else default
-    if value in ("", (), {}):
+    if value in (None, "", (), {}):
         return "empty"
     return f"`{json.dumps(value) if isinstance(value, (bool, dict, tuple)) else value}`"
 

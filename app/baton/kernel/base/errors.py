@@ -32,6 +32,7 @@ Code = Literal[
     "not_found",
     "parallel_window",
     "precondition_failed",
+    "provider_unavailable",
     "rate_limited",
     "runner_away",
     "store_unavailable",
@@ -290,6 +291,14 @@ class StoreUnavailable(BatonError):
     status = 503
     code = "store_unavailable"
     title = "the database is not available"
+
+
+class ProviderUnavailable(BatonError):
+    """The OpenID provider did not answer, or not as one; nobody was signed in."""
+
+    status = 503
+    code = "provider_unavailable"
+    title = "the OpenID provider is not available"
 
 
 class InternalError(BatonError):

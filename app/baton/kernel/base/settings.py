@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
+from baton.kernel.base.oidc_settings import OidcSettings
 from baton.shared.time_span import time_span
 
 Intent = Literal["document", "test", "research"]
@@ -67,7 +68,7 @@ class ModelEndpoint(BaseModel):
     key: SecretStr = SecretStr("")
 
 
-class Settings(BaseSettings):
+class Settings(OidcSettings):
     """What an operator may set, each as `BATON_` and its name in capitals; `PORT` works for the port too."""
 
     model_config = SettingsConfigDict(env_prefix="BATON_", frozen=True, extra="forbid", env_ignore_empty=True)
@@ -234,7 +235,6 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log on standard error; `json` is one object a line."
     )
-
     route_prompts: bool = Field(
         default=True, description="Tell agents by their hooks which sub-agent a person's prompt is for."
     )

@@ -1,7 +1,11 @@
 """The cookie of a signed-in browser: its name, how it is set, and what it stands for in a request."""
 
+from typing import Literal
+
 from baton.kernel.base.errors import ForbiddenOrigin
 
+Kind = Literal["baton", "baton-attempt"]
+"""The cookie of a signed-in browser, and that of one whose person is at the OpenID provider."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 _SECURE = "__Host-"
@@ -9,16 +13,16 @@ _SECURE = "__Host-"
 _SAME_ORIGIN = b"same-origin"
 
 
-def name(host: str, *, secure: bool) -> str:
+def name(host: str, *, secure: bool, kind: Kind = "baton") -> str:
     """Return the cookie's name on a host (`Host`, with its port): cookies ignore ports, so its name holds the port."""
     port = host.rpartition(":")[2]
-    return f"{_SECURE if secure else ''}baton-{port if port.isdigit() else 443 if secure else 80}"
+    return f"{_SECURE if secure else ''}{kind}-{port if port.isdigit() else 443 if secure else 80}"
 
 
-def set_cookie(host: str, text: str, *, secure: bool, max_age_s: int) -> str:
-    """Return the `Set-Cookie` that signs a browser in; with an age of 0 it signs it out."""
+def set_cookie(host: str, text: str, *, secure: bool, max_age_s: int, kind: Kind = "baton") -> str:
+    """Return the `Set-Cookie` that signs a browser in, or begins to; with an age of 0 it takes the cookie away."""
     attributes = f"Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
-    return f"{name(host, secure=secure)}={text}; {attributes}"
+    return f"{name(host, secure=secure, kind=kind)}={text}; {attributes}"
 
 
 def with_session(method: str, headers: dict[bytes, bytes]) -> dict[bytes, bytes]:

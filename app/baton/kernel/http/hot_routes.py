@@ -128,7 +128,7 @@ class HotFastAPI(FastAPI):
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes], name: bytes
     ) -> None:
-        refusal = self.guard.refusal(headers)
+        refusal = self.guard.refusal(headers, page=_is_page(scope))
         if refusal is not None:
             await respond(scope, send, problem_response(refusal))
             return
@@ -161,6 +161,11 @@ class HotFastAPI(FastAPI):
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _is_page(scope: Scope) -> bool:
+    """Return whether a request reads a page of the console, and nothing else."""
+    return scope["method"] == "GET" and (scope["path"] in {"/", "/ui"} or scope["path"].startswith("/ui/"))
 
 
 def _arrived(headers: dict[bytes, bytes]) -> bytes:

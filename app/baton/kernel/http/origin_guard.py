@@ -19,8 +19,12 @@ class Guard:
     def __init__(self, allowed_hosts: Iterable[str]) -> None:
         self._allowed = LOOPBACK | {host.lower() for host in allowed_hosts}
 
-    def refusal(self, headers: dict[bytes, bytes]) -> BatonError | None:
-        """Return the error for a request whose headers (lower-case names) are refused, or None."""
+    def refusal(self, headers: dict[bytes, bytes], *, page: bool = False) -> BatonError | None:
+        """Return the error for a request whose headers (lower-case names) are refused, or None.
+
+        A `page` that a person goes to may be reached from anywhere: by a link in a chat, from the OpenID provider. It has
+        no data of anybody, and can be in no frame.
+        """
         host = headers.get(b"host", b"")
         name = _host_name(host.decode("latin-1"))
         if name not in self._allowed:
@@ -28,6 +32,8 @@ class Guard:
                 f"the Host header names `{name}`; allowed: {', '.join(f'`{h}`' for h in sorted(self._allowed))}"
                 " (set BATON_ALLOWED_HOSTS to add one)",
             )
+        if page and headers.get(b"sec-fetch-mode") == b"navigate" and headers.get(b"sec-fetch-dest") == b"document":
+            return None
         origin = headers.get(b"origin")
         if origin is not None and not _same(origin, host):
             return ForbiddenOrigin(f"a page of `{origin.decode('latin-1')}` may not post here")
