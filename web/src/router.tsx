@@ -12,7 +12,7 @@ import { layerRoute, policiesRoute } from "./screens/policies/routes";
 import { simulatorRoute } from "./screens/simulator/routes";
 import { insightRoute } from "./screens/insight/routes";
 import { rosterRoute, routingRoute } from "./screens/routing/routes";
-import { signInRoute } from "./screens/sign_in/routes";
+import { accountRoute, signInRoute } from "./screens/sign_in/routes";
 import { questionRoute, waitingRoute } from "./screens/waiting/routes";
 import { root, shell } from "./shell/root";
 
@@ -41,7 +41,7 @@ const inTheFrame = shell.addChildren([
 ]);
 
 export const router = createRouter({
-  routeTree: root.addChildren([inTheFrame, signInRoute]),
+  routeTree: root.addChildren([inTheFrame, signInRoute, accountRoute]),
   basepath: "/ui",
   defaultPreload: "intent",
 });

@@ -2,7 +2,7 @@ import { AppShell, Burger, Button, Group, Text, useComputedColorScheme, useManti
 import { useDisclosure } from "@mantine/hooks";
 import { IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { api, ApiError } from "../api/client";
 import { meQuery } from "../api/queries";
@@ -102,7 +102,7 @@ export function Shell() {
       <AppShell.Main id="main" tabIndex={-1}>
         {unknown ? (
           <Text>
-            You are not signed in. <Link to="/sign-in">Sign in</Link>; what you filtered stays in the address.
+            You are not signed in. <SignInLink>Sign in</SignInLink>, and you are back here with what you filtered.
           </Text>
         ) : (
           <Outlet />
@@ -114,6 +114,12 @@ export function Shell() {
       </Suspense>
     </AppShell>
   );
+}
+
+/** A link to the sign-in page that leads back to this one. */
+function SignInLink({ children }: { children: string }) {
+  const here = useRouterState({ select: (state) => state.location.publicHref });
+  return <a href={`/ui/sign-in?return_to=${encodeURIComponent(here)}`}>{children}</a>;
 }
 
 /** Whether a path is a screen or below it; home is everybody's beginning, so only its own path counts. */

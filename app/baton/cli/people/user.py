@@ -24,8 +24,10 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         show_json(users)
         return
-    rows = [(one["name"], one["team"], "disabled" if one.get("disabled_at") else "active") for one in users]
-    show_table(("user", "team", "state"), rows, none="No users.")
+    rows = [
+        (one["name"], one["team"], one["role"], "disabled" if one.get("disabled_at") else "active") for one in users
+    ]
+    show_table(("user", "team", "role", "state"), rows, none="No users.")
 
 
 @app.command("set")
@@ -35,16 +37,27 @@ def set_(
     disabled: Annotated[
         bool | None, typer.Option("--disabled/--enabled", help="Refuse or accept their tokens. Default: no change.")
     ] = None,
+    role: Annotated[
+        str,
+        typer.Option(
+            help="Their role when they sign in to the console with their company's account: developer, lead, admin or auditor."
+            " Default: no change."
+        ),
+    ] = "",
+    forget_account: Annotated[
+        bool, typer.Option("--forget-account", help="The next account of that name that signs in is theirs.")
+    ] = False,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add a user, move them to a team, disable or enable them."""
-    body = {"team": team, "disabled": disabled, "reason": reason}
+    """Add a user, move them to a team, disable or enable them, set the role of their account."""
+    body = {"team": team, "disabled": disabled, "role": role, "forget_account": forget_account, "reason": reason}
     user = Api(administer=True).request("PUT", _path(name), body=body)
     if as_json:
         show_json(user)
         return
-    print(f"{user['name']} is in team {user['team']}{', disabled' if user.get('disabled_at') else ''}.")
+    disabled_now = ", disabled" if user.get("disabled_at") else ""
+    print(f"{user['name']} is in team {user['team']}, role {user['role']}{disabled_now}.")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """The settings of signing in with an OpenID provider: a group of `Settings` that only the room of people reads."""
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -43,9 +44,9 @@ class OidcSettings(BaseSettings):
     )
 
     @property
+    @abstractmethod
     def auth_on(self) -> bool:
         """Return whether every request needs a token."""
-        raise NotImplementedError
 
     @property
     def oidc_shown_name(self) -> str:

@@ -26,7 +26,7 @@ export function Browsers() {
             { name: "Role", cell: (one) => one.role },
             { name: "Signed in", cell: (one) => <span title={moment(one.created_at)}>{relative(one.created_at)}</span> },
             { name: "Ends", cell: (one) => relative(one.expires_at) },
-            { name: "By", cell: (one) => (one.token_id ? `token ${one.token_id}` : "a link") },
+            { name: "By", cell: (one) => (one.by === "token" ? `token ${one.token_id}` : one.by === "account" ? "their account" : "a link") },
           ]}
           actions={(one) =>
             one.current ? (

@@ -1,4 +1,6 @@
-import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
+import "@mantine/core/styles/Checkbox.css";
+import "@mantine/core/styles/InlineInput.css";
+import { Button, Checkbox, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,7 +11,7 @@ import { ReasonDialog } from "../../parts/ReasonDialog";
 import { RecordTable } from "../../parts/RecordTable";
 import { State } from "../../parts/State";
 import { moment } from "../../parts/time";
-import { teamsQuery, type User, usersQuery } from "./queries";
+import { SIGN_IN_ROLES, teamsQuery, type User, usersQuery } from "./queries";
 
 const route = getRouteApi("/shell/people");
 
@@ -43,6 +45,7 @@ export function Users() {
           columns={[
             { name: "Name", cell: (one) => <b>{one.name}</b> },
             { name: "Team", cell: (one) => one.team },
+            { name: "Role at sign-in", cell: (one) => <span title={one.account ?? "has not signed in with an account"}>{one.role}</span> },
             { name: "State", cell: (one) => (one.disabled_at ? <State is="bad">disabled {moment(one.disabled_at)}</State> : <State is="good">may work</State>) },
             { name: "Since", cell: (one) => moment(one.created_at) },
             {
@@ -94,13 +97,30 @@ export function Users() {
 function UserForm({ user, teams, close }: { user: User | undefined; teams: string[]; close: () => void }) {
   const [name, setName] = useState(user?.name ?? "");
   const [team, setTeam] = useState(user?.team ?? teams[0] ?? "");
+  const [role, setRole] = useState<(typeof SIGN_IN_ROLES)[number]>(SIGN_IN_ROLES.find((one) => one === user?.role) ?? "developer");
+  const [forget, setForget] = useState(false);
   const [disabled, setDisabled] = useState(Boolean(user?.disabled_at));
   const [reason, setReason] = useState("");
-  const run = () => body(api.PUT("/users/{name}", { params: { path: { name: name.trim() } }, body: { team, disabled, reason } }));
+  const run = () => body(api.PUT("/users/{name}", { params: { path: { name: name.trim() } }, body: { team, disabled, role, forget_account: forget, reason } }));
   return (
-    <FormDialog title={user ? `Change ${user.name}` : "Add a user"} submit={user ? "Change" : "Add"} run={run} changes={["users", "teams"]} close={close}>
+    <FormDialog title={user ? `Change ${user.name}` : "Add a user"} submit={user ? "Change" : "Add"} run={run} changes={["users", "teams", "browsers"]} close={close}>
       {!user && <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />}
       <NativeSelect label="Team" data={teams} value={team} onChange={(event) => setTeam(event.currentTarget.value)} />
+      <NativeSelect
+        label="Role at sign-in"
+        description="With their company's account; a token has a role of its own."
+        data={SIGN_IN_ROLES}
+        value={role}
+        onChange={(event) => setRole(event.currentTarget.value as typeof role)}
+      />
+      {user?.account && (
+        <Checkbox
+          label="Forget their account"
+          description={`${user.account} is signed out; the next account of this name that signs in is theirs.`}
+          checked={forget}
+          onChange={(event) => setForget(event.currentTarget.checked)}
+        />
+      )}
       <NativeSelect
         label="State"
         data={[

@@ -18,6 +18,9 @@ export const tokensQuery = (user: string) =>
 
 export const browsersQuery = queryOptions({ queryKey: ["browsers"], queryFn: () => body(api.GET("/session/browsers")) });
 
+/** Roles that somebody can have who signs in with their company's account. */
+export const SIGN_IN_ROLES = ["developer", "lead", "admin", "auditor"] as const;
+
 /** What each role is for, as docs/operations.md says it. */
 export const ROLES = {
   developer: "Works with agents; sees and changes what is their own.",

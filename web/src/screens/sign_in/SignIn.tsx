@@ -1,27 +1,25 @@
 import { Alert, Button, PasswordInput, Stack, Text, Title } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, body } from "../../api/client";
-import { restartStream } from "../../api/stream";
+import { AccountButton } from "./AccountButton";
+import { wantedPage } from "./returning";
+import { useSignedIn } from "./useSignedIn";
 
-/** Signs this browser in: by the link's code, which stands behind the `#`, or by a token. */
+/** Signs this browser in: with the company's account, by the link's code, which stands behind the `#`, or by a token. */
 export function SignIn() {
   const [token, setToken] = useState("");
   const [failed, setFailed] = useState("");
   const [busy, setBusy] = useState(false);
   const begun = useRef("");
-  const queries = useQueryClient();
-  const navigate = useNavigate();
+  const signedIn = useSignedIn();
 
   async function signIn(proof: { code: string } | { token: string }) {
     setBusy(true);
     setFailed("");
+    const page = wantedPage();
     try {
       await body(api.POST("/session", { body: { code: "", token: "", ...proof } }));
-      queries.clear();
-      restartStream();
-      await navigate({ to: "/", replace: true });
+      signedIn(page);
     } catch (error) {
       setFailed((error as Error).message);
     } finally {
@@ -35,7 +33,7 @@ export function SignIn() {
       if (!code || begun.current === code) return;
       begun.current = code; // a link is good once, and React runs effects twice while one develops
       // Out of the address bar and the history before anything else can read it.
-      window.history.replaceState(null, "", window.location.pathname);
+      window.history.replaceState(null, "", window.location.pathname + window.location.search);
       void signIn({ code });
     }
     useLink();
@@ -44,13 +42,14 @@ export function SignIn() {
   }, []);
 
   return (
-    <Stack maw={420} mx="auto" mt={64} px="md">
+    <Stack component="main" maw={420} mx="auto" mt={64} px="md">
       <Title order={1}>Sign in to Baton</Title>
       {failed && (
         <Alert color="red" variant="outline" role="alert">
           {failed}
         </Alert>
       )}
+      <AccountButton page={wantedPage()} failed={setFailed} />
       <Text>
         On the server's machine, <code>baton open</code> signs you in with a link.
       </Text>
@@ -67,8 +66,9 @@ export function SignIn() {
             value={token}
             onChange={(event) => setToken(event.currentTarget.value)}
             autoComplete="off"
+            visibilityToggleButtonProps={{ "aria-label": "Show or hide the token", style: { color: "var(--muted)" } }}
           />
-          <Button type="submit" loading={busy} disabled={!token.trim()}>
+          <Button type="submit" variant="default" loading={busy} disabled={!token.trim()}>
             Sign in
           </Button>
         </Stack>
