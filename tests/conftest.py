@@ -31,13 +31,14 @@ _PATIENT = settings(  # neither a slow machine nor luck fails the suite
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("baton", _PATIENT, max_examples=25)
+settings.register_profile("baton", _PATIENT, max_examples=10)
 settings.register_profile("thorough", _PATIENT, max_examples=500)  # `make test-all` asks for it
 settings.load_profile("baton")
 pytest_plugins = [
     "tests.support.shuffle",
     "tests.support.second_chance",
     "tests.support.both_databases",
+    "tests.support.matrices",
     "tests.support.fixtures.server",
     "tests.support.fixtures.colleagues",
     "tests.support.fixtures.records",

@@ -54,6 +54,7 @@ def test_what_no_rule_sees_is_refused_or_without_effect(agent, tmp_path, kind):
     assert not wrong, listed(wrong)
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("kind", HARMLESS)
 def test_a_harmless_neighbour_is_not_asked_about(agent, kind):
     assert len([call for found in HARMLESS.values() for call in found]) >= 150

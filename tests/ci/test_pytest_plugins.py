@@ -1,6 +1,7 @@
-"""The plugins of this suite, each in a run of its own: the second chance of system tests, and the random order."""
+"""The plugins of this suite, each in a run of its own: the second chance of system tests, the random order, and matrices."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def run(tmp_path):
         file = tmp_path / folder / "test_it.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(source)
-        plugins = [f"-ptests.support.{name}" for name in ("second_chance", "shuffle")]
+        plugins = [f"-ptests.support.{name}" for name in ("matrices", "second_chance", "shuffle")]
         command = [
             sys.executable,
             "-m",
@@ -80,3 +81,10 @@ def test_a_seed_repeats_a_random_order(run):
     assert order("--shuffle", "1") == order("--shuffle", "1")
     assert sorted(order("--shuffle", "1")) == sorted(order())
     assert order("--shuffle", "1") != order()
+
+
+def test_of_a_matrix_one_case_in_some_is_not_slow(run):
+    source = NUMBERED.replace("@pytest", "@pytest.mark.matrix(5)\n@pytest", 1)
+    quick = run("any", source, "-mnot slow")
+    assert re.findall(r"ran (\d+)", quick.stdout) == ["0", "5", "10", "15"]
+    assert "20 passed" in run("any", source).stdout

@@ -35,6 +35,7 @@ FILES: dict[str, str] = {
 }
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 @pytest.mark.parametrize("options", [(), ("--transport", "http", "--fail-closed")], ids=["curl", "http"])
 def test_install_adds_ours_once_and_uninstall_restores_every_byte(person, text, options):

@@ -39,6 +39,7 @@ FILES = [
 ]
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(("client", "scope", "variable", "path"), FILES)
 def test_its_file_is_written_once_and_taken_away_and_what_is_the_persons_stays(
     person, monkeypatch, client, scope, variable, path

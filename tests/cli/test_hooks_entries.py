@@ -15,6 +15,7 @@ from tests.support.person import entry
 REPO = Path(__file__).parents[2]
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("event", EVENTS["claude-code"])
 @pytest.mark.parametrize("options", [(), ("--fail-closed",)], ids=["open", "closed"])
 def test_a_teammate_without_the_shim_is_blocked_only_when_that_was_asked_for(person, event, options):

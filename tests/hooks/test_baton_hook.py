@@ -94,6 +94,7 @@ def test_control_characters_cannot_start_a_header_or_an_option(shell, env, folde
     assert "baton-disabled" not in seen.headers
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
@@ -347,6 +348,7 @@ def test_without_a_name_the_login_name_is_sent(shell, env, folder, server):
     assert server.seen[0].headers["baton-user"] == login
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("files", "command", "sent"),
     [

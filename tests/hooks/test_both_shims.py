@@ -40,6 +40,7 @@ def test_a_failure_is_told_in_the_same_words(client, env, folder, server):
         assert told[0] == told[1], event
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("client", one_in(3, EVENTS, "runs both shims"))
 @pytest.mark.parametrize("event", ["PreToolUse", "UserPromptSubmit", "Stop", "SubagentStop", "SessionStart"])
 def test_a_refusal_has_the_same_reason(client, event, env, folder, server):
@@ -55,6 +56,7 @@ def test_a_refusal_has_the_same_reason(client, event, env, folder, server):
     assert reason in said
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("client", ["claude-code", "codex", "cursor", "gemini", "copilot-cli"])
 @pytest.mark.parametrize("answer", one_in(3, REWRITES, "runs both shims"))
 def test_what_is_not_believed_is_the_same(client, answer, env, folder, server):

@@ -113,6 +113,7 @@ CASES: list[tuple[str, Callable[[Path], Path], str, str]] = [
 ]
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(("make", "name", "root"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_project_has_one_name_for_shim_and_command_line(make, name, root, env, server, tmp_path):
     base = tmp_path / "base"

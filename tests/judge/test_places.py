@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
 from baton.engine.call.verdict import Facts
 from baton.engine.policy.evaluate import evaluate
+from tests.support.examples import examples
 from tests.support.shipped import shipped
 
 LINES = yaml.load((Path(__file__).parent / "places.yaml").read_text(), yaml.CSafeLoader)
@@ -52,7 +53,7 @@ PLACES = st.sampled_from(["/usr", "/etc", "/opt", "/boot", "/home/ann", "/Users/
 
 
 @given(PLACES, SPELLINGS, REMOVALS, WRAPPERS)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_spelling_of_a_guarded_place_escapes(place, spelling, removal, wrapper):
     spelt = spelling.format(place)
     if "'" in spelt and "'" in wrapper:

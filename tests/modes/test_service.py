@@ -69,6 +69,7 @@ async def test_with_nothing_set_the_mode_is_off(modes):
     assert (mode.enabled, mode.scope, mode.chain) == (False, "default", ())
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("narrow", range(1, len(SCOPES)))
 async def test_the_most_specific_scope_wins(modes, narrow):
     for scope in SCOPES[:narrow]:
@@ -201,6 +202,7 @@ async def test_switching_on_after_an_expiry_is_a_new_activation(modes):
     assert mode_of(modes, ALICE).activated_at == modes.moment[0]
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("scope", ["user_project", "user", "project", "team", "organisation"])
 async def test_disabling_clears_the_caller_s_narrower_settings_and_nobody_else_s(modes, scope):
     await modes.put(ALICE, setting("session", enabled=True, level="strict", project=PROJECT))

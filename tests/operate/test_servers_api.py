@@ -12,6 +12,7 @@ from tests.support.server import serving, until
 SECRET = "hunter2-and-more"
 
 
+@pytest.mark.slow("starts three workers one after another")
 def test_every_worker_of_every_server_is_listed_while_it_runs(tmp_path):
     with serving(tmp_path / "home", BATON_WORKERS="2") as server, server.client() as http:
         found = until(lambda: [one for one in ok(http.get("/status/servers"))["servers"] if len(one["workers"]) == 2])

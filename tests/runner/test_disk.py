@@ -161,6 +161,7 @@ async def test_a_job_that_comes_while_the_disk_is_full_starts_no_agent_and_may_b
     assert not pid.exists()
 
 
+@pytest.mark.slow("waits longer than the job may take")
 async def test_the_time_in_which_a_job_waits_for_the_disk_does_not_count(server, running, disk, tmp_path):
     go_on, end = tmp_path / "go-on", tmp_path / "end"
     job = server.give(f"say begun\nawait {go_on}\nbig 9000\nawait {end}", timeout_s=3)

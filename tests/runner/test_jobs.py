@@ -75,6 +75,7 @@ async def test_what_cannot_be_done_fails_with_a_code_and_words(server, running, 
     assert word in finish["error"]["detail"]
 
 
+@pytest.mark.slow("waits longer than an agent may say nothing")
 async def test_an_agent_that_shows_something_or_waits_for_a_person_is_not_inactive(server, running):
     job = server.give(
         f"{SAID}\nask {json.dumps({'kind': 'edit', 'title': 't', 'rawInput': {}})}\n{SAID}", inactivity_timeout_s=2

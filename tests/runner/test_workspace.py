@@ -36,6 +36,7 @@ def test_a_link_that_replaces_a_part_of_the_path_after_the_check_is_not_followed
     assert (outside / "folder" / "x").read_text() == "secret"
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("inside", "answer"), [(True, "allow_once"), (False, "reject_once")], ids=["inside", "outside"]
 )

@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
@@ -17,6 +17,7 @@ from baton.engine.policy.rules.layers import Layer
 from baton.engine.policy.rules.model import Case
 from baton.policies.combinations import fitting
 from tests.support.attacks import attacks
+from tests.support.examples import examples
 from tests.support.shipped import shipped, shipped_files
 
 RANK = {"abstain": 0, "allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
@@ -68,6 +69,7 @@ def test_every_guardrail_is_locked_and_its_tests_are_guarded():
     assert all(rank for _, rank in guarded())
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("one", "tier"),
     [
@@ -99,7 +101,7 @@ def test_an_upload_is_refused_or_harmless(one, tier):
 PIECES = st.lists(st.sampled_from(UPLOADS), min_size=2, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PIECES, st.sampled_from(["off", "guidance", "strict"]))
 def test_no_mixture_of_uploads_loosens_a_guardrail(uploads, level):
     layers = {}

@@ -33,6 +33,7 @@ def stopped(policies, row, **facts):
     return verdict(policies, row, **facts).effect in ("deny", "ask")
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("kind", sorted({row["class"] for row in ROWS}))
 @pytest.mark.parametrize("level", ["off", "strict"])
 def test_the_attack_list(shipped, kind, level):

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-ONE_IN = 4
+ONE_IN = 8
 """Of so many tests of Postgres with a twin on SQLite, about one is not slow."""
 
 

@@ -37,6 +37,7 @@ def edit(http, text, **fields):
     return hook(http, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={}, **fields)
 
 
+@pytest.mark.slow("starts two servers of its own")
 def test_what_an_edit_violates_on_one_server_is_said_once_on_any(two):
     a, b = two
     assert context(hook(a, "SessionStart", source="startup")) == ""

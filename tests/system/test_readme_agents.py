@@ -45,6 +45,7 @@ def project(tmp_path):
     return place
 
 
+@pytest.mark.slow("a transcript of the README, with a server of its own")
 def test_the_transcript_of_agents_that_are_there_is_what_happens(project, tmp_path):
     commands, outputs = transcript()
     with serving(tmp_path / "server") as server:

@@ -28,6 +28,7 @@ BAD = [
 ]
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(("env", "code", "said"), BAD, ids=[str(row[0]) for row in BAD])
 def test_bad_settings_are_refused_in_words(tmp_path, env, code, said):
     found = serve(tmp_path, **env)

@@ -165,6 +165,7 @@ async def test_what_is_given_is_told_and_counted(server):
     assert (await server.store.patterns.get(ADA, made.id)).shown == 1
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("room", [9_500, 8_000, 1_500, 200, 0, -5])
 async def test_a_start_leaves_room_for_the_directives(server, room):
     for number in range(10):

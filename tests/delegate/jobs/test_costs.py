@@ -29,6 +29,7 @@ async def spent(world):
     await done(world, BOB, usage=million)
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("by", "groups"),
     [

@@ -27,6 +27,7 @@ async def words(world, job):
     return [told(event) for event in await world.events(job)][-3:]
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize(
     ("effect", "answer", "state"),
@@ -51,6 +52,7 @@ async def test_the_rules_answer_first(world, effect, answer, state):
     )
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("agent_type", "tool", "effect", "answer"),
     [
@@ -139,6 +141,7 @@ async def test_a_rule_allows_only_where_the_runner_s_owner_lets_rules_allow(worl
 REQUESTS = attacks("colleagues", "request")
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("kept_url", ["sqlite"], indirect=True)  # no query of its own
 @pytest.mark.parametrize("one", REQUESTS, ids=[one["name"] for one in REQUESTS])
 async def test_a_call_is_judged_by_what_it_does(world, one):

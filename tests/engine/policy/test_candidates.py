@@ -16,6 +16,7 @@ from baton.engine.policy.matching.context import Context
 from baton.engine.policy.matching.rule import RuleCandidate
 from baton.engine.policy.rules.model import Condition
 from baton.shared import policy_folders
+from tests.support.examples import examples
 
 LINES = (
     "git status", "git push -f origin main", "git stash pop", "sudo rm -rf /etc", "rm -r --recursive build", "echo a > b",
@@ -108,7 +109,7 @@ def test_no_condition_is_lost_of_many(conditions):
     assert_none_is_lost(conditions)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(CONDITION, min_size=1, max_size=6))
 def test_no_condition_is_lost(conditions):
     assert_none_is_lost(conditions)

@@ -217,6 +217,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     "piece", [*PIECES, "a == ", "@(a==~", "a[| ", "~&>$", "[[ a && ", ")) ", "bash -c '", "a|", "x=$("]
 )

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.engine.call.call import ToolCall
@@ -16,6 +16,7 @@ from baton.engine.policy.evaluate import evaluate
 from baton.engine.shell.read import read
 from tests.attacks.requests import text
 from tests.support.attacks import entries
+from tests.support.examples import examples
 from tests.support.samples import one_in
 from tests.support.shipped import unread
 from tests.support.steps import steps
@@ -37,6 +38,7 @@ def judge(line: str, level: Level = "strict") -> tuple[int, Any]:
     return steps(lambda: evaluate(rules, Facts(call=call, level=level)))
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("name", one_in(4, LINES, "reads a long line"))
 def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     one = LINES[name]
@@ -47,6 +49,7 @@ def test_a_line_is_judged_within_a_bounded_number_of_steps(name):
     assert one["want"] == "bounded" or verdict.effect == "ask"
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     "name",
     one_in(4, (name for name, one in LINES.items() if one["class"] == "stall/arguments"), "reads a long line"),
@@ -56,6 +59,7 @@ def test_many_arguments_are_judged_within_them_where_no_rule_of_the_mode_ends_it
     assert count < MOST_STEPS, count
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("program", ["rm -rf", "sudo rm -rf", "xargs rm -rf", "tool rm -rf", "tool x rm -rf"])
 @pytest.mark.parametrize("last", ["/", "~", "/usr"])
 def test_what_stands_behind_many_arguments_is_found(program, last):
@@ -76,7 +80,7 @@ def test_twice_the_line_takes_at_most_twice_the_steps(unit):
     assert twice < MOST_STEPS
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     units=st.lists(st.sampled_from(sorted(REPEATED.values())), min_size=1, max_size=4),
     tail=st.sampled_from(["", "x", "|", '"', "'", "`", "$(", "${", "<<", "}", ")", "fi", " )x"]),

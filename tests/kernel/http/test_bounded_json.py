@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.kernel.base.errors import TooLarge
 from baton.kernel.http import json_io
 from baton.kernel.http.json_io import bounded, decode_large, decode_object
+from tests.support.examples import examples
 
 ODD = st.text(st.sampled_from([*'\\"\nab ,:[{}', "é", "日", "\U0001f600", "\ud83d", "\ude00", "\x00"]), max_size=200)
 VALUES = st.recursive(
@@ -25,7 +26,7 @@ def parts(value):
     return 1 + sum(map(parts, value)) if isinstance(value, list) else 1
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(value=VALUES, most=st.integers(1, 60), piece=st.integers(1, 50))
 async def test_values_are_counted_whatever_strings_hold_and_wherever_pieces_end(value, most, piece):
     body = json.dumps(value).encode()
@@ -64,7 +65,7 @@ async def test_a_result_of_too_many_values_is_left_out_and_nothing_else(name):
         await bounded(json.dumps({"tool_input": {"a": rows}, name: []}).encode(), result=True)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(text=ODD, other=ODD, escaped=st.booleans(), piece=st.integers(20, 60))
 async def test_a_large_body_is_decoded_in_steps_to_the_same(text, other, escaped, piece):
     payload = {"a": 1, "tool_input": {"content": text, "deep": [1, {"e": other}]}, "prompt": other}

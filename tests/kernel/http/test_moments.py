@@ -41,6 +41,7 @@ def test_a_parameter_without_a_date_in_utc_is_named(http, path, name, moment):
     assert "years 1 to 9999" in problem.json()["detail"]
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("moment", FIRST_AND_LAST)
 @pytest.mark.parametrize(("path", "name"), PARAMETERS)
 def test_the_first_and_the_last_moment_of_the_calendar_are_understood(http, path, name, moment):

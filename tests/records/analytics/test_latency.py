@@ -70,6 +70,7 @@ async def summed(database):
     assert await writer.catch_up(asyncio.Event())
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("with_sums", [False, True])
 async def test_percentiles_are_those_of_a_hand_counted_store(database, with_sums):
     await store.add(database, RECORDS)

@@ -29,6 +29,8 @@ def report(**fields):
 TURN = {"tool": "", "tool_use_id": "", "outcome": "refused"}
 
 
+@pytest.mark.matrix(4)
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     ("decision", "told", "outcome"),
     [

@@ -1,0 +1,11 @@
+"""How many generated examples a test that wants many tries: all in `make test-all`, a fifth in `make test`."""
+
+from hypothesis import settings
+
+MANY = 100
+"""The profile of `make test-all` has more examples than this, that of `make test` fewer."""
+
+
+def examples(thorough):
+    """Return the settings of a test that tries so many examples where there is time."""
+    return settings(max_examples=thorough if settings.default.max_examples > MANY else max(5, thorough // 5))
