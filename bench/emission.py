@@ -14,8 +14,8 @@ import psutil
 
 from tests.support.server import Server, serving
 
-BLOCKS = 12
-CALLS = 1_000
+BLOCKS = 20
+CALLS = 4_000
 
 
 def _block(server: Server, first: int) -> float:
