@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
 from baton.kernel.base.time_buckets import Bucket
-from baton.operate import costs_store, migrate, retention_store
+from baton.operate import costs_store, migrate, retention, retention_store
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations
 from baton.policies.in_force import Policies
@@ -38,9 +38,12 @@ from baton.records.review.delegation_groups import By, GroupFilter
 from baton.shared import packaged
 from bench.scale.fill import END, fill
 from tests.support.postgres import Postgres
+from tests.support.records import record
 
 ROUNDS = 5
 REPLAYED = 3_000
+STORED = 40
+"""Batches that are stored, and removed, to see what one waits for the other."""
 COUNTED: tuple[tuple[Bucket, CountGroup, dict[str, Any]], ...] = (
     ("minute", "effect", {}), ("hour", "effect", {}), ("hour", "user", {}), ("day", "effect", {}), ("day", "user", {}),
     ("day", "rule", {}), ("day", "outcome", {"user": "person-3"}), ("day", "user", {"effect": "deny"}),
@@ -201,21 +204,47 @@ async def _replay(settings: Settings, database: Database) -> None:
     candidate: Combinations = policies.combinations()
     started, before = time.perf_counter(), time.process_time()
     async for one in replay.run(admin, candidate, Period(since=END - timedelta(days=30), until=END), REPLAYED):
-        if isinstance(one, Summary):
+        if isinstance(one.summary, Summary):
             took, cpu = time.perf_counter() - started, time.process_time() - before
-            print(f"{'replay, calls/s':42}{one.read / took:10.0f}   ({cpu / one.read * 1e6:.0f} µs of CPU a call)")
+            print(
+                f"{'replay, calls/s':42}{one.summary.read / took:10.0f}   ({cpu / one.summary.read * 1e6:.0f} µs of CPU a call)"
+            )
 
 
 async def _retention(database: Database) -> None:
-    before = END - timedelta(days=89)
-    batches: list[tuple[float, int]] = []
-    gone = 1
-    while gone and len(batches) < 20:
+    """Print how long storing a batch of new decisions takes at most, by itself and while retention removes a day's."""
+    alone = [await _stored(database) for _ in range(STORED)]
+    removing = asyncio.create_task(_remove(database))
+    beside = []
+    while not removing.done():
+        beside.append(await _stored(database))
+    removed, slowest = await removing
+    print(f"{'storing: slowest batch':42}{max(alone) * 1000:10.1f}   (median {statistics.median(alone) * 1000:.1f})")
+    print(
+        f"{'storing beside retention: slowest batch':42}{max(beside) * 1000:10.1f}"
+        f"   (median {statistics.median(beside) * 1000:.1f})"
+    )
+    print(f"{'retention: slowest batch':42}{slowest * 1000:10.1f}   ({removed} rows)")
+
+
+async def _stored(database: Database) -> float:
+    """Store as many decisions as the drain stores at a time under some load, and return how long it took, in seconds."""
+    await asyncio.sleep(retention.PAUSE_S / 2)
+    records = [record(at=datetime.now(UTC)) for _ in range(50)]  # type: ignore[no-untyped-call]
+    started = time.perf_counter()
+    await store.add(database, records)
+    return time.perf_counter() - started
+
+
+async def _remove(database: Database) -> tuple[int, float]:
+    """Remove the oldest decisions as retention does; return their number, and how long the slowest batch took, in seconds."""
+    before, removed, slowest = END - timedelta(days=89), 0, 0.0
+    for _ in range(STORED):
         started = time.perf_counter()
-        gone = await retention_store.purge_decisions(database, "default", before)
-        batches.append((time.perf_counter() - started, gone))
-    took, removed = max(took for took, _ in batches), sum(gone for _, gone in batches)
-    print(f"{'retention: slowest batch':42}{took * 1000:10.1f}   ({removed} rows in {len(batches)} batches)")
+        removed += await retention_store.purge_decisions(database, "default", before)
+        slowest = max(slowest, time.perf_counter() - started)
+        await asyncio.sleep(retention.PAUSE_S)
+    return removed, slowest
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Measures what one change of shared state costs a server by how much of that kind there is: the mode, tokens, users.
+"""Measures what one change of shared state costs a server by how much there is of what grows with people and teams.
 
 Run it with `python -m bench.scale.changes`. It counts CPU time of the server that makes the change and of one that hears of it.
 """
@@ -6,12 +6,17 @@ Run it with `python -m bench.scale.changes`. It counts CPU time of the server th
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+
+from uuid_utils import uuid7
 
 from baton.engine.call.modes import ModeSetting
 from baton.engine.call.principal import Principal
+from baton.engine.routing.candidates import Agent
 from baton.kernel.base.caller import Caller
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database
@@ -24,8 +29,25 @@ from baton.people import tokens_store, users_store
 from baton.people.directory import User
 from baton.people.tokens import Tokens, made
 from baton.people.users import Users
+from baton.policies import layers_store
+from baton.policies.in_force import KIND as POLICIES
+from baton.policies.in_force import Policies
+from baton.policies.layers import PolicyLayers, Where
+from baton.route.rosters import store as rosters_store
+from baton.route.rosters.agents import digest_of
+from baton.route.rosters.in_force import RoutingRosters
+from baton.route.rosters.indexes import Indexes
+from baton.route.rosters.roster import NewVersion, RosterKey
+from baton.route.rosters.service import Rosters
+from baton.sessions.overrides import store as overrides_store
+from baton.sessions.overrides.service import Overrides
+from baton.sessions.overrides.store import Override
+from baton.shared import policy_folders
+from bench.engine import rules
 
 SIZES = (10, 1_000, 10_000)
+TEAMS = (10, 200)
+"""How many teams have a layer and a roster of their own; more have none."""
 CHANGES = 50
 ADMIN = Principal(user="root", team="web", role="admin")
 
@@ -34,20 +56,32 @@ class Server:
     """What a server knows of the shared state."""
 
     def __init__(self, database: Database) -> None:
+        self.database = database
         self.changes = Changes(Redis("unix:///nowhere", timeout_s=1), database, "default")
         self.users = Users(database, self.changes, organisation="default", team="web")
         self.tokens = Tokens(database, self.changes, self.users, organisation="default")
         self.modes = Modes(database, self.changes, organisation="default", auto_level="strict")
+        self.policies = Policies(policy_folders.shipped(), Path("/nowhere"), database, "default")
+        self.changes.on(POLICIES, self.policies.load_layers, self.policies.load_some)
+        self.layers = PolicyLayers(database, self.policies, self.changes, self.users)
+        self.overrides = Overrides(
+            database, self.changes, self.users, self.policies, self.modes, organisation="default"
+        )
+        indexed = RoutingRosters(database, self.changes, self.policies, Indexes(), "default")
+        self.rosters = Rosters(self.changes, indexed)
+        self._loads = (self.users, self.tokens, self.modes, self.overrides, indexed)
 
     async def start(self) -> "Server":
         """Read everything."""
-        for load in (self.users.load, self.tokens.load, self.modes.load, self.changes.catch_up):
-            await load()
+        for each in self._loads:
+            await each.load()
+        await self.policies.load_layers()
+        await self.changes.catch_up()
         return self
 
 
 async def fill(database: Database, size: int) -> None:
-    """Store as many users, tokens and settings."""
+    """Store as many users, tokens, settings and overrides."""
     now = datetime.now(UTC)
     async with database.transaction() as connection:
         await users_store.put(connection, "default", User(name="root", team="web", created_at=now))
@@ -57,16 +91,40 @@ async def fill(database: Database, size: int) -> None:
             token, _ = made(name, "developer", created_by="root", now=now, expires_at=None)
             await tokens_store.add(connection, "default", token)
             await modes_store.change(connection, "default", put=[ModeSetting(scope="user", id=name, enabled=True)])
+            lifted = Override(
+                id=str(uuid7()), session_id=f"s{number}", user=name, rule="*", reason="", created_by="root", created_at=now,
+                expires_at=now + timedelta(hours=1),
+            )  # fmt: skip
+            await overrides_store.add(connection, "default", lifted)
 
 
-async def measure(size: int) -> None:
-    """Print the CPU time of a change of each kind, in ms."""
+async def fill_teams(database: Database, size: int) -> None:
+    """Store a layer with a rule and a roster with an agent for as many teams."""
+    async with database.transaction() as connection:
+        for number, (path, text) in enumerate(rules(size).items()):
+            team = f"team-{number}"
+            version = await layers_store.add(connection, "default", "team", team, {path: text}, by="root", reason="")
+            await layers_store.activate(connection, "default", "team", team, version)
+            pushed = NewVersion(agents=[Agent(name=f"agent-{number}", description="Tends tomatoes.")])
+            key = RosterKey("team", team, "ours")
+            await rosters_store.add(connection, "default", key, pushed, digest=digest_of(pushed.agents), by="root")
+
+
+@asynccontextmanager
+async def servers(fill: Callable[[Database], Awaitable[None]]) -> AsyncIterator[tuple[Server, Server]]:
+    """Start two servers on a database that is filled."""
     with tempfile.TemporaryDirectory(prefix="baton-scale-") as folder:
         settings = Settings(home=Path(folder), database_url=f"sqlite:///{folder}/scale.db")
         await migrate.upgrade(settings)
         database = Database(settings)
-        await fill(database, size)
-        one, other = await Server(database).start(), await Server(database).start()
+        await fill(database)
+        yield await Server(database).start(), await Server(database).start()
+        await database.close()
+
+
+async def measure(size: int) -> None:
+    """Print the CPU time of a change of what grows with people."""
+    async with servers(partial(fill, size=size)) as (one, other):
         person = Caller(principal=ADMIN, project="p")
 
         async def token(number: int) -> None:
@@ -79,25 +137,62 @@ async def measure(size: int) -> None:
             setting = ModeSetting(scope="user", id=f"user-{number % size}", enabled=number % 2 == 0)
             await one.modes.put(person, setting)
 
-        kinds: dict[str, Callable[[int], Awaitable[None]]] = {"token": token, "user": user, "mode": mode}
-        for name, work in kinds.items():
-            makes, hears = 0.0, 0.0
-            for number in range(CHANGES + 1):
-                started = time.process_time()
-                await work(number)
-                middle = time.process_time()
-                await other.changes.catch_up()
-                if number:  # the first one reads all
-                    makes, hears = makes + middle - started, hears + time.process_time() - middle
-            print(f"{size:8} {name:8}{makes / CHANGES * 1000:8.1f}{hears / CHANGES * 1000:8.1f}", flush=True)
-        await database.close()
+        async def override(number: int) -> None:
+            name = f"user-{number % size}"
+            await one.overrides.make(ADMIN, session_id=f"t{number}", user=name, rule="*", reason="", minutes=5)
+
+        for name, work in {"token": token, "user": user, "mode": mode, "override": override}.items():
+            await show(size, name, work, other)
+
+
+async def measure_teams(size: int) -> None:
+    """Print the CPU time of a change of what grows with teams, and of the start."""
+    async with servers(partial(fill_teams, size=size)) as (one, other):
+        started = time.process_time()
+        await Server(one.database).start()
+        print(f"{size:8} {'start':10}{(time.process_time() - started) * 1000:8.1f}")
+        new = list(rules(size + CHANGES + 1).items())[size:]
+
+        async def layer(number: int) -> None:
+            # A rule that is not there yet, as one that only moves would cost less.
+            where, (path, text) = Where("team", f"team-{number % size}"), new[number]
+            version = await active_version(one, where)
+            await one.layers.upload(ADMIN, where, {path: text}, reason="", activate=True, if_match=f'"{version}"')
+
+        async def roster(number: int) -> None:
+            key = RosterKey("team", f"team-{number % size}", "ours")
+            await one.rosters.push(ADMIN, key, NewVersion(agents=[Agent(name=f"new-{number}", description="Mends.")]))
+
+        for name, work in {"layer": layer, "roster": roster}.items():
+            await show(size, name, work, other)
+
+
+async def show(size: int, name: str, work: Callable[[int], Awaitable[None]], other: Server) -> None:
+    """Print what a change costs, in ms."""
+    makes, hears = 0.0, 0.0
+    for number in range(CHANGES + 1):
+        started = time.process_time()
+        await work(number)
+        middle = time.process_time()
+        await other.changes.catch_up()
+        if number:  # the first one reads all
+            makes, hears = makes + middle - started, hears + time.process_time() - middle
+    print(f"{size:8} {name:10}{makes / CHANGES * 1000:8.1f}{hears / CHANGES * 1000:8.1f}", flush=True)
+
+
+async def active_version(server: Server, where: Where) -> int:
+    """Return the version of a layer that is active."""
+    async with server.database.transaction() as connection:
+        return await layers_store.active_version(connection, "default", where.tier, where.name)
 
 
 def main() -> None:
     """Measure each size."""
-    print("CPU ms per change, by how many users, tokens and settings there are\n    each           makes   hears")
+    print("CPU ms per change, by how many there are of each\n    each             makes   hears")
     for size in SIZES:
         asyncio.run(measure(size))
+    for size in TEAMS:
+        asyncio.run(measure_teams(size))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ _WIDTHS: tuple[tuple[int, type[np.unsignedinteger[Any]]], ...] = (
     (2**16, np.uint16),
     (2**32, np.uint32),
 )
+_decode = msgspec.msgpack.Decoder(tuple[int, list[Any], bytes]).decode
 
 
 class _Column(NamedTuple):
@@ -57,7 +58,7 @@ class HourColumns:
         """Read columns that `pack` made; the ids may be left out."""
         columns, ids, count = {}, b"", 0
         for name, data in packed.items():
-            count, values, codes = msgspec.msgpack.decode(data, type=tuple[int, list[Any], bytes])
+            count, values, codes = _decode(data)
             if name == "id":
                 ids = codes
             else:
@@ -85,6 +86,12 @@ class HourColumns:
         """Return which decisions have a value that meets a condition."""
         column = self._columns[name]
         return np.fromiter(map(meets, column.values), np.bool_, len(column.values))[column.codes]
+
+    def counts(self, name: str, mask: Mask) -> dict[Any, int]:
+        """Return how many of the decisions of a mask have each value of a column; a value that none has is left out."""
+        column = self._columns[name]
+        counts = np.bincount(column.codes[mask], minlength=len(column.values)).tolist()
+        return {value: count for value, count in zip(column.values, counts, strict=True) if count}
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """Return the values of a column of whole numbers."""

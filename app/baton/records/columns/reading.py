@@ -24,7 +24,7 @@ NAMES = (
 )  # fmt: skip
 """The columns that are kept. `rules` and `degraded` are JSON texts, `elapsed_us` is rounded down (`times.rounded_us`)."""
 _TEXTS = frozenset({"rules", "degraded"})
-HOURS_AT_ONCE = 48
+HOURS_AT_ONCE = 168
 ROWS_AT_ONCE = 500
 LONGEST_STEP_S = 0.002
 """How long the event loop works on columns at a time, in seconds; calls are decided in between."""

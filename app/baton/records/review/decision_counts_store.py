@@ -11,7 +11,7 @@ import numpy as np
 from baton.kernel.base.sql import Database
 from baton.kernel.base.storable import storable
 from baton.kernel.base.time_buckets import Bucket
-from baton.records.columns.hour import Condition, HourColumns, grouped, in_scope, is_equal, met
+from baton.records.columns.hour import Condition, HourColumns, in_scope, is_equal, met
 from baton.records.columns.reading import Period, hours, of_rows
 from baton.records.columns.rule_hits import hits_in
 from baton.records.pipeline.search import as_stored, conditions_of
@@ -80,10 +80,8 @@ class _Counted:
             self._add(minute, hour, mask & (minutes == minute))
 
     def _add(self, bucket: int, hour: HourColumns, mask: Any) -> None:
-        if not mask.any():
-            return
-        groups = grouped(hour, ["rules" if self._group == "rule" else self._group], mask)
-        for (value,), count in zip(groups.keys, groups.counts.tolist(), strict=True):
+        column = "rules" if self._group == "rule" else self._group
+        for value, count in hour.counts(column, mask).items():
             if self._group == "rule":
                 for rule in {hit.id for hit in hits_in(value)}:
                     self._counts[bucket, rule] += count

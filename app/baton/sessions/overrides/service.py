@@ -55,6 +55,7 @@ class Overrides:
         self._now = now
         self._known: dict[str, Override] = {}
         self._by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
+        self._most = 0
         changes.on(KIND, self.load, self.load_some)
 
     async def load(self) -> None:
@@ -64,16 +65,26 @@ class Overrides:
             DatabaseUnavailable: If the database cannot be reached.
         """
         async with self._changes.turn(KIND):
-            self._keep({one.id: one for one in await store.load(self._database, self._organisation, self._now())})
+            found = await store.load(self._database, self._organisation, self._now())
+            self._known, self._by_session = {}, {}
+            for one in found:
+                self._put(one)
+            self._most = _most(self._known)
 
     async def load_some(self, ids: list[str]) -> None:
-        """Read the overrides of these ids again, and forget those that have ended. Raise DatabaseUnavailable."""
+        """Read the overrides of these ids again. Raise DatabaseUnavailable."""
         async with self._changes.turn(KIND):
             now = self._now()
             found = await store.load_some(self._database, self._organisation, ids, now)
-            gone = {*ids, *(one.id for one in self._known.values() if one.expires_at <= now)}
-            kept = {key: one for key, one in self._known.items() if key not in gone}
-            self._keep(kept | {one.id: one for one in found})
+            for override_id in ids:
+                self._forget(override_id)
+            for one in found:
+                self._put(one)
+            # Those that have ended hold no more; looking for them with each change would cost as much as reading all.
+            if len(self._known) > self._most:
+                for override_id in [one.id for one in self._known.values() if one.expires_at <= now]:
+                    self._forget(override_id)
+                self._most = _most(self._known)
 
     def lifted(self, principal: Principal, session_id: str) -> frozenset[str]:
         """Return the ids of the rules that have no effect on a session now.
@@ -213,12 +224,23 @@ class Overrides:
     def _covers(self, principal: Principal, action: str, user: str) -> bool:
         return covers(principal, action, user=user, team=self._users.team_of(user))
 
-    def _keep(self, known: dict[str, Override]) -> None:
-        by_session: dict[tuple[str, str], tuple[Override, ...]] = {}
-        for one in known.values():
-            key = (one.user, one.session_id)
-            by_session[key] = (*by_session.get(key, ()), one)
-        self._known, self._by_session = known, by_session
+    def _put(self, override: Override) -> None:
+        key = (override.user, override.session_id)
+        self._known[override.id] = override
+        self._by_session[key] = (*self._by_session.get(key, ()), override)
+
+    def _forget(self, override_id: str) -> None:
+        override = self._known.pop(override_id, None)
+        if override is not None:
+            key = (override.user, override.session_id)
+            rest = tuple([one for one in self._by_session.pop(key) if one.id != override_id])
+            if rest:
+                self._by_session[key] = rest
+
+
+def _most(known: dict[str, Override]) -> int:
+    """Return how many overrides may be known before those that have ended are looked for."""
+    return 2 * len(known) + 100
 
 
 def _user_of(calls: list[Group], session_id: str) -> str:

@@ -1,0 +1,97 @@
+"""Measures what a call costs by how many sessions and rules there are, and what a team's layer costs: `python -m bench.scale.calls`.
+
+Servers are asked in alternating rounds, so that what else the machine does is shared by all; the rows are medians, and
+ratios to the first row of their kind. The CPU time is the server's and Valkey's.
+"""
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from baton.engine.policy.load import Layer, extend, load
+from baton.shared import policy_folders
+from bench.engine import MORE_RULES, rules
+from bench.pre_tool_use import bodies, measure
+from bench.server import Started, serving_in
+
+ROUNDS = 5
+SESSIONS = 200_000
+TEAMS = 200
+
+
+def of_sessions(many: int) -> Iterator[bytes]:
+    """Return payloads of the mixed calls, each call of another one of so many sessions."""
+    for number, body in enumerate(bodies(fresh=False)):
+        call = json.loads(body)
+        call |= {"session_id": f"session-{number % many}", "tool_use_id": f"toolu_{many}_{number}"}
+        yield json.dumps(call).encode()
+
+
+def serve(stack: ExitStack, files: Mapping[str, str]) -> Started:
+    """Start a server with these rules beside the shipped ones."""
+    home = Path(stack.enter_context(TemporaryDirectory(prefix="baton-scale-")))
+    for path, text in files.items():
+        place = home / "policies" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    started = stack.enter_context(serving_in(home, BATON_RATE_PER_MINUTE="1000000000"))
+    started.put("/mode", b'{"scope":"organisation","enabled":true,"level":"strict"}')
+    return started
+
+
+def measure_calls() -> None:
+    """Print the CPU time of a call by sessions and by rules."""
+    with ExitStack() as stack:
+        few, many = serve(stack, {}), serve(stack, rules(MORE_RULES))
+        one, all_sessions, new = of_sessions(1), of_sessions(SESSIONS), bodies(fresh=True)
+        rows: dict[str, list[float]] = {}
+        for round_number in range(ROUNDS + 1):
+            for name, server, stream in (
+                ("mixed calls, one session", few, one),
+                (f"mixed calls, {SESSIONS:,} sessions", few, all_sessions),
+                ("new commands, the shipped rules", few, new),
+                (f"new commands, {MORE_RULES:,} rules more", many, new),
+            ):
+                took = measure(server.port, server.parts, stream)
+                if round_number:  # the first one warms up
+                    rows.setdefault(name, []).append(took.cpu_us + took.valkey_us)
+        print(f"{'':42}{'µs of CPU':>12}{'ratio':>8}")
+        names = list(rows)
+        for first, second in zip(names[::2], names[1::2], strict=True):
+            base = statistics.median(rows[first])
+            for name in (first, second):
+                print(f"{name:42}{statistics.median(rows[name]):12.0f}{statistics.median(rows[name]) / base:8.2f}")
+
+
+def measure_layers() -> None:
+    """Print what the layers of many teams cost a server: time to build and memory, of a layer with one rule each."""
+    base = load([Layer(tier="shipped", files=policy_folders.read(policy_folders.shipped()))])
+    texts = rules(TEAMS)
+    layers = [
+        Layer(tier="team", name=f"team-{number}", files={path: text})
+        for number, (path, text) in enumerate(texts.items())
+    ]
+    extend(base, [layers[0]])
+    before, memory = time.process_time(), psutil.Process().memory_info().rss
+    sets = [extend(base, [layer]) for layer in layers]
+    took, grown = time.process_time() - before, psutil.Process().memory_info().rss - memory
+    print(f"{f'layers of {len(sets)} teams: to build one, ms of CPU':58}{took / len(sets) * 1000:8.1f}")
+    print(f"{f'layers of {len(sets)} teams: memory of one, KB':58}{grown / len(sets) / 1024:8.0f}")
+
+
+def main() -> None:
+    """Measure calls, then layers."""
+    print(f"load when it began: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
+    measure_calls()
+    measure_layers()
+
+
+if __name__ == "__main__":
+    main()
