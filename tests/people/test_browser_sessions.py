@@ -244,3 +244,41 @@ def test_listing_browsers_uses_no_token(people):
     before = used()
     admin.get("/session/browsers")
     assert used() == before
+
+
+async def test_an_account_s_session_speaks_for_its_user_as_they_are_now(database, redis):
+    admin = Principal(organisation="default", team="web", user="root", role="admin", agent=False)
+    now = [datetime.now(UTC)]
+    account = "https://login.acme.example s-ada"
+    changes = Changes(redis, database, "default")
+    users = Users(database, changes, organisation="default", team="web")
+    tokens = Tokens(database, changes, users, organisation="default", now=lambda: now[0])
+
+    def sessions(issuer):
+        return BrowserSessions(
+            database, changes, tokens, users, organisation="default", tokens_required=True, issuer=issuer, now=lambda: now[0]
+        )  # fmt: skip
+
+    browsers = sessions("https://login.acme.example")
+    await users.put_user(admin, "ada", team="", disabled=None, role="lead")
+    await users.load()
+    ada = users.find("ada")
+    now[0] = max(now[0], datetime.now(UTC))
+    session, text = await browsers.begin_with_account(ada, account, "seed")
+    await users.load()
+    await browsers.load()
+    assert (users.find("ada").account, users.of_account(account).name) == (account, "ada")
+    found = browsers.check(text)
+    assert (found.user, found.team, found.role, found.agent) == ("ada", "web", "lead", False)
+    with pytest.raises(Unauthenticated, match="used already"):
+        await browsers.begin_with_account(users.find("ada"), account, "seed")
+    with pytest.raises(Unauthenticated, match="changed meanwhile"):  # as she was before she had an account
+        await browsers.begin_with_account(ada, "https://login.acme.example s-other", "another")
+    other = sessions("https://login.other.example")
+    await other.load()
+    with pytest.raises(Unauthenticated, match="of that provider"):
+        other.check(text)
+    now[0] += LASTS
+    with pytest.raises(Unauthenticated, match="has ended"):
+        browsers.check(text)
+    assert session.expires_at == now[0]

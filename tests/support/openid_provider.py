@@ -150,13 +150,13 @@ class OpenIdProvider:
                 return {"iss": provider.issuer}
 
             def resolve_client_private_key(self, client):
-                return provider.keys[-1]
+                return provider.keys[0]
 
             def generate_user_info(self, user, scope):
                 return user
 
             def encode_id_token(self, token, request):
-                claims = jwt.decode(super().encode_id_token(token, request), provider.keys[-1]).claims
+                claims = jwt.decode(super().encode_id_token(token, request), provider.keys[0]).claims
                 return provider.signed(claims | provider.faults.get("claims", {}))
 
         return OpenID(require_nonce=True)
@@ -176,7 +176,7 @@ class OpenIdProvider:
         if how == "a key in the token":
             own = key("own")
             return jwt.encode({"alg": "RS256", "jwk": own.as_dict(private=False), "kid": "own"}, claims, own)
-        return jwt.encode({"alg": "RS256", "kid": kid}, claims, self.keys[-1])
+        return jwt.encode({"alg": how, "kid": kid}, claims, self.keys[-1])
 
     def _routes(self, server):
         @self.app.before_request

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from joserfc.jwk import ECKey
 
 from baton.kernel.base.errors import ProviderUnavailable, Unauthenticated
 from baton.kernel.base.settings import Settings
@@ -71,6 +72,15 @@ async def test_a_secret_may_stand_in_a_file(openid, tmp_path):
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     client = client_of(openid, oidc_client_secret="", oidc_client_secret_file=tmp_path / "secret")
     assert (await signed_in(openid, client)).claims["sub"] == "s-ada"
+
+
+async def test_a_provider_may_sign_with_an_elliptic_curve(openid):
+    openid.keys.append(ECKey.generate_key("P-256", {"kid": "curve", "use": "sig"}))
+    openid.faults["signature"] = "ES256"
+    try:
+        assert (await signed_in(openid, client_of(openid))).claims["sub"] == "s-ada"
+    finally:
+        openid.keys.pop()
 
 
 async def test_a_wrong_secret_is_the_operator_s_to_mend(openid):
@@ -204,7 +214,7 @@ async def test_secrets_are_in_no_log_line(openid, caplog):
 def test_without_the_provider_hooks_are_answered_and_tokens_sign_in(tmp_path):
     away = OpenIdProvider()
     away.issuer = f"http://127.0.0.1:{free_port()}"
-    with company_of(tmp_path / "home", away) as company, company.browser() as browser:
+    with company_of(tmp_path / "home", away, BATON_ADMIN_PER_MINUTE="6") as company, company.browser() as browser:
         assert browser.get("/session/providers").json() == {"items": [{"name": "Acme"}]}
         failed = browser.post("/session/provider/attempts", json={})
         assert (failed.status_code, failed.json()["code"]) == (503, "provider_unavailable")
@@ -214,3 +224,6 @@ def test_without_the_provider_hooks_are_answered_and_tokens_sign_in(tmp_path):
         with company.server.agent(Authorization=f"Bearer {text}") as hook:
             assert ok(hook.post("/pre-tool-use", json=call))["decision"] == "allow"
         assert browser.post("/session", json={"token": text}, headers=PAGE).status_code == 201
+        # Nobody knows yet who asks, so they are counted by address, however they sign in.
+        asked = [browser.post("/session/provider", json={"state": "s", "code": "c"}).status_code for _ in range(5)]
+        assert asked == [401] * 4 + [429]

@@ -244,6 +244,9 @@ BENT = {
     "without an end": {"claims": {"exp": None}},
     "of the future": {"claims": {"iat": 4_000_000_000, "exp": 4_000_000_600}},
     "without a subject": {"claims": {"sub": None}},
+    "an empty subject": {"claims": {"sub": ""}},
+    "an endless subject": {"claims": {"sub": "x" * 256}},
+    "a subject that no database keeps": {"claims": {"sub": "s-ivy\x00"}},
     "a subject that is no text": {"claims": {"sub": 7}},
     "another access token": {"claims": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"}},
 }

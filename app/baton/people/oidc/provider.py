@@ -28,9 +28,10 @@ from baton.kernel.http.outbound_tls import outbound_tls
 from baton.people.oidc.account import Account
 
 SCOPE = "openid profile email"
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA")
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 """Signatures that are taken. None that is made with a shared secret: the client secret would sign as the provider does."""
-_PUBLIC = frozenset({"RSA", "EC", "OKP"})
+_PUBLIC = frozenset({"RSA", "EC"})
+LONGEST_SUBJECT = 255
 LASTS_S = 3_600.0
 """How long the provider's description and keys are taken without asking for them again, in seconds."""
 AGAIN_S = 60.0
@@ -205,6 +206,9 @@ class Provider:
             claims.validate(now=int(self._now()), leeway=LEEWAY_S)
         except (TypeError, ValueError, OverflowError) as error:  # a header or a claim of a type that nobody expects
             raise _Untrue from error
+        subject = claims["sub"]
+        if not 0 < len(subject) <= LONGEST_SUBJECT or not subject.isprintable():
+            raise _Untrue
         return dict(claims)
 
     async def _description(self, client: AsyncOAuth2Client) -> _Description:
