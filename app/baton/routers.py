@@ -10,17 +10,20 @@ from baton.context.patterns import api as patterns
 from baton.context.utilization import api as utilization
 from baton.decide import explanation_api
 from baton.delegate.jobs import api as jobs
-from baton.delegate.jobs import costs_api, replies_api, stream_api, submit_api
+from baton.delegate.jobs import replies_api, stream_api, submit_api
+from baton.delegate.jobs.costs import api as costs_api
 from baton.delegate.results import api as results
 from baton.delegate.runners import api as runners
 from baton.delegate.runners import permissions_api
 from baton.events import api as events
-from baton.events import webhooks_api
+from baton.events.webhooks import api as webhooks_api
 from baton.modes import api as modes
-from baton.operate import console_pages, health_api, metrics_api, retention_api, servers_api, user_data_api
-from baton.operate import costs_api as agent_costs_api
+from baton.operate import console_pages, health_api, metrics_api, servers_api
+from baton.operate.costs import api as agent_costs_api
 from baton.operate.live import api as live
 from baton.operate.openapi import docs_api
+from baton.operate.retention import api as retention_api
+from baton.operate.user_data import api as user_data_api
 from baton.people import browser_sessions_api, teams_api, terminal_codes_api, tokens_api, users_api
 from baton.people.oidc import api as account_sign_in
 from baton.policies import agent_tables_api, drafts_api, layers_api, unlocks_api

@@ -20,7 +20,10 @@ from baton.engine.call.principal import Principal
 from baton.kernel.base.settings import Settings
 from baton.kernel.base.sql import Database, database_url, driver_target
 from baton.kernel.base.time_buckets import Bucket
-from baton.operate import costs_store, migrate, retention, retention_store
+from baton.operate import migrate
+from baton.operate.costs import store as costs_store
+from baton.operate.retention import service as retention
+from baton.operate.retention import store as retention_store
 from baton.people.row_scope import RowScope
 from baton.policies.combinations import Combinations
 from baton.policies.in_force import Policies

@@ -24,7 +24,7 @@ SEEDED = {
         ("baton.decide.service", "baton.operate.health"),
         ("baton.engine.call.places", "baton.kernel.base.clock"),
         ("baton.records.feature", "baton.main"),
-        ("baton.policies.layers", "baton.clients.codex"),
+        ("baton.policies.layers", "baton.clients.dialects.codex"),
     ],
     "tools speak HTTP": [
         ("baton.cli.status", "baton.people.users"),

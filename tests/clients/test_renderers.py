@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baton.clients import claude_code, codex
+from baton.clients.dialects import claude_code, codex
 from baton.clients.event import HookAnswer
 from baton.clients.registry import CLIENTS
 

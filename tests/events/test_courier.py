@@ -11,12 +11,12 @@ from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.principal import Principal
 from baton.engine.call.record import Record
 from baton.engine.call.verdict import RuleHit
-from baton.events import bus, outbox
-from baton.events.bus import Bounds, Bus, Publication
 from baton.events.courier import Courier, CourierOrder
 from baton.events.emission import Events, natural_id
-from baton.events.outbox import Outbox
 from baton.events.payloads.sessions import SessionStarted
+from baton.events.redis_streams import bus, outbox
+from baton.events.redis_streams.bus import Bounds, Bus, Publication
+from baton.events.redis_streams.outbox import Outbox
 from baton.records.pipeline.stream import RecordStream
 
 ANN = Principal(organisation="acme", team="web", user="ann")

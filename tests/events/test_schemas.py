@@ -13,8 +13,8 @@ import pytest
 from baton.engine.call.principal import Principal
 from baton.events.cloud_event import enveloped
 from baton.events.emission import pack
-from baton.events.outbox import Emission
 from baton.events.payloads.base import Payload
+from baton.events.redis_streams.outbox import Emission
 from baton.events.schemas import asyncapi, schema
 from baton.events.topics import BY_NAME, TOPICS, full_names
 

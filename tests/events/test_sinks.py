@@ -11,8 +11,8 @@ import stat
 
 import pytest
 
-from baton.events import bus
-from baton.events.bus import Bounds, Bus, Publication
+from baton.events.redis_streams import bus
+from baton.events.redis_streams.bus import Bounds, Bus, Publication
 from baton.events.sinks.file import KEPT, FileSink
 from baton.events.sinks.runner import SinkCounts, SinkEvent, SinkFailed, SinkRunner, sink_counts
 from baton.events.sinks.webhook import Webhook, WebhookSink, signed

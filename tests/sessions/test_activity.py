@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from baton.delegate.jobs.costs import parse_prices
+from baton.delegate.jobs.costs.prices import parse_prices
 from baton.sessions.activity import AgentCalls, AgentSpawn, tree_of
 from tests.delegate.jobs.test_api import delegate
 from tests.support.http_calls import ok

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from baton.clients import claude_code, codex, continue_cli, copilot_cli, cursor, gemini, opencode, qwen
+from baton.clients.dialects import claude_code, codex, continue_cli, copilot_cli, cursor, gemini, opencode, qwen
 from baton.clients.event import Client
 
 _MODULES: tuple[Client, ...] = (claude_code, codex, continue_cli, copilot_cli, cursor, gemini, opencode, qwen)

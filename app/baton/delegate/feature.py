@@ -9,8 +9,8 @@ from baton.delegate.core.notifier import JobNotifier
 from baton.delegate.core.states import AgentsHook, JobStates
 from baton.delegate.jobs.agent_modes import AgentModes
 from baton.delegate.jobs.control import JobControl
-from baton.delegate.jobs.costs import parse_prices
-from baton.delegate.jobs.costs_service import JobAnalytics
+from baton.delegate.jobs.costs.prices import parse_prices
+from baton.delegate.jobs.costs.service import JobAnalytics
 from baton.delegate.jobs.new_job import JobDefaults
 from baton.delegate.jobs.replies import Replies
 from baton.delegate.jobs.service import Jobs, OwnsGraph

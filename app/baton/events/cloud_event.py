@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 
-from baton.events.outbox import Emission
+from baton.events.redis_streams.outbox import Emission
 from baton.events.topics import BY_NAME, SCHEMA_VERSION
 
 SOURCE = "baton"

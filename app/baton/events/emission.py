@@ -28,8 +28,8 @@ from uuid_utils import UUID, uuid5, uuid7
 
 from baton.engine.call.principal import Principal
 from baton.engine.text.masking import mask_json, suspicious
-from baton.events.outbox import Emission, Outbox
 from baton.events.payloads.base import Payload
+from baton.events.redis_streams.outbox import Emission, Outbox
 from baton.events.topics import BY_PAYLOAD, Topic
 from baton.kernel.base.pause import pause
 from baton.kernel.base.storable import storable, storable_json

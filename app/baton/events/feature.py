@@ -6,7 +6,7 @@ from baton.events.catalogue import TopicCatalogue
 from baton.events.emission import NO_EVENTS, Emitter, Events
 from baton.events.reading import EventReader
 from baton.events.stats import EventStats
-from baton.events.webhooks import Webhooks
+from baton.events.webhooks.service import Webhooks
 from baton.kernel.kernel import Kernel
 
 

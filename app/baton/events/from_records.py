@@ -9,9 +9,9 @@ from msgspec import UNSET
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.record import Record
 from baton.events.emission import call_id, natural_id
-from baton.events.outbox import Emission
 from baton.events.payloads.base import Payload
 from baton.events.payloads.tools import DecisionMade, MatchedRule, OutcomeReported
+from baton.events.redis_streams.outbox import Emission
 from baton.events.topics import BY_PAYLOAD
 
 _encode = msgspec.json.Encoder().encode

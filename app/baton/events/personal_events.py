@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from baton.events.bus import counts_of, stream_of
 from baton.events.feed import FEED
+from baton.events.redis_streams.bus import counts_of, stream_of
 from baton.events.topics import TOPICS, Topic
 from baton.kernel.base.storable import storable
 from baton.kernel.redis.client import Redis, Script

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import msgspec
 
 from baton.engine.call.principal import Principal
-from baton.events import bus
+from baton.events.redis_streams import bus
 from baton.events.topics import BY_NAME, TOPICS, Topic
 from baton.kernel.base.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from baton.kernel.base.storable import storable

@@ -7,10 +7,10 @@ import msgspec
 from msgspec import UNSET
 
 from baton.events.emission import masked_json, natural_id, session_entity
-from baton.events.outbox import Emission
 from baton.events.payloads.base import Payload
 from baton.events.payloads.sessions import SessionEnded, SessionOutcome, SessionOutcomeCommand, SessionStarted
 from baton.events.payloads.tools import ToolExecuted
+from baton.events.redis_streams.outbox import Emission
 from baton.events.topics import BY_PAYLOAD
 from baton.kernel.redis.client import Redis, Script
 

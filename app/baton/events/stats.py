@@ -2,9 +2,9 @@
 
 import msgspec
 
-from baton.events import bus
 from baton.events.emission import Emitter, Events
-from baton.events.outbox import Outbox
+from baton.events.redis_streams import bus
+from baton.events.redis_streams.outbox import Outbox
 from baton.kernel.redis.client import Redis, RedisUnavailable
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from baton.clients.inventories import Inventories
-from baton.delegate.jobs.costs import parse_prices
+from baton.delegate.jobs.costs.prices import parse_prices
 from baton.delegate.runners.counts import JobCounts
 from baton.events.personal_events import PersonalEvents
 from baton.events.stats import EventStats
@@ -11,14 +11,14 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.http.lifecycle import Lifecycle
 from baton.kernel.kernel import Kernel
 from baton.modes.listing import ModeList
-from baton.operate.costs import AgentCosts
+from baton.operate.costs.service import AgentCosts
 from baton.operate.health import Health
 from baton.operate.live.events import LiveEvents
 from baton.operate.live.service import LiveStream
 from baton.operate.metrics import Metrics
-from baton.operate.retention import Retention
+from baton.operate.retention.service import Retention
 from baton.operate.servers import Servers
-from baton.operate.user_data import UserData
+from baton.operate.user_data.service import UserData
 from baton.people.users import Users
 from baton.policies.in_force import Policies
 from baton.records.feature import RecordsFeature

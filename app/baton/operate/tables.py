@@ -14,7 +14,7 @@ from baton.delegate.core.tables import (
     RunnerRow,
     SessionDelegationRow,
 )
-from baton.events.webhooks_store import WebhookRow
+from baton.events.webhooks.store import WebhookRow
 from baton.kernel.changes.audit_store import AuditRow
 from baton.kernel.changes.leadership import LeadershipRow
 from baton.kernel.changes.numbers import ChangedObjectRow, ChangeRow

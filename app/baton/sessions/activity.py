@@ -6,7 +6,7 @@ from itertools import chain
 
 import msgspec
 
-from baton.delegate.jobs.costs import Price, price_of_call
+from baton.delegate.jobs.costs.prices import Price, price_of_call
 from baton.kernel.base.uuid7 import moment_of
 
 LIVE = timedelta(minutes=10)

@@ -4,7 +4,7 @@ import msgspec
 
 from baton.clients.inventories import Inventories
 from baton.clients.session_projects import SessionProjects
-from baton.delegate.jobs.costs import parse_prices
+from baton.delegate.jobs.costs.prices import parse_prices
 from baton.events.emission import Emitter
 from baton.kernel.base.call_rate import CallRate
 from baton.kernel.kernel import Kernel

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from baton.delegate.jobs.costs import Price, price_of_call
+from baton.delegate.jobs.costs.prices import Price, price_of_call
 from baton.engine.call.modes import Mode
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable

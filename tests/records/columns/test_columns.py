@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from baton.engine.call.outcome import OutcomeReport
 from baton.engine.call.verdict import RuleHit
-from baton.operate import retention_store
+from baton.operate.retention import store as retention_store
 from baton.people.row_scope import RowScope
 from baton.records.columns.tables import COLUMNS, SUMMED
 from baton.records.columns.writer import ColumnWriter, write_hour

@@ -35,9 +35,11 @@ from baton.kernel.base.settings import Settings
 from baton.kernel.changes import audit_store
 from baton.kernel.changes.announce import Changes
 from baton.modes.service import Modes
-from baton.operate import retention_store, user_data, user_data_store
-from baton.operate.retention import Retention, RetentionDays
-from baton.operate.user_data import UserData
+from baton.operate.retention import store as retention_store
+from baton.operate.retention.service import Retention, RetentionDays
+from baton.operate.user_data import service as user_data
+from baton.operate.user_data import store as user_data_store
+from baton.operate.user_data.service import UserData
 from baton.people.users import Users, version_of
 from baton.policies.in_force import Policies
 from baton.records.pipeline import store as decisions

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from baton.operate import costs_store
+from baton.operate.costs import store as costs_store
 from baton.people.row_scope import RowScope
 from baton.records.analytics import latency_store
 from baton.records.columns.writer import ColumnWriter

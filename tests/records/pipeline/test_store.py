@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from baton.engine.call.verdict import RuleHit
-from baton.operate import retention_store
+from baton.operate.retention import store as retention_store
 from baton.people.row_scope import RowScope
 from baton.records.pipeline import store as decisions
 from baton.records.pipeline.store import BadCursorError, Filters, matches

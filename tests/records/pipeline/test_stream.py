@@ -1,7 +1,7 @@
 import pytest
 
 from baton.events.feed import FEED
-from baton.events.outbox import Outbox
+from baton.events.redis_streams.outbox import Outbox
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.records.pipeline.stream import GROUP, SET_ASIDE, STREAM, RecordStream
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from baton.operate import retention_store
+from baton.operate.retention import store as retention_store
 from baton.route.feedback import store as route_feedback
 from baton.route.feedback.feedback import Feedback
 

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 from baton.delegate.core import jobs_store
 from baton.delegate.core.job import Job
 from baton.delegate.core.tables import JobEventRow
-from baton.delegate.jobs.costs import parse_prices
+from baton.delegate.jobs.costs.prices import parse_prices
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound
 from baton.kernel.changes.audit_store import AuditRow

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from baton.events import bus
+from baton.events.redis_streams import bus
 from baton.kernel.base.pause import pause
 from baton.kernel.redis.client import Redis, RedisUnavailable
 from baton.kernel.redis.group_reader import Entry, GroupReader

@@ -9,8 +9,8 @@ import sys
 
 import msgspec
 
-from baton.events.bus import Bounds
 from baton.events.courier import CourierOrder
+from baton.events.redis_streams.bus import Bounds
 from baton.events.sinks.sinks import SinksOrder
 from baton.kernel.base.child_keeper import Child, ChildKeeper, spawn
 from baton.kernel.base.settings import Settings

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from baton.events import outbox
 from baton.events.feed import FEED, FEED_LENGTH
+from baton.events.redis_streams import outbox
 from baton.kernel.redis.client import Redis, RedisRefused, Script
 
 STREAM = b"baton:records"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 
-from baton.delegate.jobs.costs import Price, price_of_call
+from baton.delegate.jobs.costs.prices import Price, price_of_call
 from baton.engine.call.principal import Principal
 from baton.kernel.base.errors import NotFound, StoreUnavailable
 from baton.kernel.base.sql import Database, DatabaseUnavailable

@@ -1,0 +1,110 @@
+"""`/events/webhooks`: receivers of signed events, registered by admins."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from baton.events.sinks.runner import SinkCounts
+from baton.events.webhooks.registered import RegisteredWebhook
+from baton.events.webhooks.service import Webhooks
+from baton.kernel.http.features import of
+from baton.people.callers import CallerOf
+from baton.people.rate_limits import ADMIN
+
+router = APIRouter(tags=["events"], prefix="/events/webhooks")
+WebhooksOf = Annotated[Webhooks, Depends(of(Webhooks))]
+
+
+class WebhookBody(BaseModel):
+    """A webhook to register."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        str_max_length=1_000,
+        json_schema_extra={
+            "examples": [
+                {"url": "https://8.8.8.8/baton", "topics": ["decisions", "jobs"], "reason": "the on-call board"}
+            ]
+        },
+    )
+
+    url: str = Field(min_length=1, description="Where events are posted; it must lead to a public address.")
+    topics: list[str] = Field(min_length=1, max_length=100, description="Short names of open topics.")
+    description: str = ""
+    reason: str = ""
+
+
+class WebhookModel(BaseModel):
+    """A registered webhook, and what became of what it was sent."""
+
+    id: str
+    url: str
+    topics: list[str]
+    description: str
+    created_at: datetime
+    created_by: str
+    sent: int = 0
+    failures: int = 0
+    given_up: int = 0
+    """Events that it did not take after twelve attempts."""
+    missed: int = 0
+    """Events that left the bus before they could be sent."""
+    error: str = ""
+    error_at: datetime | None = None
+
+    @classmethod
+    def of(cls, webhook: RegisteredWebhook, counts: SinkCounts) -> "WebhookModel":
+        """Return a webhook as the API shows it: without its secret."""
+        return cls(
+            id=webhook.id,
+            url=webhook.url,
+            topics=list(webhook.topics),
+            description=webhook.description,
+            created_at=webhook.created_at,
+            created_by=webhook.created_by,
+            sent=counts.sent,
+            failures=counts.failures,
+            given_up=counts.given_up,
+            missed=counts.missed,
+            error=counts.error,
+            error_at=datetime.fromtimestamp(counts.error_at, UTC) if counts.error_at else None,
+        )
+
+
+class NewWebhookModel(WebhookModel):
+    """A webhook that was just registered, with the secret that signs what it is sent; it is shown this once."""
+
+    secret: str
+
+
+class WebhooksModel(BaseModel):
+    """All webhooks, oldest first."""
+
+    items: list[WebhookModel]
+
+
+@router.get("", operation_id="list_event_webhooks", response_model_exclude_none=True)
+async def list_webhooks(caller: CallerOf, webhooks: WebhooksOf) -> WebhooksModel:
+    """List the webhooks, with the counts of what they were sent."""
+    return WebhooksModel(items=[WebhookModel.of(*one) for one in await webhooks.find(caller.principal)])
+
+
+@router.post(
+    "", operation_id="create_event_webhook", status_code=201, response_model_exclude_none=True, dependencies=[ADMIN]
+)
+async def create_webhook(caller: CallerOf, webhooks: WebhooksOf, body: WebhookBody) -> NewWebhookModel:
+    """Register a webhook. It gets what is published from now on, signed in the form of Standard Webhooks."""
+    made = await webhooks.add(
+        caller.principal, url=body.url, topics=body.topics, description=body.description, reason=body.reason
+    )
+    return NewWebhookModel(**WebhookModel.of(made, SinkCounts()).model_dump(), secret=made.secret)
+
+
+@router.delete("/{webhook_id}", operation_id="delete_event_webhook", status_code=204, dependencies=[ADMIN])
+async def delete_webhook(
+    caller: CallerOf, webhooks: WebhooksOf, webhook_id: str, reason: Annotated[str, Query(max_length=1_000)] = ""
+) -> None:
+    """Remove a webhook; nothing more is sent to it."""
+    await webhooks.remove(caller.principal, webhook_id, reason)

@@ -1,0 +1,78 @@
+"""What is purged from the tables, on both databases."""
+
+from datetime import UTC, datetime, timedelta
+
+from uuid_utils import uuid7
+
+from baton.engine.call.principal import Principal
+from baton.engine.call.verdict import RuleHit
+from baton.kernel.changes import audit_store
+from baton.operate.retention import store as retention_store
+from baton.policies import unlocks_store
+from baton.records.pipeline import store as decisions
+from baton.records.pipeline.tables import DecisionRuleRow
+from baton.records.review import wrong_blocks_store
+from baton.records.review.wrong_blocks_store import WrongBlock
+from tests.support.records import record as made
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def report(**fields):
+    given = {"team": "t", "decision_id": str(uuid7()), "rule": "x/y", "user": "ann", "comment": "é", "at": NOON}
+    return WrongBlock(id=str(uuid7()), **(given | fields))
+
+
+def record(**fields):
+    given = {
+        "at": NOON, "organisation": "default", "team": "t", "user": "ann", "client": "codex", "event": "PreToolUse",
+        "tool": "Read", "session_id": "s",
+    }  # fmt: skip
+    return made(**(given | fields))
+
+
+async def test_old_decisions_go_with_their_rules_and_others_stay(database):
+    hit = (RuleHit("x/y", "deny"),)
+    old = [record(at=NOON - DAY, rules=hit) for _ in range(3)]
+    foreign = record(at=NOON - DAY, organisation="another", rules=hit)
+    kept = record(rules=hit)
+    await decisions.add(database, [*old, kept, foreign])
+    assert await retention_store.purge_decisions(database, "default", NOON) == 3
+    assert await retention_store.purge_decisions(database, "default", NOON) == 0
+    found, _ = await decisions.find(database, "default", decisions.Filters(rule="x/y"))
+    assert [one.id for one in found] == [kept.id]
+    assert await decisions.get(database, "another", foreign.id) == foreign
+    async with database.transaction() as connection:
+        left = (await connection.execute(DecisionRuleRow.__table__.select())).all()
+    assert {row.decision_id for row in left} == {kept.id, foreign.id}
+
+
+async def test_a_purge_removes_no_more_than_a_batch_at_a_time(database, monkeypatch):
+    monkeypatch.setattr(retention_store, "LARGEST_BATCH", 2)
+    await decisions.add(database, [record(rules=(RuleHit("a", "deny"), RuleHit("b", "ask"))) for _ in range(3)])
+    purged = [await retention_store.purge_decisions(database, "default", NOON + DAY) for _ in range(3)]
+    assert purged == [2, 1, 0]
+    async with database.transaction() as connection:
+        assert (await connection.execute(DecisionRuleRow.__table__.select())).all() == []
+
+
+async def test_old_reports_overrides_and_audit_entries_go(database):
+    await wrong_blocks_store.add(database, "default", report(at=NOON - DAY))
+    await wrong_blocks_store.add(database, "default", report())
+    assert await retention_store.purge_reports(database, "default", NOON) == 1
+    async with database.transaction() as connection:
+        await audit_store.add(connection, Principal(), action="a", kind="k", object="o")
+    now = datetime.now(UTC)
+    assert await retention_store.purge_audit(database, "default", now - DAY) == 0
+    assert await retention_store.purge_audit(database, "default", now + DAY) == 1
+    assert await retention_store.purge_overrides(database, "default", now) == 0
+
+
+async def test_unlocks_that_have_ended_go(database):
+    given = {"rule": "a/b", "team": "", "user": "", "reason": "r", "created_by": "ada", "created_at": NOON - DAY}
+    async with database.transaction() as connection:
+        for name, until in (("old", NOON), ("new", NOON + DAY)):
+            await unlocks_store.add(connection, "default", unlocks_store.StoredUnlock(id=name, until=until, **given))
+    assert await retention_store.purge_unlocks(database, "default", NOON + DAY / 2) == 1
+    assert [one.id for one in await unlocks_store.load(database, "default", NOON - DAY)] == ["new"]
