@@ -3,6 +3,7 @@ import { IconDownload, IconTable, IconChartLine } from "@tabler/icons-react";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { downloadCsv } from "./csv";
 import { Failed } from "./Failed";
+import { Words } from "./Words";
 
 const Plot = lazy(() => import("./Plot").then((module) => ({ default: module.Plot })));
 
@@ -74,7 +75,7 @@ export function Chart({ title, note, x, named = false, shown, xName, series, kin
         </>
       )}
       {x.length > 0 && asTable && <Figures title={title} x={x} shown={shown} xName={xName} series={series} format={format} />}
-      {x.length === 0 && !error && (loading ? <Room /> : <p className="muted" style={{ margin: 0 }}>{empty}</p>)}
+      {x.length === 0 && !error && (loading ? <Room /> : <p className="muted" style={{ margin: 0 }}>{typeof empty === "string" ? <Words text={empty} /> : empty}</p>)}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import "./records.css";
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
+import { Words } from "./Words";
 
 export interface Column<T> {
   name: string;
@@ -20,7 +21,7 @@ interface Props<T> {
 
 /** A short list of records; on a phone each one is a card. */
 export function RecordTable<T>({ label, columns, rows, id, empty, actions }: Props<T>) {
-  if (rows.length === 0) return <p className="muted">{empty}</p>;
+  if (rows.length === 0) return <p className="muted">{typeof empty === "string" ? <Words text={empty} /> : empty}</p>;
   return (
     <Table aria-label={label} className="records" highlightOnHover verticalSpacing={6}>
       <Table.Thead>

@@ -35,7 +35,7 @@ def demo(
         played.set_up()
         with Machine(played.token_of_runner()):
             played.play()
-            played.delegate(ask=goes_on)
+            played.delegate()
             if goes_on:
                 print(
                     f"{played.calls} calls were made, and an agent waits for your answer. See it in the console:"

@@ -93,18 +93,14 @@ class Demo:
         self._own = self._api_of(text)
         return text
 
-    def delegate(self, *, ask: bool) -> None:
+    def delegate(self) -> None:
         """Delegate a task that changes files, wait until it has ended, and leave one to be confirmed.
-
-        With `ask`, another task's agent asks a question, which waits as long as the runner goes on.
 
         Raises:
             ApiError: If the server refuses, or no runner has done the task in time.
         """
         job = self._submit(JOB_WITH_CHANGES)
         self._submit(JOB_TO_CONFIRM)
-        if ask:
-            self._submit(JOB_WITH_QUESTION)
         ends = time.monotonic() + LONGEST_JOB_S
         while self._job(job)["state"] != "completed":
             if time.monotonic() > ends:
@@ -114,8 +110,14 @@ class Demo:
             time.sleep(POLL_S)
 
     def live(self, pause_s: float) -> Iterator[int]:
-        """Go on working, one call after the other, until nobody asks for the next; yield how many were made."""
+        """Go on working, one call after the other, until nobody asks for the next; yield how many were made.
+
+        Meanwhile a delegated agent asks a question, and another one when that is answered or was denied for want of an answer.
+        """
+        asking = self._submit(JOB_WITH_QUESTION)
         for person, prompt, calls in cycle(SESSIONS):
+            if self._job(asking).get("ended_at"):
+                asking = self._submit(JOB_WITH_QUESTION)
             for _ in self._calls(person, prompt, calls):
                 yield self.calls
                 time.sleep(pause_s)

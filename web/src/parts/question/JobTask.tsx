@@ -1,4 +1,3 @@
-import { Code } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, body } from "../../api/client";
 import { Failed } from "../Failed";
@@ -14,9 +13,9 @@ export function JobTask({ job }: { job: string }) {
     <>
       <Failed error={found.error} again={() => void found.refetch()} />
       {found.data && (
-        <Code block className="task" tabIndex={0} role="region" aria-label="The task">
+        <pre className="command" tabIndex={0} role="region" aria-label="The task">
           {found.data.prompt}
-        </Code>
+        </pre>
       )}
     </>
   );

@@ -68,7 +68,8 @@ export function useAnswers(questions: readonly Question[]) {
     mutationFn: ({ question, allow, reason }: { question: Question; allow: boolean; reason: string }) =>
       question.kind === "job" ? decideJob(question, allow) : decide(question, allow, reason),
     onSuccess: (text, { question }) => end(question, text),
-    onSettled: () => queries.invalidateQueries({ queryKey: questionsQuery.queryKey }),
+    // Not waited for: until the list is read again, the next answer would be ignored.
+    onSettled: () => void queries.invalidateQueries({ queryKey: questionsQuery.queryKey }),
   });
   return { endings, answer };
 }

@@ -5,6 +5,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { decisionsQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
+import { Words } from "../../parts/Words";
 import { DecisionDrawer } from "./DecisionDrawer";
 import { DecisionTable } from "./DecisionTable";
 import { Filters } from "./Filters";
@@ -40,7 +41,7 @@ export function Decisions() {
         {items.length > 0 && <DecisionTable items={items} open={open} />}
         {found.isSuccess && items.length === 0 && (
           <p className="muted" style={{ padding: 16, margin: 0 }}>
-            {filtered ? "No call matches. Clear the filters to see all." : "No calls yet. Run `baton hooks install` in a project."}
+            <Words text={filtered ? "No call matches. Clear the filters to see all." : "No calls yet. Run `baton hooks install` in a project."} />
           </p>
         )}
       </div>

@@ -22,7 +22,8 @@ export function Clients({ clients, runners }: { clients: Status["clients"]; runn
             { name: "User", cell: (one) => one.user },
             {
               name: "Hook",
-              cell: (one) => (one.silent ? <State is="bad">silent while its user works; run `baton doctor` there</State> : <State is="good">installed</State>),
+              cell: (one) =>
+                one.client === "api" ? <State is="idle">none: it asks the API itself</State> : (one.silent ? <State is="bad">silent while its user works; run `baton doctor` there</State> : <State is="good">installed</State>),
             },
             { name: "Last heard", cell: (one) => <span title={moment(one.last_seen)}>{relative(one.last_seen)}</span> },
             { name: "Protocol", cell: (one) => one.protocol ?? "none" },

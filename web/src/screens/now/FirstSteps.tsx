@@ -3,6 +3,7 @@ import { IconCircle, IconCircleCheck } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { firstStepsQuery } from "./queries";
+import { Words } from "../../parts/Words";
 
 /** What a fresh server still needs. Each step turns green by itself, and the list goes away with the last one. */
 export function FirstSteps({ calls }: { calls: number }) {
@@ -27,7 +28,7 @@ export function FirstSteps({ calls }: { calls: number }) {
       <Title order={2} mb="xs">
         First steps
       </Title>
-      <List listStyleType="none" spacing={4}>
+      <List listStyleType="none" spacing={4} styles={{ itemWrapper: { alignItems: "start" }, itemIcon: { display: "flex", paddingTop: 2 } }}>
         {steps.map(([name, done, how], index) => (
           <List.Item
             key={name}
@@ -41,10 +42,19 @@ export function FirstSteps({ calls }: { calls: number }) {
             }
           >
             {name}
-            {index === next && <div className="muted">{how}</div>}
+            {index === next && (
+              <div className="muted">
+                <Words text={how} />
+              </div>
+            )}
           </List.Item>
         ))}
       </List>
+      {!data.called && (
+        <p className="muted" style={{ marginBottom: 0 }}>
+          <Words text="To look around first, run `baton demo`: it fills a fresh server with a made-up team." />
+        </p>
+      )}
     </section>
   );
 }

@@ -14,6 +14,7 @@ import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
 import { Effect } from "../../parts/Effect";
 import { moment } from "../../parts/time";
+import { Words } from "../../parts/Words";
 import type { RuleCount } from "./queries";
 
 interface Row {
@@ -58,7 +59,7 @@ export function RuleTable({
           <span>
             <span className="mono">{one.id}</span> {one.locked && <span className="muted">· locked</span>}
             <br />
-            <span className="muted">{one.description}</span>
+            <span className="muted"><Words text={one.description} /></span>
           </span>
         ),
       },
@@ -125,7 +126,7 @@ export function RuleTable({
 }
 
 function Count({ rule, count, effect, never }: { rule: string; count: number; effect?: string; never?: boolean }) {
-  if (!count) return never ? <span className="muted">never</span> : null;
+  if (!count) return never ? <span className="muted" style={{ whiteSpace: "nowrap" }}>never</span> : null;
   return (
     <Link to="/decisions" search={{ rule, ...(effect ? { effect } : {}) }}>
       {count}

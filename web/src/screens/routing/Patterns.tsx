@@ -6,6 +6,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { api, body } from "../../api/client";
 import { meQuery } from "../../api/queries";
 import { Failed } from "../../parts/Failed";
+import { Words } from "../../parts/Words";
 import { PatternCard } from "./PatternCard";
 import { patternsQuery } from "./queries";
 import { STATUSES } from "./routes";
@@ -53,7 +54,7 @@ export function Patterns() {
       </Group>
       <Failed error={search.error ?? found.error} again={() => (search.error ? search.mutate() : void found.refetch())} />
       {items.map((one) => <PatternCard key={one.id} one={one} mayDecide={Boolean(rights["patterns.decide"])} />)}
-      {found.isSuccess && items.length === 0 && <Text className="muted panel">{EMPTY[status]}</Text>}
+      {found.isSuccess && items.length === 0 && <Text className="muted panel"><Words text={EMPTY[status]} /></Text>}
       {found.hasNextPage && (
         <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
           Show more

@@ -20,6 +20,9 @@ export function Waiting() {
   const waiting = all.filter((one) => !over.has(one.id));
   const chosen = id ? waiting.filter((one) => one.id === id) : phone ? waiting.slice(0, 1) : waiting;
 
+  const more = waiting.length - chosen.length;
+  const next = chosen[0] ? waiting[(waiting.indexOf(chosen[0]) + 1) % waiting.length] : waiting[0];
+
   const focused = (): Question | undefined => {
     const element = document.activeElement?.closest<HTMLElement>("[data-question]");
     const mine = chosen.filter((one) => one.mayAnswer);
@@ -74,9 +77,15 @@ export function Waiting() {
           setDenying={(on) => setDenying(on ? one.id : "")}
         />
       ))}
-      {chosen.length < waiting.length && (
+      {more > 0 && (
         <Text size="sm" className="muted">
-          {waiting.length - chosen.length} more wait. {id && <Link to="/waiting">Show all</Link>}
+          {more === 1 ? "1 more question waits." : `${more} more questions wait.`}{" "}
+          {id && !phone && <Link to="/waiting">Show all</Link>}
+          {phone && next && (
+            <Link to="/waiting/$id" params={{ id: next.id }}>
+              Show the next
+            </Link>
+          )}
         </Text>
       )}
       {found.isSuccess && chosen.length === 0 && (
