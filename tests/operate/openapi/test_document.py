@@ -29,6 +29,11 @@ def test_operation_ids_are_stable_names_and_unique(document):
     assert all(name.replace("_", "").isalpha() for name in ids)
 
 
+def test_no_two_models_share_a_name(document):
+    """Both would get the names of their modules, also the one that clients knew by its own."""
+    assert [name for name in document["components"]["schemas"] if "__" in name] == []
+
+
 def test_no_two_paths_differ_in_the_names_of_their_parameters_alone(document):
     shapes = [re.sub(r"{[^}]*}", "{}", path) for path in document["paths"]]
     assert len(shapes) == len(set(shapes)), "OpenAPI 3.1 forbids it, and generated clients confuse the two"

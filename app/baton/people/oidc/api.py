@@ -30,19 +30,19 @@ RETURN_PATH = "/ui/sign-in/account"
 _KIND: Kind = "baton-attempt"
 
 
-class ProviderModel(BaseModel):
+class SignInProviderModel(BaseModel):
     """Whose accounts sign people in."""
 
     name: str
 
 
-class ProvidersModel(BaseModel):
+class SignInProvidersModel(BaseModel):
     """The providers whose accounts sign people in: one, or none."""
 
-    items: list[ProviderModel]
+    items: list[SignInProviderModel]
 
 
-class AttemptBody(BaseModel):
+class SignInAttemptBody(BaseModel):
     """Where to go afterwards."""
 
     model_config = ConfigDict(
@@ -54,13 +54,13 @@ class AttemptBody(BaseModel):
     return_to: str = Field(attempts.HOME, description="The page of the console to return to: a path below `/ui/`.")
 
 
-class AttemptModel(BaseModel):
+class SignInAttemptModel(BaseModel):
     """Where the browser goes next."""
 
     url: str = Field(description="The provider's page, at which the person signs in.")
 
 
-class AnswerBody(BaseModel):
+class ProviderAnswerBody(BaseModel):
     """What the provider sent the browser back with, as it stood in the address."""
 
     model_config = ConfigDict(
@@ -75,7 +75,7 @@ class AnswerBody(BaseModel):
     iss: str = Field("", description="The provider, where it names itself.")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> "AnswerBody":
+    def _one_of_them(self) -> "ProviderAnswerBody":
         if bool(self.code) == bool(self.error):
             raise ValueError("give `code` or `error`, and not both")
         return self
@@ -90,27 +90,27 @@ class AccountSessionModel(BaseModel):
 
 
 @router.get("/session/providers", operation_id="list_sign_in_providers")
-async def list_sign_in_providers(accounts: AccountSignInOf) -> ProvidersModel:
+async def list_sign_in_providers(accounts: AccountSignInOf) -> SignInProvidersModel:
     """List the providers whose accounts sign people in to the console; needs no token."""
-    return ProvidersModel(items=[ProviderModel(name=accounts.name)] if accounts.name else [])
+    return SignInProvidersModel(items=[SignInProviderModel(name=accounts.name)] if accounts.name else [])
 
 
 @router.post(BEGIN_CALL, operation_id="begin_account_sign_in", status_code=201, dependencies=[SIGN_IN])
 async def begin_account_sign_in(
-    accounts: AccountSignInOf, request: Request, response: Response, body: AttemptBody
-) -> AttemptModel:
+    accounts: AccountSignInOf, request: Request, response: Response, body: SignInAttemptBody
+) -> SignInAttemptModel:
     """Begin to sign this browser in with an account; the answer sets a cookie that the end asks for."""
     if not attempts.is_page(body.return_to):
         raise Invalid("return_to", f"is `{body.return_to}`, which is no path below `/ui/` to return to")
     attempt, url = await accounts.begin(body.return_to, _redirect_uri(request))
     response.headers["Set-Cookie"] = _cookie(request, attempt.cookie, attempts.LASTS_S)
     response.headers["Cache-Control"] = "no-store"
-    return AttemptModel(url=url)
+    return SignInAttemptModel(url=url)
 
 
 @router.post(FINISH_CALL, operation_id="sign_in_with_account", status_code=201, dependencies=[SIGN_IN])
 async def sign_in_with_account(
-    accounts: AccountSignInOf, request: Request, response: Response, body: AnswerBody
+    accounts: AccountSignInOf, request: Request, response: Response, body: ProviderAnswerBody
 ) -> AccountSessionModel:
     """Sign this browser in with the account that the provider vouches for; the answer sets a cookie."""
     attempt = Attempt.read(request.cookies.get(name(host_of(request), secure=is_secure(request), kind=_KIND), ""))
