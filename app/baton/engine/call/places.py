@@ -119,7 +119,7 @@ class Locator:
         self, target: str, base: str | None, cwd: str, root: str, reach: Reach, installed: str
     ) -> frozenset[Place]:
         found: set[Place] = set()
-        folder, project = normal(cwd), normal(root)
+        folder, project = _folder(cwd), _folder(root)
         protected = self._protected(installed, project)
         for text in spellings(target) if "{" in target else (target,):
             path = resolve(text, base, cwd)
@@ -228,6 +228,10 @@ def normal(path: str) -> str:
     if text.startswith(_MACOS_DATA):
         return text.removeprefix(_MACOS_DATA[:-1])
     return text.removeprefix("/private") if text.startswith(("/private/tmp", "/private/var/")) else text
+
+
+_folder = lru_cache(maxsize=256)(normal)
+"""`normal` of the folders that all paths of a session start from."""
 
 
 def home_of(folder: str) -> str:
