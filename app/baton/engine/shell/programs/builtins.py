@@ -46,6 +46,8 @@ def _read(argv: list[Word], place: Position, _aliases: dict[str, str]) -> None:
     if lines is None:
         for name in names or ["REPLY"]:
             place.values.set(name, (Unknown(f"${name}"),))
+            if place.input is not None and place.input.spans:
+                place.text.variables[name] = place.input.spans
         return
     marks = place.values.get("IFS")
     blanks = marks[0] if len(marks) == 1 and isinstance(marks[0], str) and marks[0].strip() else ""

@@ -151,6 +151,8 @@ class Listing:
             self.written.note([write.target for write in writes], folder.base, by, program, place.input)
             if place.input is not None and any(_RUN_LATER.search(write.target) for write in writes):
                 self.sinks.append((by, place.input))
+            if "network" in program.categories and any(_RUN_LATER.search(write.target) for write in writes):
+                self.run_downloads.append(by)
         for write in writes:
             if write.target == SOMEWHERE:
                 bases: tuple[str | None, ...] = (None,)
